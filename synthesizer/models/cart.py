@@ -141,7 +141,7 @@ class Cart(TreeOptions):
         ``tilt``.
     event : str or None
         Predictor that says how the time has ended that the target is: by an event, one of several,
-        or by the end of observation. Cox models then hold (`kit/hazards.py`); of no effect without
+        or by the end of observation. Cox models then hold (`kit/features.py`); of no effect without
         ``tilt``.
     moderators : tuple of str
         Predictors with which the relations of all others to the target may differ, such as sex:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthesizer.data import memory
+from synthesizer.data import workers
 from synthesizer.data.codec import Codec
 from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
@@ -253,7 +253,7 @@ def test_layouts_survive_as_plain_values(tmp_path: Path) -> None:
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_fills_the_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "SMALL", 1_000_000)
+    monkeypatch.setattr(workers, "SMALL", 1_000_000)
     path = _file(tmp_path, b"a,b\n" + b"same,same\n" * 400_000, "bomb.csv.gz")
     assert path.stat().st_size * 100 < 4_000_000
     tracemalloc.start()
@@ -309,9 +309,9 @@ def test_free_memory_is_that_of_the_machine_or_the_container(
     (tmp_path / "memory.current").write_text("1000000\n")
     if limit is not None:
         (tmp_path / "memory.max").write_text(limit)
-    monkeypatch.setattr(memory, "MEMORY_INFO", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
-    assert memory.free_memory() == free
-    assert memory.unpacked_limit() == (sys.maxsize if free is None else free // 2)
+    monkeypatch.setattr(workers, "MEMORY_INFO", tmp_path / "meminfo")
+    monkeypatch.setattr(workers, "CONTAINER", tmp_path)
+    assert workers.free_memory() == free
+    assert workers.unpacked_limit() == (sys.maxsize if free is None else free // 2)
     if free is not None:
-        assert memory.unpacked_limit(10) == free // 2
+        assert workers.unpacked_limit(10) == free // 2

@@ -25,7 +25,7 @@ FIT_ROWS = 20_000
 RIDGE = 1.0
 MOST_OUTCOMES = 4
 """Outcomes with a hazard of their own: the most frequent, with at least `MIN_ROWS` rows."""
-WIDEST = 4.0
+MAX_LOG_HAZARD = 4.0
 """Log-hazards are cut at this distance from their mean."""
 
 
@@ -119,7 +119,7 @@ class Hazards:
         return int(self.features.linear.sum())
 
     def _products(self, columns: Float32Array) -> Float32Array:
-        hazards = np.exp(np.clip(columns @ self.log_hazards, -WIDEST, WIDEST))
+        hazards = np.exp(np.clip(columns @ self.log_hazards, -MAX_LOG_HAZARD, MAX_LOG_HAZARD))
         linear = columns[:, self.features.linear]
         products = (hazards[:, :, None] * linear[:, None, :]).reshape(len(columns), -1)
         return np.asarray((products - self.means) / self.spreads, dtype=np.float32)

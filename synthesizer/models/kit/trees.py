@@ -1,4 +1,4 @@
-"""Trees: their options, their structure in plain arrays, how they grow, and draws from their leaves.
+"""Trees: their options, their structure in plain arrays, their growth, and draws from leaves.
 
 Nodes are numbered depth-first: the left child of node i is i + 1, so only right children are
 stored. Donors are kept in the order of the leaves, so that the donors of every node, leaf or
