@@ -415,11 +415,11 @@ def read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...]
     for place, texts in enumerate(raw.texts):
         if texts.name not in original:
             continue
-        variable, spellings = original[texts.name].variable, texts.values
-        written = spellings.to_pylist()
+        variable = original[texts.name].variable
+        written = texts.values.to_pylist()  # noqa: PD011
         labels = variable.labels if variable.is_coded else variable.missing
         spelled = without_apostrophes(written, labels)
-        meant = _other_spellings(spellings, labels) | _other_code(texts, variable.missing)
+        meant = _other_spellings(texts.values, labels) | _other_code(texts, variable.missing)
         if meant:
             names.append(texts.name)
             spelled = [meant.get(text, text) for text in spelled]
