@@ -29,10 +29,9 @@ from synthesizer.engine.drawing import (
     row_blocks,
     split_strata,
 )
-from synthesizer.engine.raking import Raking
-from synthesizer.engine.redrawing import Redrawing, Replicating
 from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
+from synthesizer.engine.survey_weights import Raking, Redrawing, Replicating
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.limits import Support, found_supports
 from synthesizer.models.step import (
