@@ -4,11 +4,9 @@ Every model is fitted on confidential values alone, so all fits are independent 
 run in parallel, once, whatever the number of datasets. Generation goes variable by variable
 through the order of the chain, in parallel over datasets, strata and blocks of rows. A generator
 belongs to each (dataset, stratum, variable, block), so the result depends on seed and secret only.
-Source: Reiter (2005); Raab, Nowok and Dibben (2016).
-
 A model gets those earlier variables that go with its variable most closely: a tree of n rows can
-split on n / min_leaf predictors at most. Sources: Fan and Lv (2008), JRSS B 70, sure independence
-screening; Huang, Li and Wang (2014), J. Business & Economic Statistics 32, by chi-square.
+split on n / min_leaf predictors at most. Sources: Reiter (2005); Raab, Nowok and Dibben (2016);
+screening: Fan and Lv (2008), JRSS B 70; Huang, Li and Wang (2014), JBES 32.
 """
 
 from __future__ import annotations

@@ -30,11 +30,10 @@ from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import Advance, Listener, silent, worker_problems
 from synthesizer.data.writing import Format, to_frame, write
-from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolution import Outcome
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_random, told_in_words
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought, coding_problems
 from synthesizer.jobs.check_files import read_files
 from synthesizer.measures.figure import Figure
 from synthesizer.plan.evolving import declared_for_refining, like_original
