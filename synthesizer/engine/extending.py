@@ -29,7 +29,7 @@ from synthesizer.engine.drawing import (
     row_blocks,
 )
 from synthesizer.engine.source import Progress, Request, Source
-from synthesizer.models.careers.continued import Continuation, Past, fit_continuation
+from synthesizer.models.careers.career import Continuation, Past, fit_continuation
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel
 from synthesizer.models.step import (
