@@ -53,7 +53,7 @@ from synthesizer.measures.catalogue import axis_problems
 from synthesizer.measures.figure import plain
 from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
-from synthesizer.plan.seeds import seed_of
+from synthesizer.plan.published import seed_of
 from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.record import MANIFEST, PACKAGES, read_record
 

@@ -37,7 +37,7 @@ from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought, c
 from synthesizer.jobs.check_files import read_files
 from synthesizer.measures.figure import Figure
 from synthesizer.plan.evolving import declared_for_refining, like_original
-from synthesizer.plan.seeds import replay_notes, seed_of
+from synthesizer.plan.published import replay_notes, seed_of
 
 FILE = 0
 """The evolution's number among those of a seed."""

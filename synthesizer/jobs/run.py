@@ -42,7 +42,7 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict
 from synthesizer.plan.forecast import of_checks, refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
-from synthesizer.plan.seeds import replay_notes
+from synthesizer.plan.published import replay_notes
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
 from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record

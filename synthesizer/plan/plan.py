@@ -55,10 +55,9 @@ from synthesizer.models.step import Step
 from synthesizer.plan.composition import household_problems, with_any_head, without_others
 from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input
-from synthesizer.plan.published import Published, plan_published
+from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
-from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.survival import survival_problems
