@@ -119,7 +119,7 @@ def read_like(
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
         return Table((), len(data))
-    raw, _ = read_back(raw, original)
+    raw, _ = _read_back(raw, original)
     table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
     problems = [
         f"column {name!r} shares no {'level' if original[name].is_coded else 'number'} with the "
@@ -142,7 +142,7 @@ def written_otherwise(data: Data, original: Table) -> tuple[str, ...]:
     ('job',)
     """
     raw = None if isinstance(data, Table) else _raw(data, original.names)
-    return () if raw is None else read_back(raw, original)[1]
+    return () if raw is None else _read_back(raw, original)[1]
 
 
 def _is_foreign(original: Column, synthetic: Column) -> bool:
@@ -406,7 +406,7 @@ _WHOLE = r"^[+-]?[0-9]{1,18}(\.0*)?$"
 _TRUTH = pa.array(["false", "true"])
 
 
-def read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...]]:
+def _read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...]]:
     """Return data as the original writes them, and the columns with values written otherwise.
 
     Cells with an apostrophe that `spreadsheet_safe` wrote are no values written otherwise.
@@ -415,8 +415,7 @@ def read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...]
     for place, texts in enumerate(raw.texts):
         if texts.name not in original:
             continue
-        variable = original[texts.name].variable
-        written = texts.values.to_pylist()  # noqa: PD011
+        variable, written = original[texts.name].variable, texts.values.to_pylist()  # noqa: PD011
         labels = variable.labels if variable.is_coded else variable.missing
         spelled = without_apostrophes(written, labels)
         meant = _other_spellings(texts.values, labels) | _other_code(texts, variable.missing)

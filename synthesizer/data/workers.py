@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.errors import ConfigError, ModelError, Problems
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -68,30 +68,27 @@ def cluster(address: str) -> Iterator[None]:
             ) from None
 
 
-def cluster_problems(address: str) -> list[str]:
-    """Report that a cluster cannot draw."""
-    try:
-        with cluster(address):
-            return []
-    except ConfigError as error:
-        return list(error.problems)
-
-
 _guard = threading.Lock()
 _inside: list[Any] = []  # one entry per caller; only the first holds the limit
 
 
-def worker_problems(workers: int | None) -> list[str]:
-    """Report a number of workers that joblib cannot start; None is the default.
+def worker_problems(workers: int | None, address: str | None = None) -> list[str]:
+    """Report a number of workers that joblib cannot start, or a cluster that cannot draw.
+
+    None is the default number; the cluster has an ``address``.
 
     Examples
     --------
     >>> worker_problems(0), worker_problems(-1)
     (['workers (0) must be between 1 and 1024, or -1 for all cores'], [])
     """
-    if workers is None or (workers <= MAX_WORKERS and workers != 0):
-        return []
-    return [f"workers ({workers}) must be between 1 and {MAX_WORKERS}, or -1 for all cores"]
+    if workers is not None and (workers > MAX_WORKERS or workers == 0):
+        return [f"workers ({workers}) must be between 1 and {MAX_WORKERS}, or -1 for all cores"]
+    problems = Problems()
+    if address is not None:
+        with problems.gathered(), cluster(address):
+            pass
+    return problems
 
 
 @cache

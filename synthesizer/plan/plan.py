@@ -30,14 +30,7 @@ from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import without_password
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.data.workers import (
-    Advance,
-    Listener,
-    Phases,
-    cluster_problems,
-    silent,
-    worker_problems,
-)
+from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.extending import Given, fit_extension, until
@@ -590,14 +583,12 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
             f"rows ({config.rows}) must be {table.n_units} or absent: variables are kept row by "
             "row (partial synthesis)"
         )
-    problems += worker_problems(config.local_workers)
-    if config.cluster is not None:
-        problems += cluster_problems(config.cluster)
-        if context.data.whole is None:
-            problems.append(
-                "workers.dask: parts of datasets are drawn from a Parquet source only; name a "
-                "Parquet file or directory (data.path), or a number of workers"
-            )
+    problems += worker_problems(config.local_workers, config.cluster)
+    if config.cluster is not None and context.data.whole is None:
+        problems.append(
+            "workers.dask: parts of datasets are drawn from a Parquet source only; name a "
+            "Parquet file or directory (data.path), or a number of workers"
+        )
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
     if changing and context.is_household:
         problems.append(

@@ -43,6 +43,7 @@ from synthesizer.report.record import AGAIN, Manifest, manifest_in
 
 MOST_NAMED = 5
 """Columns that a message names."""
+_REMEDY = "name the manifest.json of a finished run, or take secret out to have one drawn"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -424,9 +425,6 @@ def _goes_on(step: Step) -> str:
 
 def _few(names: list[str], most: int = MOST_NAMED) -> str:
     return listed([*map(repr, names)], most)
-
-
-_REMEDY = "name the manifest.json of a finished run, or take secret out to have one drawn"
 
 
 def seed_of(config: ChainConfig) -> Seed:
