@@ -122,14 +122,14 @@ def test_two_files_never_share_a_name():
 CEILINGS = {
     "data": 11470,
     "models": 9124,
-    "measures": 15825,
+    "measures": 15824,
     "engine": 3365,
     "report": 7983,
     "config": 896,
     "verification": 7049,
-    "plan": 4859,
-    "jobs": 4832,
-    "cli": 2346,
+    "plan": 4843,
+    "jobs": 4552,
+    "cli": 2219,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 526."""

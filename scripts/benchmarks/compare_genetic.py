@@ -27,11 +27,10 @@ from compare_genetic_page import figures, tables
 from compare_genetic_study import Settings, compare, prepare
 from measuring import markdown
 
-from synthesizer.cli.arguments import Overwrite, Workers
+from synthesizer.cli.arguments import Overwrite, Workers, parse_names
 from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.jobs.check_files import parse_names
 from synthesizer.report.page import Block, Chart, DataTable, Section, Words, render, written
 
 TITLE = "Genetic synthesis beside CART and parametric models"

@@ -21,9 +21,10 @@ from dcap_findings import findings, section
 from dcap_study import CART, FEWEST_KEYS, RULES, SUBSETS, Found, Study, examine, prepare
 from measuring import markdown, stars
 
+from synthesizer.cli.arguments import parse_names
 from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
-from synthesizer.jobs.check_files import parse_groups, parse_names
+from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.measures.risk.cap import CapRegression, cap_regression
 from synthesizer.measures.risk.differential import HalfComparison
 
@@ -180,7 +181,7 @@ def main(
         str | None, typer.Option(help="Numbers among keys and target; others are categories.")
     ] = None,
     groups: Annotated[
-        str | None, typer.Option(help="Quantile groups of numbers: age=10,income=5.")
+        str | None, typer.Option(help="Quantile groups of numbers: {age: 10, income: 5}.")
     ] = None,
     splits: Annotated[int, typer.Option(min=1, help="Number of half splits.")] = 1,
     sample: Annotated[str, typer.Option(help="Built-in sample, where no file is named.")] = "fair",
@@ -194,7 +195,7 @@ def main(
             known,
             sought,
             numeric=list(parse_names(numeric) or ()),
-            groups=parse_groups(groups),
+            groups=parse_yaml(f"groups: {groups or {}}", origin="--groups")["groups"],
             min_leaf=cart_min_leaf,
             m=m,
             seed=seed,

@@ -21,7 +21,7 @@ import pandas as pd
 import typer
 
 from synthesizer.cli.commands import errors_told
-from synthesizer.jobs.check_frames import assess, evaluate
+from synthesizer.jobs.check import check
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.measures.settings import ALL_OFF
 
@@ -32,18 +32,12 @@ KEYS = ("rare_weights", "totals_of_few", "weight_gain", "weight_matches", "weigh
 
 def figures(frame: pd.DataFrame, made: pd.DataFrame, asked: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of a release by key."""
-    weight = {"weight": asked["weight"]}
-    risk = assess(
-        frame,
-        made,
-        keys=asked["keys"],
-        target=asked["target"],
-        settings={**ALL_OFF, **weight, "weight_disclosure": True},
-    )
+    weight = {"weight": asked["weight"], "weight_disclosure": True}
     design = {key: asked[key] for key in ("strata", "psu") if asked[key]}
     on = {"weighted_estimates": True, "regressions": True, "propensity": {"models": ["cart"]}}
-    utility = evaluate(frame, made, settings={**ALL_OFF, **weight, **design, **on})
-    found = [figure for _, figure in (*risk.figures, *utility.figures)]
+    keys = {key: asked[key] for key in ("keys", "target")}
+    checked = check(frame, made, **keys, settings={**ALL_OFF, **weight, **design, **on})
+    found = [figure for _, figure in checked.figures]
     return {figure.key: figure for figure in found if figure.key in KEYS}
 
 

@@ -214,7 +214,7 @@ def test_the_command_on_a_sample():
 def test_the_command_on_a_whole_file(file):
     done = call(
         file, "--keys", "area,sex,tenure", "--target", "age", "-m", 1, "--all", "--splits", 2,
-        "--groups", "age=3",
+        "--groups", "{age: 3}",
     )  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "in this order: job, area, age, sex, tenure, unused" in done.output
@@ -232,7 +232,7 @@ def test_the_samples_own_scenario():
     ("words", "part"),
     [
         (["people.csv"], "--keys A,B,C --target T"),
-        (["--groups", "age=many"], "--groups"),
+        (["--groups", "{age: 3"], "--groups"),
         (["--keys", "nowhere", "--target", "religious"], "'nowhere' is not in the data"),
     ],
 )
