@@ -15,7 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from synthesizer.data.randomness import fresh_secret
 from synthesizer.jobs import release_ledger
-from synthesizer.plan import seeds
+from synthesizer.plan import published
 
 # In CI the same examples every time: a red run is about the change, not about luck.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -66,7 +66,7 @@ def same_secret() -> Iterator[None]:
     Tests of the secret that a run draws by itself ask for `drawn_secret`.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seeds, "fresh_secret", lambda: "5a" * 32)
+        patch.setattr(published, "fresh_secret", lambda: "5a" * 32)
         yield
 
 
@@ -87,4 +87,4 @@ def no_ledger_beside_shared_files() -> Iterator[None]:
 @pytest.fixture
 def drawn_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each run draw its secret from the operating system, as outside of tests."""
-    monkeypatch.setattr(seeds, "fresh_secret", fresh_secret)
+    monkeypatch.setattr(published, "fresh_secret", fresh_secret)

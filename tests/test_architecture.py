@@ -120,15 +120,15 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 11471,
-    "models": 9197,
-    "measures": 15825,
-    "engine": 3374,
+    "data": 11470,
+    "models": 9124,
+    "measures": 15824,
+    "engine": 3365,
     "report": 7983,
-    "config": 897,
+    "config": 896,
     "verification": 7049,
-    "plan": 4848,
-    "jobs": 4558,
+    "plan": 4843,
+    "jobs": 4552,
     "cli": 2219,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
@@ -143,6 +143,14 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     over = {name: (n, CEILINGS[name]) for name, n in lines.items() if n > CEILINGS[name]}
     assert set(lines) == set(CEILINGS)
     assert not over
+
+
+MOST_FILES = 305
+"""Most Python files of the package; it only falls."""
+
+
+def test_the_package_has_no_more_files_than_its_ceiling():
+    assert len(FILES) <= MOST_FILES
 
 
 BANNED_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "cloudpickle"}

@@ -31,10 +31,9 @@ from synthesizer.data.pairs import as_table
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.engine.genetic import evolution
-from synthesizer.engine.genetic.evolution import hypervolume
+from synthesizer.engine.genetic.evolution import Candidate, hypervolume
 from synthesizer.engine.genetic.genetic_options import GeneticOptions, RiskName
 from synthesizer.engine.genetic.genetic_source import Evolver
-from synthesizer.engine.genetic.population import Candidate
 from synthesizer.engine.genetic.scores import RISKS, Score, Sought
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.evolving import like_original

@@ -37,9 +37,9 @@ from synthesizer.data.writing import to_pandas
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.each_period import EachPeriod
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.histories.wrapped import EachPeriod
 from synthesizer.models.limits import Support
 from synthesizer.models.nominal import Nominal
 from synthesizer.plan.plan import Plan, prepare

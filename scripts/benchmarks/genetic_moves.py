@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from synthesizer.engine.genetic.evolution import Breeder, Candidate, replaced
 from synthesizer.engine.genetic.genetic_source import Evolver
-from synthesizer.engine.genetic.population import Breeder, Candidate, replaced
 
 __all__ = ["MOVES"]
 

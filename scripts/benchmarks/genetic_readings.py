@@ -33,16 +33,16 @@ from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.genetic.coding import Integers, Margin
-from synthesizer.engine.genetic.evolution import Outcome
+from synthesizer.engine.genetic.evolution import Breeder, Candidate, Outcome, Redraw, chosen
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver
-from synthesizer.engine.genetic.population import Breeder, Candidate, Redraw, chosen
 from synthesizer.engine.genetic.scores import (
     Cap,
     CapU,
     Floats,
     FullTable,
+    Integers,
+    Margin,
     Objective,
     Scorer,
     Sought,

@@ -32,7 +32,7 @@ from scipy.stats import t as student
 from synthesizer import Synthesizer
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.data.table import Column, Table
-from synthesizer.engine.redrawing import Redrawing, times_drawn, units_of
+from synthesizer.engine.survey_weights import Redrawing, times_drawn, units_of
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.combining import Rule
 

@@ -15,7 +15,7 @@ import typer
 from synthesizer.data.errors import ConfigError, LimitExceededError, Problems
 
 if TYPE_CHECKING:
-    from synthesizer.data.progress import Listener
+    from synthesizer.data.workers import Listener
     from synthesizer.engine.registry import Registry
     from synthesizer.measures.verdict import Verdict
 

@@ -23,7 +23,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from synthesizer.data.errors import in_brief, plural
-from synthesizer.data.progress import Advance, Listener, silent
+from synthesizer.data.workers import Advance, Listener, silent
 from synthesizer.measures.figure import Row
 from synthesizer.report.page import DASH, MINUS, Added, DataTable, Form, row_table, written
 

@@ -296,7 +296,7 @@ def fit(
     """Fit the models and save them; the file is confidential."""
     from synthesizer.cli.printing import notes_told
     from synthesizer.jobs import run as job
-    from synthesizer.plan.seeds import replay_notes
+    from synthesizer.plan.published import replay_notes
 
     registry = models_with(plugin)
     with progress(quiet=quiet) as listener:
@@ -328,7 +328,7 @@ def generate(
     from synthesizer.cli.printing import notes_told
     from synthesizer.engine.saved import load_model
     from synthesizer.jobs import generate as generation
-    from synthesizer.plan.seeds import replay_notes
+    from synthesizer.plan.published import replay_notes
 
     loaded = load_model(model, models_with(plugin))
     with progress(quiet=quiet) as listener:

@@ -31,9 +31,8 @@ from synthesizer.config.synthpop import (
     translate,
     unsupported,
 )
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, Problems
-from synthesizer.data.options import UNKNOWN, nearest, sentences, unwritable
+from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 

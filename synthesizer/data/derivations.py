@@ -19,9 +19,9 @@ from synthesizer.data.code_lists import is_numbering
 from synthesizer.data.errors import ExpressionError
 from synthesizer.data.expression_values import label_number
 from synthesizer.data.expressions import MAX_LENGTH, Expression, quote_name
-from synthesizer.data.progress import Advance
 from synthesizer.data.sums import MAX_PARTS, MIN_PARTS, sum_text
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
+from synthesizer.data.workers import Advance
 
 MIN_DISTINCT = 30
 MIN_AGREEMENT = 0.995

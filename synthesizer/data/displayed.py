@@ -12,7 +12,7 @@ from pathlib import Path
 from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Protocol
 
-from synthesizer.data.boundary import public
+from synthesizer.data.options import public
 
 if TYPE_CHECKING:
     import pandas as pd

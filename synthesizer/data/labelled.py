@@ -27,9 +27,9 @@ import pyarrow as pa
 from synthesizer.data.csv_text import unknown_encoding
 from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Form, Labelling, Layout
-from synthesizer.data.memory import too_large, unpacked_limit
 from synthesizer.data.table import FloatArray
 from synthesizer.data.values import format_numbers
+from synthesizer.data.workers import too_large, unpacked_limit
 
 LABELLED: Final[Mapping[str, Form]] = {
     ".sav": "sav",

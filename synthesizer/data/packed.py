@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.json as pj
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.memory import too_large, unpacked_limit
+from synthesizer.data.workers import too_large, unpacked_limit
 
 CSV_SUFFIXES: Final[Mapping[str, str | None]] = {
     ".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None,

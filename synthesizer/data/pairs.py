@@ -1,12 +1,18 @@
 """Turn data sets that are to be compared (frames or files) into tables with one schema.
 
-Tables of codes pass as they are. Of frames and files only the named columns are looked at, so
-that a fault elsewhere does not stand in the way of a measure.
+Tables of codes pass as they are. Of frames and files only the named columns are read, so that a
+fault in another column does not stop a measure.
+
+Values that the synthetic file writes in another way are read as the original writes them. Programs
+write a category anew: pandas makes ``3.0`` of the code 3 where a column has empty cells and ``1``
+of the code 01, R makes ``TRUE`` of true and ``NA`` of an empty cell, and a file that is safe for
+spreadsheets has apostrophes. A text is changed only where the original lacks it and one level, or
+one missing code, alone is meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
@@ -14,14 +20,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from synthesizer.data.codes import Groups
 from synthesizer.data.encoding import encode_inferred, encode_like
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import Declaration, Inferred, infer
-from synthesizer.data.missing_codes import NUMBER_CODES, SENTINELS
+from synthesizer.data.missing_codes import NUMBER_CODES, SENTINELS, TEXT_CODES
 from synthesizer.data.sources import RawTable, Texts, from_frame
-from synthesizer.data.spelling import read_back
+from synthesizer.data.spreadsheets import without_apostrophes
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import is_number
 
@@ -112,7 +119,7 @@ def read_like(
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
         return Table((), len(data))
-    raw, _ = read_back(raw, original)
+    raw, _ = _read_back(raw, original)
     table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
     problems = [
         f"column {name!r} shares no {'level' if original[name].is_coded else 'number'} with the "
@@ -135,7 +142,7 @@ def written_otherwise(data: Data, original: Table) -> tuple[str, ...]:
     ('job',)
     """
     raw = None if isinstance(data, Table) else _raw(data, original.names)
-    return () if raw is None else read_back(raw, original)[1]
+    return () if raw is None else _read_back(raw, original)[1]
 
 
 def _is_foreign(original: Column, synthetic: Column) -> bool:
@@ -392,3 +399,64 @@ def _column_problems(
                 f"column {name!r} is {ours} in the original and {theirs} in synthetic dataset "
                 f"{number}: read both with the same schema"
             )
+
+
+_WHOLE = r"^[+-]?[0-9]{1,18}(\.0*)?$"
+"""Whole numbers of up to 18 digits, with a decimal point or without."""
+_TRUTH = pa.array(["false", "true"])
+
+
+def _read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...]]:
+    """Return data as the original writes them, and the columns with values written otherwise.
+
+    Cells with an apostrophe that `spreadsheet_safe` wrote are no values written otherwise.
+    """
+    arrow, names = raw.arrow, []
+    for place, texts in enumerate(raw.texts):
+        if texts.name not in original:
+            continue
+        variable, written = original[texts.name].variable, texts.values.to_pylist()  # noqa: PD011
+        labels = variable.labels if variable.is_coded else variable.missing
+        spelled = without_apostrophes(written, labels)
+        meant = _other_spellings(texts.values, labels) | _other_code(texts, variable.missing)
+        if meant:
+            names.append(texts.name)
+            spelled = [meant.get(text, text) for text in spelled]
+        if spelled != written:
+            values = pa.array([None if t == texts.null else t for t in spelled], pa.string())
+            cells = values.take(pa.array(texts.codes))
+            arrow = arrow.set_column(place, arrow.schema.names[place], cells)
+    same = arrow is raw.arrow
+    return raw if same else RawTable(arrow, raw.layout, raw.origin), tuple(names)
+
+
+def _other_spellings(values: pa.Array, labels: Sequence[str]) -> dict[str, str]:
+    """Return the label of each text that is none of them, where one label has the same value.
+
+    Source: the grammars of whole numbers and truth values that pandas, R and Stata write.
+    """
+    own = pa.array(labels, pa.string())
+    new = values.filter(pc.invert(pc.is_in(values, own)))
+    whole, codes = (part.filter(pc.match_substring_regex(part, _WHOLE)) for part in (new, own))
+    found = _meant(whole, codes, lambda text: int(text.partition(".")[0])) if len(codes) else {}
+    words, truths = (part.filter(pc.is_in(pc.utf8_lower(part), _TRUTH)) for part in (new, own))
+    return found | _meant(words, truths, str.lower)
+
+
+def _other_code(texts: Texts, missing: Sequence[str]) -> dict[str, str]:
+    """Return the only code of an empty cell with that of the original, which the other file lacks.
+
+    Both are texts that no column has as a value, such as ``NA`` and nothing.
+    """
+    ours = [code for code in missing if code in TEXT_CODES]
+    theirs = texts.picked(texts.among(TEXT_CODES) & texts.occurs)
+    return {theirs[0]: ours[0]} if len(ours) == len(theirs) == 1 and ours != theirs else {}
+
+
+def _meant(texts: pa.Array, labels: pa.Array, value: Callable[[str], object]) -> dict[str, str]:
+    """Return the label of the same value for each text; none where several labels have it."""
+    by_value: dict[object, list[str]] = {}
+    for label in labels.to_pylist():
+        by_value.setdefault(value(label), []).append(label)
+    meant = {text: by_value.get(value(text), []) for text in texts.to_pylist()}
+    return {text: found[0] for text, found in meant.items() if len(found) == 1}

@@ -16,8 +16,8 @@ import numpy as np
 from synthesizer.data.codes import GOLDEN, column_values
 from synthesizer.data.derivations import needed, numberings, numbers_of, suggest_derivations
 from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.progress import Advance
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.workers import Advance
 
 MIN_ROWS = 50
 """Rows that show a relation, at least."""

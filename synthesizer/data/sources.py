@@ -25,7 +25,6 @@ from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.labelled import LABELLED, read_labelled
 from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
-from synthesizer.data.memory import too_large, unpacked_limit
 from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
 from synthesizer.data.packed import (
     ARROW_SUFFIXES,
@@ -41,6 +40,7 @@ from synthesizer.data.packed import (
 )
 from synthesizer.data.table import BoolArray
 from synthesizer.data.workbooks import WORKBOOKS, read_workbook
+from synthesizer.data.workers import too_large, unpacked_limit
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine

@@ -24,8 +24,8 @@ from synthesizer.data.headers import (
 )
 from synthesizer.data.labelled import INSTALL
 from synthesizer.data.layout import Labelling, Layout
-from synthesizer.data.memory import too_large, unpacked_limit
 from synthesizer.data.values import format_numbers
+from synthesizer.data.workers import too_large, unpacked_limit
 
 _SHEET: Final = "--sheet NAME or data: {sheet: NAME}"
 WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")

@@ -1,15 +1,21 @@
-"""Workers of joblib: how many there may be, one BLAS thread for each task, and clusters."""
+"""Long work on this machine: workers of joblib, free memory, and progress for a listener.
+
+Each task has one BLAS thread. Nothing is shown without a listener.
+"""
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.errors import ConfigError, ModelError, Problems
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -62,30 +68,27 @@ def cluster(address: str) -> Iterator[None]:
             ) from None
 
 
-def cluster_problems(address: str) -> list[str]:
-    """Report that a cluster cannot draw."""
-    try:
-        with cluster(address):
-            return []
-    except ConfigError as error:
-        return list(error.problems)
-
-
 _guard = threading.Lock()
 _inside: list[Any] = []  # one entry per caller; only the first holds the limit
 
 
-def worker_problems(workers: int | None) -> list[str]:
-    """Report a number of workers that joblib cannot start; None is the default.
+def worker_problems(workers: int | None, address: str | None = None) -> list[str]:
+    """Report a number of workers that joblib cannot start, or a cluster that cannot draw.
+
+    None is the default number; the cluster has an ``address``.
 
     Examples
     --------
     >>> worker_problems(0), worker_problems(-1)
     (['workers (0) must be between 1 and 1024, or -1 for all cores'], [])
     """
-    if workers is None or (workers <= MAX_WORKERS and workers != 0):
-        return []
-    return [f"workers ({workers}) must be between 1 and {MAX_WORKERS}, or -1 for all cores"]
+    if workers is not None and (workers > MAX_WORKERS or workers == 0):
+        return [f"workers ({workers}) must be between 1 and {MAX_WORKERS}, or -1 for all cores"]
+    problems = Problems()
+    if address is not None:
+        with problems.gathered(), cluster(address):
+            pass
+    return problems
 
 
 @cache
@@ -136,3 +139,154 @@ def _free_limit() -> None:
         free = getattr(library, "clear_controlling_thread", None)
         if free is not None:
             free(force=True)
+
+
+MEMORY_INFO = Path("/proc/meminfo")
+CONTAINER = Path("/sys/fs/cgroup")
+
+
+def free_memory() -> int | None:
+    """Return the bytes that are free, the limit of a container included; None where nobody says."""
+    try:
+        lines = dict(line.split(":", 1) for line in MEMORY_INFO.read_text("utf-8").splitlines())
+        free = int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return None
+    try:
+        limit = int((CONTAINER / "memory.max").read_text("utf-8"))
+        free = min(free, limit - int((CONTAINER / "memory.current").read_text("utf-8")))
+    except (OSError, ValueError):  # no container, or one without a limit
+        pass
+    return max(free, 0)
+
+
+def used_memory() -> int:
+    """Return the largest memory of this process so far, bytes; 0 where nobody says."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+MOST_TIMES = 100
+"""A compressed text of microdata unpacks to fewer times its size."""
+SMALL = 256_000_000
+"""Bytes that any file may unpack to."""
+
+
+def unpacked_limit(size: int | None = None) -> int:
+    """Return the bytes that a file may unpack to: half of the free memory.
+
+    With the ``size`` of the packed file also `MOST_TIMES` as many, or what is `SMALL`.
+    """
+    limit = sys.maxsize if size is None else max(MOST_TIMES * size, SMALL)
+    free = free_memory()
+    return limit if free is None else min(limit, free // 2)
+
+
+def in_bytes(size: float) -> str:
+    """Write a size in MB or GB.
+
+    Examples
+    --------
+    >>> in_bytes(3_200_000), in_bytes(1_250_000_000)
+    ('3 MB', '1.2 GB')
+    """
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+
+
+def too_large(path: Path, size: int, limit: int) -> str:
+    """Say that a file of ``size`` bytes unpacks to more than the limit."""
+    return (
+        f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for such a "
+        "file or for the free memory; if it is sound, allow it (data: {max_unpacked_mb: ...}), or "
+        "take a part of it"
+    )
+
+
+Advance = Callable[[int], None]
+
+
+@runtime_checkable
+class Listener(Protocol):
+    """Shows the phases of a run; ``start`` returns what is called as the phase advances."""
+
+    def start(self, phase: str, total: int | None) -> Advance:
+        """Begin a phase of ``total`` parts (None: unknown)."""
+
+    def tell(self, phase: str, text: str) -> None:
+        """Show how far a phase has come in words."""
+
+    def expect(self, phase: str, seconds: float) -> None:
+        """Say what a phase will take from here, where its parts do not tell."""
+
+    def stop(self, phase: str) -> None:
+        """End a phase."""
+
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
+
+
+class Silent:
+    """Shows nothing."""
+
+    def start(self, phase: str, total: int | None) -> Advance:  # noqa: ARG002
+        """Count nothing."""
+        return lambda _: None
+
+    def tell(self, phase: str, text: str) -> None:
+        """Do nothing."""
+
+    def expect(self, phase: str, seconds: float) -> None:
+        """Do nothing."""
+
+    def stop(self, phase: str) -> None:
+        """Do nothing."""
+
+    def say(self, text: str) -> None:
+        """Do nothing."""
+
+
+silent: Listener = Silent()
+
+
+def counted(listener: Listener, phase: str) -> Callable[[int, int], None]:
+    """Return a function that shows how much of a phase is done."""
+    advance: Advance | None = None
+
+    def show(done: int, total: int) -> None:
+        nonlocal advance
+        if advance is None:
+            advance = listener.start(phase, total)
+        advance(1)
+        if done == total:
+            listener.stop(phase)
+
+    return show
+
+
+class Phases:
+    """Times the phases of a run and passes them on to a listener.
+
+    A phase inside another one does not count for the outer one.
+    """
+
+    def __init__(self, listener: Listener = silent) -> None:
+        self.listener = listener
+        self.seconds: dict[str, float] = {}
+        self._inner = 0.0
+
+    @contextmanager
+    def phase(self, name: str, total: int | None = None) -> Iterator[Advance]:
+        """Time a phase; phases of one name are added up."""
+        start, outer, self._inner = perf_counter(), self._inner, 0.0
+        advance = self.listener.start(name, total)
+        try:
+            yield advance
+        finally:
+            self.listener.stop(name)
+            whole = perf_counter() - start
+            self.seconds[name] = self.seconds.get(name, 0.0) + whole - self._inner
+            self._inner = outer + whole

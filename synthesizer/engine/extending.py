@@ -19,7 +19,7 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, FloatArray, IntArray, Schema, Table
 from synthesizer.data.workers import one_blas_thread
-from synthesizer.engine.chain import ChainSpec, parallel
+from synthesizer.engine.chain import ChainSpec, parallel, screened
 from synthesizer.engine.drawing import (
     allocate,
     draw_allowed,
@@ -28,9 +28,8 @@ from synthesizer.engine.drawing import (
     refuse_forbidden_rules,
     row_blocks,
 )
-from synthesizer.engine.screening import screened
 from synthesizer.engine.source import Progress, Request, Source
-from synthesizer.models.careers.continued import Continuation, Past, fit_continuation
+from synthesizer.models.careers.career import Continuation, Past, fit_continuation
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel
 from synthesizer.models.step import (

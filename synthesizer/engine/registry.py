@@ -21,9 +21,8 @@ from typing import Any, Self, get_origin, get_type_hints
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, ModelError, Problems, did_you_mean
-from synthesizer.data.options import alternatives, checked
+from synthesizer.data.options import alternatives, checked, public
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
 from synthesizer.models.base import ALL_KINDS, Abilities, ConditionalModel, FittedModel

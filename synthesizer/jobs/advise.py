@@ -19,12 +19,12 @@ from typing import Any
 
 from synthesizer.config.keys import Config
 from synthesizer.config.reading import AnyForm, sound_config
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, Problems, SynthesizerError
 from synthesizer.data.files import check_file, write_texts
+from synthesizer.data.options import public
 from synthesizer.data.panel.households import MemberView
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
+from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.frontier import plans_of
 from synthesizer.jobs.grid import Setting, Variation, grid, shown

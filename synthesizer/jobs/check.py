@@ -15,17 +15,17 @@ from typing import Any
 
 from synthesizer.config.keys import DataConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, read_config, sound_config
-from synthesizer.data.boundary import public
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.guessing import Declared, declarations_of
+from synthesizer.data.options import public
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.households import MemberView
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.sources import RawTable, csv_bytes, read_path
+from synthesizer.data.workers import Listener, silent
 from synthesizer.jobs.check_data import Named, check_data, setting_problems
 from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS

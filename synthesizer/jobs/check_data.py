@@ -29,10 +29,9 @@ from synthesizer.data.pairs import (
 )
 from synthesizer.data.panel.households import follows
 from synthesizer.data.panel.view import seen_names
-from synthesizer.data.progress import Listener, counted, silent
 from synthesizer.data.randomness import AnySeed, Seed, seeded
 from synthesizer.data.table import Kind, Table
-from synthesizer.data.workers import worker_problems
+from synthesizer.data.workers import Listener, counted, silent, worker_problems
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.measure import is_on
 from synthesizer.measures.results import CheckResults

@@ -36,8 +36,8 @@ from synthesizer.data.files import (
     write_text,
     written_paths,
 )
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import NO_SECRET, Seed
+from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.compare import (
     are_of_one_size,
@@ -53,7 +53,7 @@ from synthesizer.measures.catalogue import axis_problems
 from synthesizer.measures.figure import plain
 from synthesizer.plan.inputs import Input, declarations, read_input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
-from synthesizer.plan.seeds import seed_of
+from synthesizer.plan.published import seed_of
 from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.record import MANIFEST, PACKAGES, read_record
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from synthesizer.data.after import NOT_DROPPED
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.files import check_output, new_directory
-from synthesizer.data.progress import Listener, Phases, silent
+from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
-from synthesizer.data.workers import worker_problems
+from synthesizer.data.workers import Listener, Phases, silent, worker_problems
 from synthesizer.engine.saved import SavedModel
 from synthesizer.jobs.manifest import FormulaCells, file_entry, now, write_dataset, write_json
 from synthesizer.measures.figure import plain

@@ -21,10 +21,10 @@ from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.households import HouseholdForm
 from synthesizer.data.panel.panel_table import as_panel
-from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import Seed
 from synthesizer.data.spreadsheets import formula_cells, formula_notes, spreadsheet_safe
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.workers import Phases
 from synthesizer.data.writing import Format, suffix, write, write_onto
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Source

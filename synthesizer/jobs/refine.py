@@ -17,29 +17,27 @@ import numpy as np
 import pandas as pd
 
 from synthesizer.config.reading import load_config, read_chain_config
-from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems, did_you_mean
 from synthesizer.data.files import new_files, write_text
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
 from synthesizer.data.layout import Layout
+from synthesizer.data.options import public
 from synthesizer.data.packed import CSV_SUFFIXES
 from synthesizer.data.pairs import Data, as_table, check_keys, column_names
-from synthesizer.data.progress import Advance, Listener, silent
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Table
-from synthesizer.data.workers import worker_problems
+from synthesizer.data.workers import Advance, Listener, silent, worker_problems
 from synthesizer.data.writing import Format, to_frame, write
-from synthesizer.engine.genetic.coding import coding_problems
 from synthesizer.engine.genetic.evolution import Outcome
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_random, told_in_words
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought, coding_problems
 from synthesizer.jobs.check import read_files
 from synthesizer.measures.figure import Figure
 from synthesizer.plan.evolving import declared_for_refining, like_original
-from synthesizer.plan.seeds import replay_notes, seed_of
+from synthesizer.plan.published import replay_notes, seed_of
 
 FILE = 0
 """The evolution's number among those of a seed."""

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.reading import AnyForm
 from synthesizer.data.after import NOT_DROPPED
-from synthesizer.data.boundary import public
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError, plural
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
-from synthesizer.data.progress import Listener, Phases, silent
+from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.table import Table
+from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Evolved, Source
@@ -42,7 +42,7 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict
 from synthesizer.plan.forecast import of_checks, refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
-from synthesizer.plan.seeds import replay_notes
+from synthesizer.plan.published import replay_notes
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
 from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record

@@ -17,23 +17,22 @@ from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
-from synthesizer.data.encoding import RARE, encode_inferred
+from synthesizer.data.encoding import RARE, RareLevels, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.households import TAKEN
-from synthesizer.data.panel.moments import are_numbers, natural_order
+from synthesizer.data.panel.panel_table import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
-from synthesizer.data.progress import Listener, Phases, silent
 from synthesizer.data.randomness import fresh_seed
-from synthesizer.data.rare_levels import RareLevels
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_sql, without_password
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.data.writing import suffix
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
 from synthesizer.jobs.starter_hints import (

@@ -17,7 +17,7 @@ from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import far_codes, guessed_codes
-from synthesizer.data.panel.moments import MONTHS
+from synthesizer.data.panel.panel_table import MONTHS
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from synthesizer.config.keys import ChainConfig
 from synthesizer.config.reading import read_chain_config
 from synthesizer.config.synthpop import house_name
 from synthesizer.data.after import NOT_DROPPED, After
-from synthesizer.data.boundary import faults, public
 from synthesizer.data.displayed import in_short
 from synthesizer.data.errors import (
     ConfigError,
@@ -32,13 +31,13 @@ from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import check_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.missing_codes import guessed_codes
-from synthesizer.data.options import nearest
+from synthesizer.data.options import faults, nearest, public
 from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.progress import Phases
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.relations import find_relations
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Schema, Table
+from synthesizer.data.workers import Phases
 from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry

@@ -20,9 +20,9 @@ from typing import Any
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.panel.view import panel_of
-from synthesizer.data.progress import counted
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import IntArray, Kind, Table
+from synthesizer.data.workers import counted
 from synthesizer.measures.figure import Attempts, Collector, collected
 from synthesizer.measures.measure import (
     Axis,

@@ -20,9 +20,9 @@ from synthesizer.data.pairs import missing_otherwise
 from synthesizer.data.panel.arrangement import Frame, RowFrame
 from synthesizer.data.panel.households import MemberView, heads_of
 from synthesizer.data.panel.view import PersonView
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import IntArray, Kind, Table
+from synthesizer.data.workers import Listener, silent
 from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Collector, Units, in_units
 from synthesizer.measures.measure import Axis, Case, Family, Measure

@@ -7,9 +7,9 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from synthesizer.data.panel.arrangement import Frame
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.data.workers import Listener, silent
 from synthesizer.measures.figure import Figure, Measured
 from synthesizer.measures.measure_options import Part
 from synthesizer.measures.risk.halves import HalfRun

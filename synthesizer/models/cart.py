@@ -12,7 +12,6 @@ from synthesizer.data.options import Count, NotNegative, Strings, options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import FittedModel
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.leaves import Drawing, Leaves
 from synthesizer.models.kit.line import Line
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
@@ -21,6 +20,8 @@ from synthesizer.models.kit.tilt import LINEAR_RIDGE, ridge_of_persons
 from synthesizer.models.kit.tilted import TiltedLeaves
 from synthesizer.models.kit.trees import (
     AUTO_LEAF,
+    Drawing,
+    Leaves,
     TreeOptions,
     centred_response,
     check_features,
@@ -140,7 +141,7 @@ class Cart(TreeOptions):
         ``tilt``.
     event : str or None
         Predictor that says how the time has ended that the target is: by an event, one of several,
-        or by the end of observation. Cox models then hold (`kit/hazards.py`); of no effect without
+        or by the end of observation. Cox models then hold (`kit/features.py`); of no effect without
         ``tilt``.
     moderators : tuple of str
         Predictors with which the relations of all others to the target may differ, such as sex:

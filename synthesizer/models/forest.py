@@ -12,10 +12,16 @@ from pydantic import Field
 from synthesizer.data.options import Count, Repeats, Share, options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import FittedModel
-from synthesizer.models.kit.leaves import Drawing, Leaves
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
-from synthesizer.models.kit.trees import TreeOptions, centred_response, check_features, grow
+from synthesizer.models.kit.trees import (
+    Drawing,
+    Leaves,
+    TreeOptions,
+    centred_response,
+    check_features,
+    grow,
+)
 
 
 @dataclass(frozen=True, eq=False)

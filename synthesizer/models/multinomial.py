@@ -9,9 +9,8 @@ import numpy as np
 from synthesizer.data.options import Positive, options
 from synthesizer.data.table import Column, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.logit import Softmax, fit_softmax
 from synthesizer.models.kit.numerics import check_codes
-from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
+from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel, Softmax, fit_softmax
 
 
 @dataclass(frozen=True, eq=False)

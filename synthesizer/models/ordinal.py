@@ -12,10 +12,15 @@ from scipy.special import expit
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.logit import Softmax, fit_cumulative, fit_softmax
 from synthesizer.models.kit.numerics import check_codes, check_floats
 from synthesizer.models.kit.predictors import Design
-from synthesizer.models.kit.regression import CODED_KINDS, IterativeModel
+from synthesizer.models.kit.regression import (
+    CODED_KINDS,
+    IterativeModel,
+    Softmax,
+    fit_cumulative,
+    fit_softmax,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 from synthesizer.data.options import options
 from synthesizer.data.table import Column, Table
 from synthesizer.models.base import Abilities, FittedModel
-from synthesizer.models.kit.leaves import even_over_neighbours
 from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
+from synthesizer.models.kit.trees import even_over_neighbours
 
 
 @dataclass(frozen=True, eq=False)

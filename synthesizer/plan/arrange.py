@@ -18,7 +18,7 @@ from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import Arrangement, Frame, RowFrame, label_problems
 from synthesizer.data.panel.forms import long_form, wide_columns, wide_form
 from synthesizer.data.panel.households import HouseholdForm, MemberView
-from synthesizer.data.panel.moments import missing_in
+from synthesizer.data.panel.panel_table import missing_in
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import PREFIX, PersonView, constant_names, period_labels
 from synthesizer.data.sources import RawTable, from_frame

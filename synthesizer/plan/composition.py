@@ -22,8 +22,7 @@ from synthesizer.data.panel.households import (
     HouseholdForm,
     household_form,
 )
-from synthesizer.data.panel.moments import row_numbers
-from synthesizer.data.panel.panel_table import as_panel
+from synthesizer.data.panel.panel_table import as_panel, row_numbers
 from synthesizer.data.panel.paths import OWN, AtMost
 from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table

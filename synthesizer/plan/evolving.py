@@ -12,14 +12,20 @@ from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.panel.moments import are_numbers
+from synthesizer.data.panel.panel_table import are_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Schema, Table
-from synthesizer.engine.genetic.coding import Coding, Records, coding_problems
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, GeneticPlan, below_random
-from synthesizer.engine.genetic.scores import RISKS, Sought, evolved_names
+from synthesizer.engine.genetic.scores import (
+    RISKS,
+    Coding,
+    Records,
+    Sought,
+    coding_problems,
+    evolved_names,
+)
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context

@@ -20,12 +20,11 @@ from joblib import effective_n_jobs
 
 from synthesizer.data.errors import ConfigError, SynthesizerError
 from synthesizer.data.files import free_space
-from synthesizer.data.memory import free_memory, in_bytes, used_memory
 from synthesizer.data.panel.arrangement import PART_BLOCKS
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.progress import Listener
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table
+from synthesizer.data.workers import Listener, free_memory, in_bytes, used_memory
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 

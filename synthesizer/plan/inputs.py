@@ -16,7 +16,7 @@ import numpy as np
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
-from synthesizer.data.encoding import RARE, data_notes, encode
+from synthesizer.data.encoding import RARE, RareLevels, data_notes, encode, without_words
 from synthesizer.data.errors import DataError, SynthesizerError, did_you_mean, listed, plural
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
@@ -24,7 +24,6 @@ from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, read_sample
-from synthesizer.data.rare_levels import RareLevels, without_words
 from synthesizer.data.roles import roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_path, read_sql, without_password
 from synthesizer.data.table import Column, Kind, Table

@@ -27,11 +27,10 @@ from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView, seen_names
 from synthesizer.data.parquet_sample import Whole
-from synthesizer.data.progress import Advance, Listener, Phases, silent
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import without_password
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.data.workers import cluster_problems, worker_problems
+from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.extending import Given, fit_extension, until
@@ -49,10 +48,9 @@ from synthesizer.models.step import Step
 from synthesizer.plan.composition import household_problems, with_any_head, without_others
 from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
 from synthesizer.plan.inputs import Input, arrangement_of, read_input
-from synthesizer.plan.published import Published, plan_published
+from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import plan_fits, plan_scenarios
-from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.survival import survival_problems
@@ -585,14 +583,12 @@ def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
             f"rows ({config.rows}) must be {table.n_units} or absent: variables are kept row by "
             "row (partial synthesis)"
         )
-    problems += worker_problems(config.local_workers)
-    if config.cluster is not None:
-        problems += cluster_problems(config.cluster)
-        if context.data.whole is None:
-            problems.append(
-                "workers.dask: parts of datasets are drawn from a Parquet source only; name a "
-                "Parquet file or directory (data.path), or a number of workers"
-            )
+    problems += worker_problems(config.local_workers, config.cluster)
+    if config.cluster is not None and context.data.whole is None:
+        problems.append(
+            "workers.dask: parts of datasets are drawn from a Parquet source only; name a "
+            "Parquet file or directory (data.path), or a number of workers"
+        )
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
     if changing and context.is_household:
         problems.append(

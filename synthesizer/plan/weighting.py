@@ -17,8 +17,7 @@ from synthesizer.data.files import read_text
 from synthesizer.data.options import nearest
 from synthesizer.data.table import Column, FloatArray, Kind
 from synthesizer.data.values import finite_number
-from synthesizer.engine.raking import Margin, Raking
-from synthesizer.engine.redrawing import Redrawing, Replicating, units_of
+from synthesizer.engine.survey_weights import Margin, Raking, Redrawing, Replicating, units_of
 from synthesizer.models.step import Rule, Step, Zero
 from synthesizer.plan.context import Context
 

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from pydantic import BaseModel
 
-from synthesizer.data.boundary import public
 from synthesizer.data.displayed import in_short
 from synthesizer.data.errors import DataError, OutputError, did_you_mean
 from synthesizer.data.files import write_texts
+from synthesizer.data.options import public
 from synthesizer.measures.catalogue import SUMMARY
 from synthesizer.measures.figure import Figure, Row, Units, columns, in_units
 from synthesizer.measures.results import CheckResults

@@ -11,7 +11,7 @@ import pytest
 
 from synthesizer.cli import printing
 from synthesizer.cli.printing import complain, progress, say, tabulate
-from synthesizer.data.progress import Phases
+from synthesizer.data.workers import Phases
 
 LONGEST = 30
 COLUMNS = ("variable", "kind of it", "levels", "what there is to look at")

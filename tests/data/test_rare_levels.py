@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, run
+from synthesizer.data.encoding import RareLevels, without_words
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.rare_levels import RareLevels, without_words
 from synthesizer.data.table import Column as TableColumn
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.jobs.starter import write_starter

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthesizer.data import memory
+from synthesizer.data import workers
 from synthesizer.data.codec import Codec
 from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
@@ -210,7 +210,7 @@ def test_layouts_survive_as_plain_values(tmp_path):
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_fills_the_memory(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(memory, "SMALL", 1_000_000)
+    monkeypatch.setattr(workers, "SMALL", 1_000_000)
     path = _file(tmp_path, b"a,b\n" + b"same,same\n" * 400_000, "bomb.csv.gz")
     assert path.stat().st_size * 100 < 4_000_000
     tracemalloc.start()
@@ -261,8 +261,8 @@ def test_free_memory_is_that_of_the_machine_or_the_container(tmp_path, monkeypat
     (tmp_path / "memory.current").write_text("1000000\n")
     if limit is not None:
         (tmp_path / "memory.max").write_text(limit)
-    monkeypatch.setattr(memory, "MEMORY_INFO", tmp_path / "meminfo")
-    monkeypatch.setattr(memory, "CONTAINER", tmp_path)
-    assert memory.free_memory() == free
-    assert memory.unpacked_limit() == (sys.maxsize if free is None else free // 2)
-    assert free is None or memory.unpacked_limit(10) == free // 2
+    monkeypatch.setattr(workers, "MEMORY_INFO", tmp_path / "meminfo")
+    monkeypatch.setattr(workers, "CONTAINER", tmp_path)
+    assert workers.free_memory() == free
+    assert workers.unpacked_limit() == (sys.maxsize if free is None else free // 2)
+    assert free is None or workers.unpacked_limit(10) == free // 2

@@ -232,7 +232,7 @@ def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> Non
 
 
 def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from synthesizer.engine.genetic.population import Breeder
+    from synthesizer.engine.genetic.evolution import Breeder
 
     calls, usual = [], Breeder.pair
 

@@ -21,7 +21,7 @@ from synthesizer.engine.source import Request
 from synthesizer.models.careers.career import Career
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.histories.time_invariant import TimeInvariant
+from synthesizer.models.histories.wrapped import TimeInvariant
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.tables import assert_same, coded
 

@@ -5,7 +5,7 @@ import pytest
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.engine.raking import Margin, Raking, raked_cells, rounded_cells
+from synthesizer.engine.survey_weights import Margin, Raking, raked_cells, rounded_cells
 
 SIZES = (5, 3, 2)
 

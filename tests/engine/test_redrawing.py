@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.engine.redrawing import Redrawing, Replicating, times_drawn, units_of
+from synthesizer.engine.survey_weights import Redrawing, Replicating, times_drawn, units_of
 from synthesizer.measures.survey_design import ReplicateWeights
 
 STRATA = np.repeat([0, 1, 2], [40, 60, 20])

@@ -13,9 +13,8 @@ from scipy import stats
 from synthesizer.config.reading import read_config
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.engine import screening
-from synthesizer.engine.chain import ChainSpec
-from synthesizer.engine.screening import Screen, _deviates, _orthonormal
+from synthesizer.engine import chain
+from synthesizer.engine.chain import ChainSpec, Screen, _deviates, _orthonormal
 from synthesizer.models.cart import Cart
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Step
@@ -72,7 +71,7 @@ def test_neither_blocks_nor_cells_change_a_deviate_and_large_files_are_sampled(
         return Screen.of(rows, names, np.random.default_rng(1)).deviates
 
     whole = deviates(table)
-    monkeypatch.setattr(screening, "AT_ONCE", 3)
+    monkeypatch.setattr(chain, "AT_ONCE", 3)
     np.testing.assert_allclose(deviates(table), whole, rtol=1e-4, atol=1e-4)
     rows = np.sort(np.random.default_rng(1).choice(N, size=200, replace=False))
     part = deviates(table.take(rows))
@@ -80,7 +79,7 @@ def test_neither_blocks_nor_cells_change_a_deviate_and_large_files_are_sampled(
     for limits in ({"MAX_ROWS": 200}, {"MAX_CELLS": 200 * width}):
         with monkeypatch.context() as patch:
             for name, value in limits.items():
-                patch.setattr(screening, name, value)
+                patch.setattr(chain, name, value)
             np.testing.assert_array_equal(deviates(table), part)
 
 

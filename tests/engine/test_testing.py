@@ -16,8 +16,8 @@ from synthesizer.engine.testing import (
 )
 from synthesizer.models.base import Abilities, ConditionalModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.each_period import EachPeriod
 from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.histories.wrapped import EachPeriod
 from synthesizer.models.normal import Normal
 from synthesizer.models.sample import FittedSample
 

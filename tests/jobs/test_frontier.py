@@ -17,8 +17,8 @@ import pytest
 from synthesizer.config.reading import load_config
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
 from synthesizer.data.files import own_directory
-from synthesizer.data.progress import Listener, silent
 from synthesizer.data.table import Column, Table
+from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs import frontier
 from synthesizer.jobs.frontier import Frontier, plan_frontier, plans_of, workshop

@@ -9,9 +9,8 @@ from statsmodels.duration.hazard_regression import PHReg
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit import hazards as module
-from synthesizer.models.kit.features import Features
-from synthesizer.models.kit.hazards import Hazards, cox
+from synthesizer.models.kit import features as module
+from synthesizer.models.kit.features import Features, Hazards, cox
 from tests.models.fits import coded, draw, fit, numeric
 
 LOG_HAZARDS = np.array([0.31, 1.0])

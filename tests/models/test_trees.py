@@ -11,9 +11,8 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Bagging, Forest
-from synthesizer.models.kit.leaves import Drawing, Leaves, even_uniform
 from synthesizer.models.kit.predictors import Encoding, level_scores
-from synthesizer.models.kit.trees import Tree, centred_response
+from synthesizer.models.kit.trees import Drawing, Leaves, Tree, centred_response, even_uniform
 from tests.models.fits import coded, numeric
 
 N = 2000

@@ -14,7 +14,7 @@ import pytest
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.panel.arrangement import BLOCK_PERSONS
-from synthesizer.data.progress import Silent
+from synthesizer.data.workers import Silent
 from synthesizer.plan import forecast as ahead
 from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
 from synthesizer.plan.plan import Plan, prepare

@@ -22,15 +22,17 @@ from synthesizer.data.panel.arrangement import (
     thin_notes,
 )
 from synthesizer.data.panel.households import HouseholdForm
-from synthesizer.data.panel.moments import (
+from synthesizer.data.panel.panel_table import (
     Moments,
+    PanelIndex,
+    PanelTable,
+    as_panel,
     first_numbers,
     missing_in,
     missing_times,
     moments_of,
     row_numbers,
 )
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.panel.view import (
     PersonView,
     at_period,

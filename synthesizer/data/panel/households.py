@@ -17,8 +17,13 @@ import numpy as np
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import Arrangement, Frame
-from synthesizer.data.panel.moments import missing_in, row_numbers
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
+from synthesizer.data.panel.panel_table import (
+    PanelIndex,
+    PanelTable,
+    as_panel,
+    missing_in,
+    row_numbers,
+)
 from synthesizer.data.panel.view import changed_rows, changers, constant_names
 from synthesizer.data.table import (
     BoolArray,

@@ -13,11 +13,26 @@ from synthesizer.data.panel.arrangement import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Table
 from synthesizer.engine.chain import FittedChain
-from synthesizer.engine.genetic.coding import Coding, Records
-from synthesizer.engine.genetic.evolution import Outcome, Told, evolve
+from synthesizer.engine.genetic.evolution import (
+    Allowed,
+    Breeder,
+    Candidate,
+    Outcome,
+    Redraw,
+    Told,
+    evolve,
+    replaced,
+)
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.population import Allowed, Breeder, Candidate, Redraw, replaced
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Scorer, Sought, evolved_names
+from synthesizer.engine.genetic.scores import (
+    RISKS,
+    UTILITIES,
+    Coding,
+    Records,
+    Scorer,
+    Sought,
+    evolved_names,
+)
 from synthesizer.engine.source import Evolved, Progress, Request, Source
 from synthesizer.models.step import Rule, Zero, forbidden_rows
 

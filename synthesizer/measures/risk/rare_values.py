@@ -12,9 +12,9 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from synthesizer.data.encoding import are_codes
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.rare_levels import are_codes
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, collected, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables

@@ -19,7 +19,7 @@ proper     U (k/n + (1+k/n)/m) all values drawn, parameters drawn anew for each 
 design     U + B / m           the same as simple, U being the variance by the units of a survey
                                (or its replicate weights) in each dataset; m >= 2
 redrawn    (1 + 1/m) B         all values drawn for samples that are drawn anew by the design of a
-           - U (1 + k/n)       survey (`synthesizer.engine.redrawing`); U is the variance of a
+           - U (1 + k/n)       survey (`synthesizer.engine.survey_weights`); U is the variance of a
                                simple random sample; m >= 2, and rather 20 or more
 =========  ==================  ==========================================================
 
@@ -47,8 +47,8 @@ import numpy.typing as npt
 import scipy
 from pydantic import BeforeValidator, Field, PlainSerializer
 
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import DataError
+from synthesizer.data.options import public
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 

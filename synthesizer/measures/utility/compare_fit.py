@@ -17,11 +17,10 @@ from typing import Annotated, Any, Literal, Self, get_args
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from synthesizer.data.boundary import public
 from synthesizer.data.errors import DataError, ExpressionError, Problems, in_brief, listed, plural
 from synthesizer.data.expressions import quote_name
 from synthesizer.data.guessing import Declaration, Declared, declarations_of
-from synthesizer.data.options import sentences
+from synthesizer.data.options import public, sentences
 from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, column_names
 from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.data.values import finite_number

@@ -25,7 +25,7 @@ from synthesizer.models.histories.parts import (
     recent_starts,
     sign_column,
 )
-from synthesizer.models.histories.time_invariant import draw_persons
+from synthesizer.models.histories.wrapped import draw_persons
 from synthesizer.models.limits import Limits
 
 Widths = Annotated[tuple[NotNegative, ...], Strict(False)]

@@ -15,10 +15,8 @@ import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.bend import Bend
 from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
-from synthesizer.models.kit.features import Features, widest
-from synthesizer.models.kit.hazards import Hazards
+from synthesizer.models.kit.features import Features, Hazards, widest
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
     check_codes,
@@ -28,7 +26,7 @@ from synthesizer.models.kit.numerics import (
     even_uniform,
 )
 from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.kit.tilt import Problem, is_identity
+from synthesizer.models.kit.tilt import Bend, Problem, is_identity
 from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
 BACKING = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)

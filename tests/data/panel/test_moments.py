@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.panel.moments import moments_of
+from synthesizer.data.panel.panel_table import moments_of
 from synthesizer.data.table import Column, Kind, Variable
 from tests.tables import coded, numeric
 

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from synthesizer.engine.genetic.evolution import fitness
+from synthesizer.engine.genetic.evolution import Breeder, Candidate, Redraw, fitness
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver
-from synthesizer.engine.genetic.population import Breeder, Candidate, Redraw
 from synthesizer.engine.genetic.scores import Scorer
 from tests.engine.genetic.slow_scores import frozen, random_file, sought_of
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from synthesizer.data.table import Table
-from synthesizer.engine.genetic.coding import Coding
-from synthesizer.engine.genetic.scores import Sought
+from synthesizer.engine.genetic.scores import Coding, Sought
 from tests.measures.risk.slow_rows import rows
 from tests.tables import coded
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.engine.genetic import coding as margins
-from synthesizer.engine.genetic.coding import (
+from synthesizer.engine.genetic import scores as margins
+from synthesizer.engine.genetic.scores import (
     Coding,
     Margin,
     cell_numbers,

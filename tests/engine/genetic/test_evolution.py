@@ -11,9 +11,8 @@ from synthesizer.data.errors import RuleError, Terminated
 from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic import evolution, genetic_source
-from synthesizer.engine.genetic.evolution import fronts, hypervolume
+from synthesizer.engine.genetic.evolution import Breeder, fronts, hypervolume
 from synthesizer.engine.genetic.genetic_source import keeping
-from synthesizer.engine.genetic.population import Breeder
 from synthesizer.engine.genetic.scores import Score
 from synthesizer.models.step import Forbid
 from tests.backends import FORKS

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from synthesizer.data.randomness import Seed
+from synthesizer.engine.genetic.evolution import Redraw
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import RANDOM_FILES, spread
-from synthesizer.engine.genetic.population import Redraw
 from synthesizer.engine.genetic.scores import RISKS
 from tests.engine.genetic.breeding import assert_counted, evolver, points, sought
 from tests.engine.genetic.slow_scores import file_of, frozen, sought_of

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chisquare
 
-from synthesizer.engine.genetic.coding import Coding
-from synthesizer.engine.genetic.population import Redraw, chosen, crossed, replaced
+from synthesizer.engine.genetic.evolution import Redraw, chosen, crossed, replaced
+from synthesizer.engine.genetic.scores import Coding
 from tests.engine.genetic.slow_scores import frozen
 from tests.engine.genetic.test_coding import variables
 

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Kind, Variable
-from synthesizer.engine.genetic.coding import Coding
 from synthesizer.engine.genetic.genetic_options import RiskName, UtilityName
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Scorer, Sought
+from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Coding, Scorer, Sought
 from synthesizer.measures.risk import attribute, cap, cap_u, identity, replicated_uniques, tcap
 from synthesizer.measures.utility import jensen_shannon
 from tests.engine.genetic.slow_scores import (

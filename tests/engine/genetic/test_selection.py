@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from synthesizer.engine.genetic.evolution import (
+    Candidate,
     _survivors,
     crowding,
     fitness,
@@ -17,7 +18,6 @@ from synthesizer.engine.genetic.evolution import (
     tournament,
 )
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.population import Candidate
 from synthesizer.engine.genetic.scores import Score
 
 GRID = 8

@@ -6,7 +6,7 @@ import pytest
 from synthesizer.data.errors import RuleError
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
-from synthesizer.models.careers.continued import Past, fit_continuation
+from synthesizer.models.careers.career import Past, fit_continuation
 from synthesizer.models.cart import Cart
 from tests.tables import coded
 

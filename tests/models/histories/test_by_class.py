@@ -8,9 +8,7 @@ from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.panel.view import changers
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.monotone import Monotone
-from synthesizer.models.histories.mostly_constant import MostlyConstant
-from synthesizer.models.histories.time_invariant import TimeInvariant
+from synthesizer.models.histories.wrapped import Monotone, MostlyConstant, TimeInvariant
 from tests.data.panel.panels import full_index, panel, persons_of, random_column, random_index
 from tests.models.histories.drawing import drawn_by
 from tests.tables import coded, numeric

@@ -7,8 +7,8 @@ import pytest
 
 from synthesizer.data.errors import ModelError
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.each_period import EachPeriod
 from synthesizer.models.histories.lag_one import LagOne
+from synthesizer.models.histories.wrapped import EachPeriod
 from synthesizer.models.nominal import Nearest, Nominal
 from tests.data.panel.panels import full_index, panel, random_index
 from tests.models.histories.drawing import drawn_by

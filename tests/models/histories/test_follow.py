@@ -9,12 +9,9 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.advance import Advance
-from synthesizer.models.histories.each_period import EachPeriod
 from synthesizer.models.histories.history import WrappedHistory
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.histories.monotone import Monotone
-from synthesizer.models.histories.mostly_constant import MostlyConstant
-from synthesizer.models.histories.time_invariant import TimeInvariant
+from synthesizer.models.histories.wrapped import EachPeriod, Monotone, MostlyConstant, TimeInvariant
 from synthesizer.models.limits import Limits
 
 N, PERIODS = 120, 5

@@ -16,8 +16,7 @@ from synthesizer.engine.saved import codec
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.histories.history import HistoryModel
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
-from synthesizer.models.histories.monotone import Monotone
-from synthesizer.models.histories.mostly_constant import MostlyConstant
+from synthesizer.models.histories.wrapped import Monotone, MostlyConstant
 from synthesizer.models.limits import Limits
 from tests.data.panel.panels import full_index
 from tests.tables import coded

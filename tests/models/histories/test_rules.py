@@ -8,11 +8,8 @@ from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import Kind
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.advance import Advance
-from synthesizer.models.histories.each_period import EachPeriod
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.histories.monotone import Monotone
-from synthesizer.models.histories.mostly_constant import MostlyConstant
-from synthesizer.models.histories.time_invariant import TimeInvariant
+from synthesizer.models.histories.wrapped import EachPeriod, Monotone, MostlyConstant, TimeInvariant
 from synthesizer.models.limits import Support
 from tests.data.panel.panels import full_index, panel, random_column, random_index
 from tests.models.histories.drawing import drawn_by

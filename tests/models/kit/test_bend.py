@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Kind, Table
-from synthesizer.models.kit import bend as module
-from synthesizer.models.kit.bend import Bend, Coded, Measured, reader_of
+from synthesizer.models.kit import tilt as module
 from synthesizer.models.kit.features import Features
+from synthesizer.models.kit.tilt import Bend, Coded, Measured, reader_of
 from tests.models.fits import coded, numeric
 
 N = 400

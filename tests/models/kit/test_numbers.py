@@ -15,7 +15,7 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Bagging, Forest
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.histories.mostly_constant import MostlyConstant
+from synthesizer.models.histories.wrapped import MostlyConstant
 from synthesizer.models.kit.numbers import SafeNumbers, _is_exact, _sizes, steps_of
 from synthesizer.models.limits import reserve_of
 from synthesizer.models.normrank import Normrank

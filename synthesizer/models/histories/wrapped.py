@@ -1,0 +1,584 @@
+"""Models of histories around a model of rows, from one value a person to a new one in every period.
+
+Between them are a variable that most persons never change, and one that rises or stays, but for a
+few persons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from synthesizer.data.errors import RuleError
+from synthesizer.data.options import options
+from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
+from synthesizer.data.panel.paths import PathRule, broken_steps
+from synthesizer.data.panel.view import changers, differing
+from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
+from synthesizer.models.base import Abilities
+from synthesizer.models.domains import Chances, Mask
+from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
+from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
+from synthesizer.models.histories.parts import (
+    Part,
+    changing_names,
+    ever_names,
+    first_observed,
+    fit_codes,
+    fit_part,
+    of_persons,
+    persons_with_changes,
+    recent_starts,
+    sign_column,
+)
+from synthesizer.models.limits import Judge, Limits, redrawn
+
+
+@dataclass(frozen=True, eq=False)
+class FittedTimeInvariant(FittedHistory):
+    """A base model of one value a person."""
+
+    value: Part
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw a value for every person and write it in all its rows."""
+        drawn, bad = draw_persons(self.value, predictors, limits, rng)
+        self._refuse(len(bad))
+        return predictors.spread(drawn)
+
+    def follow(
+        self,
+        predictors: PanelTable,
+        past: Column,
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> Column:
+        """Keep the value of a person, and draw one for who is new; see `FittedHistory.follow`."""
+        index = predictors.index
+        rows = index.by_period[-1]
+        kept = past.take(index.starts[index.person[rows]])
+        drawn, old = self.begun(predictors, kept, limits, rng=rng)
+        if limits.binding is not None:
+            self._refuse(int(limits.binding(rows[old], drawn.take(old)).sum()))
+        return drawn
+
+    def _refuse(self, n_persons: int) -> None:
+        if n_persons:
+            raise RuleError(
+                f"variable {self.value.step.variable.name!r}: no value is allowed in all periods "
+                f"of {n_persons} synthetic persons; relax the rules or the support, draw it "
+                "period by period (lag_one), or, where few persons hold each number, allow these "
+                "(safe: 0 of its base model)"
+            )
+
+
+Path = Callable[[IntArray, Column], Column]
+"""Gives the values of all rows of some persons, from the one value of each."""
+
+
+def draw_persons(
+    value: Part,
+    predictors: PanelTable,
+    limits: Limits,
+    rng: np.random.Generator,
+    path: Path | None = None,
+) -> tuple[Column, IntArray]:
+    """Draw a value for every person, allowed in each of her rows; also return whom nothing fits.
+
+    ``path`` says what a value becomes over time, for persons of whom some may come more than once;
+    the same value in all rows by default.
+    """
+    index, persons = predictors.index, predictors.first_rows
+    drawn = value.draw(persons, rng)
+
+    def again(chosen: IntArray, widen: int) -> Column:
+        return value.draw(persons.take(chosen), rng, widen=widen)
+
+    def in_any_row(judge: Judge) -> Judge:
+        def judged(chosen: IntArray, values: Column) -> BoolArray:
+            counts = index.counts[chosen]
+            owner = np.repeat(np.arange(len(chosen)), counts)
+            histories = values.take(owner) if path is None else path(chosen, values)
+            bad = judge(index.rows_of(chosen), histories)
+            return np.asarray(np.bincount(owner[bad], minlength=len(chosen)) > 0)
+
+        return judged
+
+    def in_all_rows(mask: Mask) -> Mask:
+        def masked(chosen: IntArray) -> BoolArray:
+            starts = np.cumsum(index.counts[chosen]) - index.counts[chosen]
+            return np.logical_and.reduceat(mask(index.rows_of(chosen)), starts, axis=0)
+
+        return masked
+
+    def chances(chosen: IntArray, widen: int) -> Chances | None:
+        return value.chances(persons.take(chosen), widen=widen)
+
+    masks = None if path is not None else limits.masks and limits.masks.changed(in_all_rows)
+    its = replace(limits.changed(in_any_row), masks=masks)
+    return redrawn(drawn, again, its, rng, None, chances)
+
+
+@options
+class TimeInvariant(WrappedHistory):
+    """One value a person, given what is known at the person's first period.
+
+    Where the confidential data have several values for a person, the first observed one counts.
+    Source: Barrientos et al. (2018), section 3.2 (sex).
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
+    >>> index = PanelIndex.of_presence(np.ones((50, 2), dtype=bool), np.arange(2.0))
+    >>> sex = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
+    >>> data = PanelTable((), index)
+    >>> target = Column(sex, np.repeat(np.array([0, 1], dtype=np.int32), 50))
+    >>> fitted = TimeInvariant().fit(data, target, rng=np.random.default_rng(1))
+    >>> drawn = fitted.sample(data, rng=np.random.default_rng(2)).data
+    >>> bool((drawn[::2] == drawn[1::2]).all())
+    True
+    """
+
+    abilities = Abilities(panel=True, person=True)
+    fitted_type = FittedTimeInvariant
+    in_words = "a model of one value for all rows of a person, or household"
+
+    def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:
+        """Say how many persons lose their later values; see `HistoryModel.doubts`."""
+        index = predictors.index
+        change = changers(index, target)
+        several = int((index.counts > 1).sum())
+        if change.sum() > several / 2:
+            yield (
+                f"{int(change.sum())} of {several} persons with several rows change it, and with "
+                "'time_invariant' nobody does; leave the model out, or use 'lag_one'"
+            )
+
+    def fit_history(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        rules: PathRules,  # noqa: ARG002 - one value breaks no rule between periods
+        *,
+        rng: np.random.Generator,
+    ) -> FittedTimeInvariant:
+        """Fit the base model to one row a person; see `HistoryModel.fit_history`."""
+        value = target.take(first_observed(predictors.index, target))
+        return FittedTimeInvariant(
+            fit_part(of_persons(self.base), predictors.first_rows, value, rng)
+        )
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedTimeInvariant:
+        """Fit the base model to persons who are new; see `HistoryModel.fit_last`."""
+        persons = predictors.index.person[recent_starts(predictors.index)]
+        rows = predictors.index.rows_of(persons)
+        new = predictors.take_units(persons)
+        return self.fit_history(new, target.take(rows), rules, rng=rng)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedEachPeriod(FittedHistory):
+    """A base model of the value of a row."""
+
+    value: Part
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw all rows at once."""
+        return self._rows(predictors, limits, rng)
+
+    def follow(
+        self,
+        predictors: PanelTable,
+        past: Column,  # noqa: ARG002 - no lag
+        limits: Limits,
+        *,
+        rng: np.random.Generator,
+    ) -> Column:
+        """Draw the rows of the last period; see `FittedHistory.follow`."""
+        rows = predictors.index.by_period[-1]
+        return self._rows(predictors.take(rows), limits.of_rows(rows), rng)
+
+    def _rows(self, predictors: Table, limits: Limits, rng: np.random.Generator) -> Column:
+        drawn, bad = self.value.draw_allowed(predictors, limits, rng)
+        if len(bad):
+            raise RuleError(
+                f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "
+                f"relax the rules or the support, or put {drawn.name!r} earlier in the order"
+            )
+        return drawn
+
+
+@options
+class EachPeriod(WrappedHistory):
+    """The value of every row given the earlier variables of the same period; no lag.
+
+    For what follows from the period's other variables, such as pay from plan, grade and step.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
+    >>> index = PanelIndex.of_presence(np.ones((50, 2), dtype=bool), np.arange(2.0))
+    >>> pay = Variable(name="pay", kind=Kind.NUMERIC)
+    >>> data = PanelTable((), index)
+    >>> target = Column(pay, np.tile([100.0, 200.0], 50))
+    >>> fitted = EachPeriod().fit(data, target, rng=np.random.default_rng(1))
+    >>> sorted(set(fitted.sample(data, rng=np.random.default_rng(2)).data.tolist()))
+    [100.0, 200.0]
+    """
+
+    fitted_type = FittedEachPeriod
+    in_words = "a model of each period by itself"
+
+    def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
+        """Refuse every rule; see `HistoryModel.rule_problems`."""
+        return [
+            f"variable {variable!r}: 'each_period' knows no earlier value and cannot keep the rule "
+            f"{rule.text!r}; use 'lag_one'"
+            for rule in rules
+        ]
+
+    def fit_history(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedEachPeriod:
+        """Fit the base model to all rows; see `HistoryModel.fit_history`."""
+        self.refuse_rules(target.name, rules)
+        return FittedEachPeriod(fit_part(self.base, predictors, target, rng))
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedEachPeriod:
+        """Fit the base model to the rows of the last period; see `HistoryModel.fit_last`."""
+        self.refuse_rules(target.name, rules)
+        rows = predictors.index.by_period[-1]
+        return FittedEachPeriod(fit_part(self.base, predictors.take(rows), target.take(rows), rng))
+
+
+TRIES = 3
+"""Histories drawn for a person who shall change before a change in a random row is imposed."""
+FEW_PERSONS = 2_000
+"""Fewer persons draw several histories at once: a walk takes as long for few as for many."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedByClass(FittedHistory):
+    """The class of a person, the value of those who never change, the histories of the others."""
+
+    classes: Part
+    """Draws 0 for a constant value, k for history k - 1."""
+    constant: Part | None
+    """None where nobody is constant."""
+    histories: tuple[FittedLagOne | None, ...]
+    """One for each further class, None where nobody is in it."""
+    changing: tuple[str, ...] = ()
+    """Predictors of which the class knows whether the person ever changes them."""
+
+    def __post_init__(self) -> None:
+        if not any((self.constant, *self.histories)):
+            raise ValueError("no class of persons was fitted")
+        if self.classes.step.variable.n_codes != 1 + len(self.histories):
+            raise ValueError("every class of persons must have a model")
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw the class of every person, then one value or a history.
+
+        Who gets no value that is allowed in all periods gets a history instead.
+        """
+        return self.draw_by_class(predictors, limits, rng)[0]
+
+    def draw_by_class(
+        self, predictors: PanelTable, limits: Limits, rng: np.random.Generator
+    ) -> tuple[Column, IntArray]:
+        """Draw values, and return the classes of the persons, too; see `draw`."""
+        index = predictors.index
+        classes = self._draw_classes(predictors, rng)
+        columns, rows = [], []
+        same = np.flatnonzero(classes == 0)
+        if self.constant is not None and len(same):
+            its, panel = index.rows_of(same), predictors.take_units(same)
+            firm = limits.strict if any(self.histories) else limits  # else nobody can change
+            values, bad = draw_persons(self.constant, panel, firm.of_rows(its), rng)
+            kept = panel.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
+            columns.append(panel.spread(values).take(kept))
+            rows.append(its[kept])
+            classes[same[bad]] = self._first_fitted(self.histories) + 1
+        for code, model in enumerate(self.histories, start=1):
+            persons = np.flatnonzero(classes == code)
+            if not len(persons):
+                continue
+            if model is None:
+                raise RuleError(
+                    f"no value is allowed in all periods of {len(persons)} synthetic persons, and "
+                    "nobody changes in the data; relax the rules or the support"
+                )
+            its, panel = index.rows_of(persons), predictors.take_units(persons)
+            columns.append(_draw_changing(model, panel, limits.of_rows(its), rng))
+            rows.append(its)
+        order = np.argsort(np.concatenate(rows))
+        return Column.concatenate(columns).take(order), classes
+
+    def _draw_classes(self, predictors: PanelTable, rng: np.random.Generator) -> IntArray:
+        """Draw classes that were fitted; who is there once is constant where anybody is."""
+        persons = persons_with_changes(predictors, self.changing)
+        classes = self.classes.draw(persons, rng).data.astype(np.int64)
+        classes[predictors.index.counts == 1] = 0
+        models = (self.constant, *self.histories)
+        usual = self._first_fitted(models)
+        return np.array([usual if m is None else k for k, m in enumerate(models)])[classes]
+
+    @staticmethod
+    def _first_fitted(models: Sequence[object]) -> int:
+        return next((k for k, model in enumerate(models) if model is not None), 0)
+
+
+def _draw_changing(
+    model: FittedLagOne, predictors: PanelTable, limits: Limits, rng: np.random.Generator
+) -> Column:
+    """Draw histories again until each has a change, shape (r,).
+
+    After `TRIES` further draws a random later row of the person has to move. Few persons draw
+    several histories at once, of which the first with a change counts.
+    """
+    index = predictors.index
+    drawn: Column | None = None
+    still, left = np.arange(index.n_persons), 1 + TRIES
+    while drawn is None or (left and len(still)):
+        copies = max(1, min(left, FEW_PERSONS // max(1, len(still))))
+        left -= copies
+        units = np.repeat(still, copies)
+        panel, its = predictors.take_units(units), limits.of_rows(index.rows_of(units))
+        values = model.draw(panel, its, rng=rng)
+        changes = changers(panel.index, values).reshape(-1, copies)
+        chosen = np.arange(len(still)) * copies + changes.argmax(axis=1)
+        values = values.take(panel.index.rows_of(chosen))
+        drawn = values if drawn is None else drawn.replaced(index.rows_of(still), values)
+        still = still[~changes.any(axis=1) & (index.counts[still] > 1)]
+    if not len(still):
+        return drawn
+    rows, panel = index.rows_of(still), predictors.take_units(still)
+    # a random row of each person that is not the first
+    chosen = panel.index.starts + 1 + np.floor(rng.random(len(still)) * (panel.index.counts - 1))
+    must = np.isin(np.arange(panel.n_rows), chosen)
+    again = model.draw_within(panel, limits.of_rows(rows), model.rules, rng=rng, must=must)
+    return drawn.replaced(rows, again)
+
+
+@options
+class ByClass(WrappedHistory):
+    """A model that draws the class of a person first, then one value or a history."""
+
+    def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
+        """Return what the histories add, and which of the predictors a person ever changes."""
+        return (*LagOne().own_predictors(predictors), *ever_names(predictors))
+
+    def fit_classes(
+        self,
+        predictors: PanelTable,
+        target: Column,
+        classes: Column,
+        model: LagOne,
+        rules: Sequence[PathRules],
+        rng: np.random.Generator,
+    ) -> tuple[Part, Part | None, tuple[FittedLagOne | None, ...], tuple[str, ...]]:
+        """Return the fields of `FittedByClass`: classes of n persons, values and histories.
+
+        ``rules`` are those of each history. Classes are learnt from the persons with several rows,
+        who could change; from everybody where there are none.
+        """
+        index, constant = predictors.index, None
+        same = np.flatnonzero(classes.data == 0)
+        numbers = self.safe_numbers(predictors, target)
+        if len(same):
+            table, values = predictors.first_rows.take(same), target.take(index.starts[same])
+            constant = fit_part(of_persons(self.base), table, values, rng, numbers=numbers)
+        histories: list[FittedLagOne | None] = []
+        for code, own_rules in enumerate(rules, start=1):
+            persons = np.flatnonzero(classes.data == code)
+            if not len(persons):
+                histories.append(None)
+                continue
+            panel, values = predictors.take_units(persons), target.take(index.rows_of(persons))
+            history = model.leaving_out(self.left_out)
+            histories.append(history.fit_safe(panel, values, own_rules, numbers, rng=rng))
+        names = changing_names(predictors)
+        several = np.flatnonzero(index.counts > 1)
+        seen = several if len(several) else np.arange(index.n_persons)
+        table = persons_with_changes(predictors, names).take(seen)
+        classifier = fit_codes(self.base, table, classes.take(seen), rng, left_out=self.left_out)
+        return classifier, constant, tuple(histories), names
+
+
+@options
+class MostlyConstant(ByClass):
+    """First whether a person ever changes; who does not gets one value, the others a history.
+
+    So the share of persons who ever change is kept. Source: Barrientos et al. (2018), section
+    3.2.2 (race).
+
+    Parameters
+    ----------
+    fit_by : {"pooled", "by_period"}
+        As in `LagOne`, for those who change.
+
+    Examples
+    --------
+    >>> from synthesizer.data.panel.panel_table import PanelIndex
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> from synthesizer.models.cart import Cart
+    >>> index = PanelIndex.of_presence(np.ones((100, 2), dtype=bool), np.arange(2.0))
+    >>> race = Variable(name="race", kind=Kind.CATEGORICAL, levels=("a", "b"))
+    >>> codes = np.zeros((100, 2), dtype=np.int32)
+    >>> codes[:10, 1] = 1
+    >>> data, target = PanelTable((), index), Column(race, codes.ravel())
+    >>> model = MostlyConstant(base=Cart(min_leaf=5))
+    >>> fitted = model.fit(data, target, rng=np.random.default_rng(1))
+    >>> drawn = fitted.sample(data, rng=np.random.default_rng(2))
+    >>> bool(5 <= changers(index, drawn).sum() <= 15)
+    True
+    """
+
+    fitted_type = FittedByClass
+    in_words = "a model of whether a person's value ever changes, and of the values"
+    option_aliases: ClassVar[Mapping[str, str]] = {"fit": "fit_by"}
+
+    fit_by: Literal["pooled", "by_period"] = "pooled"
+
+    def fit_history(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedByClass:
+        """Fit the three parts; see `HistoryModel.fit_history`."""
+        change = sign_column(changers(predictors.index, target))
+        model = LagOne(base=self.base, fit_by=self.fit_by)
+        return FittedByClass(*self.fit_classes(predictors, target, change, model, [rules], rng))
+
+
+OTHER = 2
+CLASSES = Variable(
+    name="own.class", kind=Kind.CATEGORICAL, levels=("constant", "monotone", "other")
+)
+
+
+def _never_falls(column: Column, *, is_wish: bool = False) -> PathRule:
+    return PathRule(variable=column.name, non_decreasing=True, text="never falls", is_wish=is_wish)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedMonotone(FittedByClass):
+    """Classes, values and histories, of which the last falls once at most."""
+
+    def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
+        """Draw the class of every person, then one value or a history.
+
+        Who gets no value that is allowed in all periods rises instead.
+        """
+        drawn, classes = self.draw_by_class(predictors, limits, rng)
+        model, others = self.histories[OTHER - 1], classes == OTHER
+        if model is None or not others.any():
+            return drawn
+        return _kept(model, predictors, drawn, others, limits, rng)
+
+
+def _kept(
+    model: FittedLagOne,
+    predictors: PanelTable,
+    drawn: Column,
+    persons: BoolArray,
+    limits: Limits,
+    rng: np.random.Generator,
+) -> Column:
+    """Let some persons fall once at most, inside the rules and structural zeros.
+
+    Where a value that stays breaks them the person is drawn again, without a fall wherever that is
+    allowed.
+    """
+    index = predictors.index
+    once = _one_fall(index, drawn, persons)
+    bad = broken_steps(index, once, model.rules)
+    if limits.judge is not None:
+        bad |= limits.judge(np.arange(len(once)), once)
+    changed = np.bincount(index.person[differing(once, drawn)], minlength=index.n_persons) > 0
+    again = np.unique(index.person[bad & changed[index.person]])
+    if not len(again):
+        return once
+    rows, panel = index.rows_of(again), predictors.take_units(again)
+    rules = [*model.rules, _never_falls(drawn, is_wish=True)]
+    return once.replaced(rows, model.draw_within(panel, limits.of_rows(rows), rules, rng=rng))
+
+
+def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
+    """Let values after the second fall of some persons stay: at most one violation each.
+
+    Every person of the class falls at least once in the data, so there are no more violations
+    than the data have for as many such persons.
+    """
+    is_candidate = persons[index.person]
+    while True:
+        falls = broken_steps(index, drawn, [_never_falls(drawn)])
+        total = np.cumsum(falls)
+        so_far: IntArray = total - (total - falls)[index.starts[index.person]]
+        rows = np.flatnonzero(falls & (so_far > 1) & is_candidate)
+        if not len(rows):
+            return drawn
+        drawn = drawn.replaced(rows, drawn.take(rows - 1))
+
+
+@options
+class Monotone(ByClass):
+    """The class of a person first: constant, rising, or other; then a value or a history.
+
+    Rising persons only get values that are not below the nearest earlier observed one, unless
+    structural zeros leave nothing else. Those of the class "other" fall once at most. Source:
+    Barrientos et al. (2018), section 3.2 (education).
+
+    Examples
+    --------
+    >>> from synthesizer.models.cart import Cart
+    >>> index = PanelIndex.of_presence(np.ones((60, 4), dtype=bool), np.arange(4.0))
+    >>> level = Variable(name="level", kind=Kind.ORDERED, levels=("1", "2", "3", "4"))
+    >>> data = PanelTable((), index)
+    >>> target = Column(level, np.tile(np.arange(4, dtype=np.int32), 60))
+    >>> fitted = Monotone(base=Cart(min_leaf=30)).fit(data, target, rng=np.random.default_rng(1))
+    >>> drawn = fitted.sample(data, rng=np.random.default_rng(2)).data.reshape(60, 4)
+    >>> bool((np.diff(drawn) >= 0).all())
+    True
+    """
+
+    abilities = Abilities(kinds=frozenset({Kind.ORDERED, Kind.NUMERIC, Kind.DATE}), panel=True)
+    fitted_type = FittedMonotone
+    in_words = "a model of values that most persons only ever raise"
+
+    def fit_history(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedMonotone:
+        """Fit classes, values and histories; see `HistoryModel.fit_history`."""
+        index = predictors.index
+        fallen = index.person[broken_steps(index, target, [_never_falls(target)])]
+        falls = np.bincount(fallen, minlength=index.n_persons) > 0
+        codes = np.where(falls, OTHER, changers(index, target)).astype(np.int32)
+        rises = [*rules, _never_falls(target, is_wish=True)]
+        return FittedMonotone(
+            *self.fit_classes(
+                predictors,
+                target,
+                Column(CLASSES, codes),
+                LagOne(base=self.base),
+                [rises, rules],
+                rng,
+            )
+        )
+
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedHistory:
+        """Fit the steps into the last period, with falls where some fall; see `HistoryModel`."""
+        index = predictors.index
+        falls = broken_steps(index, target, [_never_falls(target)])[index.by_period[-1]].any()
+        more = () if falls else (_never_falls(target, is_wish=True),)
+        return super().fit_last(predictors, target, (*rules, *more), rng=rng)
