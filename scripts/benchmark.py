@@ -101,9 +101,10 @@ def facts() -> dict[str, str]:
 
 def printed(row: Row) -> str:
     """Return a row as a line of the screen."""
-    value = f"{row.value:,.5g}" if isinstance(row.value, float) else f"{row.value:,}"
     if row.value is None or isinstance(row.value, str):
         value = row.value or ""
+    else:
+        value = f"{row.value:,.5g}" if isinstance(row.value, float) else f"{row.value:,}"
     mark = {None: "", True: "holds", False: "DOES NOT HOLD"}[row.holds]
     return f"{row.case:44} {row.figure:44} {value:>14} {row.unit:8} {mark}".rstrip()
 

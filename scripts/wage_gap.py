@@ -28,7 +28,7 @@ from typing import Annotated, Any
 import numpy as np
 import pandas as pd
 import typer
-from workforce_truth import COEFFICIENTS
+from workforce import COEFFICIENTS
 
 from synthesizer import compare_fit_by, run
 from synthesizer.cli.commands import errors_told

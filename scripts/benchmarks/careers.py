@@ -324,7 +324,7 @@ def impossible(persons: int = 2_000, seeds: int = 1, config: Path = Path()) -> R
     has no models unless ``config`` names one; each is tried with `support: auto` and without.
     """
     source: Any = config if config.is_file() else _of_sample(persons)
-    support = load_config(config).support if config.is_file() else []
+    support: Any = load_config(config).support if config.is_file() else []
     listed = [] if isinstance(support, str) else [each for each in support if each != "auto"]
     settings: dict[str, Any] = {"without": listed, "support: auto": ["auto", *listed]}
     found: dict[str, list[Shares]] = {name: [] for name in (*settings, "fresh")}

@@ -4,13 +4,13 @@ import json
 import re
 from pathlib import Path
 
-import compare_workforce
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import simulate_federal_workforce as script
 import typer
+import workforce
 from typer.testing import CliRunner
 
 from synthesizer.data.errors import DataError
@@ -101,33 +101,29 @@ def test_a_bad_argument_writes_nothing(tmp_path, option, value, message):
 
 def test_true_tables_that_are_not_there_are_told(tmp_path):
     with pytest.raises(DataError) as caught:
-        compare_workforce.read(tmp_path)
-    assert len(caught.value.problems) == len(compare_workforce.FILES)
+        workforce.true_tables(tmp_path)
+    assert len(caught.value.problems) == len(workforce.FEDSCOPE)
 
 
 def test_the_gini_coefficient_of_equal_and_unequal_groups():
-    assert compare_workforce.gini(pd.Series([3.0, 3.0, 3.0]).to_numpy()) == pytest.approx(0)
-    assert compare_workforce.gini(pd.Series([0.0, 0.0, 9.0]).to_numpy()) == pytest.approx(2 / 3)
+    assert workforce.gini(pd.Series([3.0, 3.0, 3.0]).to_numpy()) == pytest.approx(0)
+    assert workforce.gini(pd.Series([0.0, 0.0, 9.0]).to_numpy()) == pytest.approx(2 / 3)
 
 
 @pytest.mark.skipif(not FEDSCOPE.exists(), reason="the true counts are not beside the repository")
-def test_sizes_are_like_those_of_the_true_workforce(capsys):
-    compare_workforce.main(FEDSCOPE, persons=20_000, seed=1)
-    lines = capsys.readouterr().out.splitlines()
-    cells = {}
-    title = ""
-    for line in lines:
-        title = line[3:] if line.startswith("## ") else title
-        if line.startswith("| ") and "---" not in line:
-            name, *values = (cell.strip() for cell in line.strip("|").split("|"))
-            cells[title, name] = values
-    agencies = "Agencies (bureaus)"
-    own, true = (float(v.rstrip("%")) for v in cells[agencies, "share of the largest 20"])
-    assert abs(own - true) < 10
-    own, true = (float(v) for v in cells[agencies, "Gini coefficient"])
+def test_sizes_are_like_those_of_the_true_workforce():
+    rows = workforce.reality(FEDSCOPE, persons=20_000, seed=1)
+    found = {tuple(row[:2]): row.value for row in rows}
+
+    def both(title, figure):
+        return (found[f"{title}, {side}", figure] for side in ("simulated", "true"))
+
+    own, true = both("agencies (bureaus)", "share of the largest 20")
+    assert abs(own - true) < 0.1
+    own, true = both("agencies (bureaus)", "Gini coefficient")
     assert abs(own - true) < 0.15
     for grade in ("07", "09", "11", "13", "14", "15"):
-        own, true = (float(v.rstrip("%")) for v in cells["GS grade: shares", grade])
-        assert abs(own - true) < 8
-        own, true = (float(v) for v in cells["GS grade: mean pay, grade 12 = 1", grade])
+        own, true = both("GS grade", grade)
+        assert abs(own - true) < 0.08
+        own, true = both("GS grade, mean pay over that of grade 12", grade)
         assert abs(own / true - 1) < 0.1
