@@ -36,11 +36,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
-from postgresql_cluster import running
-from replay_trials import GAP, QUESTIONS, SCHEMA, people
+from panel_server import ROLES, Idle, database_url, panel_content, service_of, with_tokens
+from replay_trials import GAP, QUESTIONS
 
-from synthesizer.verification.database import connect
-from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
 from synthesizer.verification.query import (
     LEAST_EPSILON,
     LEAST_PARTITIONS,
@@ -50,10 +48,6 @@ from synthesizer.verification.query import (
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.security import csrf_of
-from synthesizer.verification.server.server_config import ServerConfig
-from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import create_tables
-from synthesizer.verification.server.service import Service
 
 CANARY = "zqCANARY7"
 """Stands in bodies outside of queries, and must never come back."""
@@ -239,19 +233,6 @@ def _free(body: bytes) -> Iterator[str]:
             yield "a query beyond the limits was taken"
 
 
-class Idle:
-    """A dispatcher that runs nothing."""
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-
-    def start(self) -> None:
-        """Begin nothing."""
-
-    def stop(self) -> None:
-        """End nothing."""
-
-
 @contextmanager
 def small_server(
     folder: Path, *, requests: int, database: str = ""
@@ -267,39 +248,13 @@ def small_server(
     database : str
         Its URL; a SQLite file in the folder where empty.
     """
-    schema = strictly(PublicSchema, SCHEMA)
-    people(60, seed=1).to_csv(folder / "confidential.csv", index=False)
-    people(60, seed=2).to_csv(folder / "synthetic.csv", index=False)
-    (folder / "schema.yaml").write_text(yaml_of(schema), encoding="utf-8")
-    config = ServerConfig.model_validate(
-        {
-            "database": database or f"sqlite:///{folder}/server.sqlite",
-            "prepared": folder / "prepared",
-            "job": {"waiting": 10_000},
-            "access": {"secure_cookies": False, "requests_per_minute": requests},
-            "datasets": {
-                "panel": {
-                    "confidential": folder / "confidential.csv",
-                    "synthetic": folder / "synthetic.csv",
-                    "schema": folder / "schema.yaml",
-                    "cap": 100.0,
-                }
-            },
-        }
-    )
-    engine = connect(config.database)
-    create_tables(engine)
-    service = Service(engine, config, open_datasets(engine, config))
-    accounts = Accounts(engine)
-    roles = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
-    tokens = {}
-    for name, role in roles.items():
-        account = accounts.add(name, role, actor="fuzz")  # type: ignore[arg-type]
-        tokens[name] = accounts.new_token(account, "fuzz", actor="fuzz")
-    sam = accounts.named("sam")
-    service.projects.make(sam, "gap", "panel", ["ada", "bob"], questions=9_000)
+    access = {"secure_cookies": False, "requests_per_minute": requests}
+    named: dict[str, Any] = {"database": database} if database else {}
+    service = service_of(panel_content(folder, cap=100.0, access=access, **named))
+    accounts = Accounts(service.engine)
+    tokens = with_tokens(service, accounts, 9_000, {**ROLES, "root": "admin"})
     yield create_app(service, accounts, dispatcher=Idle), tokens  # type: ignore[arg-type]
-    engine.dispose()
+    service.engine.dispose()
 
 
 def browse(http: TestClient, tokens: dict[str, str], rng: random.Random) -> tuple[str, int, bytes]:
@@ -394,16 +349,6 @@ def run_schemathesis(program: str, examples: int, seed: int) -> dict[str, Any]:
     return {"schemathesis": codes, "faults": [who for who, code in codes.items() if code]}
 
 
-@contextmanager
-def database_for(*, is_postgresql: bool) -> Iterator[str]:
-    """Yield the URL of an empty database, "" for a SQLite file."""
-    if not is_postgresql:
-        yield ""
-        return
-    with running() as started, started.database() as url:
-        yield url
-
-
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -416,7 +361,10 @@ def main() -> int:
     if asked.schemathesis:
         result = run_schemathesis(asked.schemathesis, asked.examples, asked.seed)
     else:
-        with database_for(is_postgresql=asked.postgresql) as database:
+        with (
+            TemporaryDirectory() as folder,
+            database_url(Path(folder), is_postgresql=asked.postgresql) as database,
+        ):
             result = fuzz(asked.bodies, asked.seed, database)
     print(*result["faults"], sep="\n")
     print(json.dumps({**result, "faults": len(result["faults"])}))

@@ -7,7 +7,7 @@ import re
 import pytest
 from fastapi import FastAPI, Request, Response
 from fastapi.testclient import TestClient
-from fuzz_server import Idle
+from panel_server import Idle
 from pydantic import BaseModel
 from replay_trials import GAP
 
