@@ -101,7 +101,7 @@ def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
     ):
         folder, port = Path(name), free_port()
         jobs = {"seconds": 5.0, "lanes": 2, "waiting": 10_000}
-        told = {"database": url, "port": port, "tick": 0.5, "job": jobs}
+        told: dict[str, Any] = {"database": url, "port": port, "tick": 0.5, "job": jobs}
         path = folder / "server.yaml"
         path.write_text(yaml.safe_dump(panel_content(folder, cap=cap, persons=200, **told)))
         roles = {f"user{n}": "researcher" for n in range(USERS)}
