@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from measuring import Row, Rows, job, rows_of
 from scipy.special import expit
 
@@ -25,10 +24,10 @@ from synthesizer.verification.choosing import Chosen, chosen
 from synthesizer.verification.claims import Claim, ClaimAnswer
 from synthesizer.verification.coefficient_questions import Significance, Statements
 from synthesizer.verification.mechanisms import Mechanism
-from synthesizer.verification.public_schema import PublicSchema, PublicVariable, load_schema
+from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import Query, query_of
-from synthesizer.verification.questions import View, view_of
-from synthesizer.verification.verify import Asked, sound_asked
+from synthesizer.verification.questions import View
+from synthesizer.verification.verify import Asked
 
 JOBS = tuple("abcdefghijkl")
 SCHEMA = PublicSchema(
@@ -263,26 +262,3 @@ def worlds(
     yield Row("border at the true value", "wrong", at_border, holds=at_border < 0.02)
     yield Row("called decided, not far", "answered", right, holds=right > 0.9)
     yield Row("control: most groups lie in the range", "wrong", control, holds=control > 0.05)
-
-
-@job(demo="demo", claims="claims.yaml")
-def demonstration(
-    demo: Path, claims: Path, keys: int = 5, seed: int = 1000, most_epsilon: float = 1.0
-) -> Rows:
-    """Ask the claims of a YAML list about the files of `synthesizer serve --demo`, by many keys."""
-    schema, rng = load_schema(demo / "schema.yaml"), np.random.default_rng(seed)
-    words: Counter[str] = Counter()
-    for content in yaml.safe_load(claims.read_text(encoding="utf-8")):
-        query = query_of(content)
-        asked = sound_asked(query, schema, demo / "run" / "synthetic_1.csv")
-        choice = chosen(asked, most_epsilon)
-        assert isinstance(query.ask, Claim)  # noqa: S101
-        prepared = query.ask.prepare(choice.query, schema, asked.view())
-        whole = view_of(demo / "confidential.parquet", schema, query, bytes(32))
-        case = f"{query.ask.model_dump(exclude_none=True)} {query.formula} {query.subset or ''}"
-        for _ in range(keys):
-            confidential = View(whole.table, whole.persons, whole.owners, rng.bytes(32))
-            words.update([outcome(choice, prepared, schema, confidential, Drawn(rng)).word])
-        yield Row(case, "called beforehand", choice.outlook)
-    yield Row("all", "wrong", words["wrong"], holds=not words["wrong"])
-    yield Row("all", "right", words["right"], holds=words["right"] >= 0.9 * words.total())

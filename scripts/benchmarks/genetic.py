@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median
 from time import perf_counter, process_time
@@ -27,20 +27,13 @@ from synthesizer.data.pairs import as_table, as_tables
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.engine.genetic import evolution
-from synthesizer.engine.genetic.coding import Integers, Margin
-from synthesizer.engine.genetic.evolution import Outcome, hypervolume
+from synthesizer.engine.genetic.evolution import hypervolume
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver
-from synthesizer.engine.genetic.population import Breeder, Candidate, Redraw, chosen
+from synthesizer.engine.genetic.population import Breeder, Candidate, Redraw
 from synthesizer.engine.genetic.scores import (
     RISKS,
-    Cap,
-    CapU,
-    Floats,
-    FullTable,
-    Objective,
     Score,
-    Scorer,
     Sought,
 )
 from synthesizer.measures.risk import cap
@@ -341,123 +334,20 @@ def large(data: Path, n_rows: int = ROWS, large: int = 1_000_000) -> Rows:
 
 NATURAL = float(np.log(2)) / (1 + float(np.log(2)))
 """Weight of U that makes F that of distances with natural logarithms, sqrt(ln 2) times as long."""
-
-
-class Divergence(FullTable):
-    """The divergence itself, without the root of equation 1."""
-
-    def value(self, counts: Any, n: int) -> float:
-        """Return the square of the distance."""
-        return super().value(counts, n) ** 2
-
-
-class OnlyFound(CapU):
-    """CAP-U where people who are not found do not count."""
-
-    def value(self, counts: Any, n: int) -> float:  # noqa: ARG002
-        """Return the mean CAP of those whose key is there."""
-        return (self.found(counts) or (0.0, None))[1] or 0.0
-
-
-class UniqueRecords(Cap):
-    """CAP of those who are unique by key and target together, non-matches as zero."""
-
-    def __init__(self, sought: Sought) -> None:
-        super().__init__(sought)
-        keys, whole = self.margins
-        once = self._weight == 1
-        self._owner, self._weight = self._owner[once], self._weight[once]
-        self._guess, self.people = self._guess[once], int(once.sum())
-        self.margins = (keys, Margin(sought.coding, whole.places, whole.cells[once]))
-
-
-class Reader(Breeder):
-    """A breeder for which the rates are of something else."""
-
-    unit: str = "cell"
-    pairs: bool = False
-
-    def pair(self, mother: Candidate, father: Candidate, rng: Any) -> Any:
-        """Cross two candidates, or with the rate of crossover half of their records."""
-        if not self.pairs:
-            return super().pair(mother, father, rng)
-        swapped = 0.5 if rng.random() < self.options.crossover else 0.0
-        once = self.with_options(replace(self.options, crossover=swapped))
-        once.pairs = False
-        return once.pair(mother, father, rng)
-
-    def mutant(self, records: Any, counts: Any, rng: Any) -> Candidate:
-        """Mutate by the unit of the rate."""
-        rate, n = self.options.mutation, len(records)
-        if self.unit == "cell":
-            return super().mutant(records, counts, rng)
-        if self.unit == "candidate":
-            share = LARGEST * rng.random() if rng.random() < rate else 0.0
-            move = self.redraw.mutated(records, share, rng)
-        else:
-            rows = chosen(n, rate, rng)
-            out = records.copy()
-            out[rows] = self.redraw.mutated(records[rows], 1.0, rng)[0]
-            move = out, rows
-        records, counts = self.moved(records, counts, move)
-        return Candidate(records, counts, self.scorer.score(counts, n))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """One reading of what the paper did; the fields differ from the base in one or two places."""
-
-    options: Mapping[str, Any] = field(default_factory=dict)
-    unit: str = "cell"
-    pairs: bool = False
-    start: tuple[float, float] = (0.0, 0.02)
-    """Shares of cells drawn anew, rising from above the first to the second: few, for a start that
-    is near the best in utility (section 2.2)."""
-    utility: type[FullTable] = FullTable
-    risk: type[Cap] = CapU
-
-    def evolved(self, sought: Sought, seed: int, generations: int) -> Outcome:
-        """Return the evolution of a seed."""
-        told = {**PAPER, "redraw": "marginal", **self.options, "generations": generations}
-        evolver = Evolver(sought, GeneticOptions(**told))
-        own = evolver.breeder
-        scorer = Scorer(self.utility(sought), self.risk(sought))
-        breeder = Reader(scorer, own.options, own.redraw)
-        breeder.unit, breeder.pairs = self.unit, self.pairs
-        evolver.breeder, evolver.scorer = breeder, scorer
-        low, high = self.start
-        first = []
-        for number in range(1, evolver.size + 1):
-            rng = Seed(seed).generator("genetic", 0, "start", number)
-            share = low + (high - low) * number / evolver.size
-            first.append(breeder.candidate(own.redraw.mutated(sought.records, share, rng)[0]))
-        return evolver.evolve(first, Seed(seed), 0)
-
-
 ONE_CELL = {"mutation": 0.001 / 5}
 """One cell of a record in a thousand, of five: a fifth of the rate per cell."""
-READINGS: dict[str, Reading] = {
-    "margins; per cell of a child; mutants up to 0.02": Reading(),
-    "levels alike": Reading(options={"redraw": "uniform"}),
-    "per record: one cell": Reading(options=ONE_CELL),
-    "per record: all cells": Reading(unit="record"),
-    "per candidate": Reading(unit="candidate"),
-    "elites mutate too (none survive)": Reading(options={"elites": 0}),
-    "a pair in ten swaps half": Reading(pairs=True),
-    "every pair swaps half": Reading(options={"crossover": 0.5}),
-    "mutants all at 0.001": Reading(start=(0.001, 0.001)),
-    "mutants up to 0.05": Reading(start=(0, LARGEST)),
-    "mutants up to 0.1": Reading(start=(0, 0.1)),
-    "mutants up to 1": Reading(start=(0, 1)),
-    "up to 0.05; per record: all cells": Reading(start=(0, LARGEST), unit="record"),
-    "up to 0.1; per record: one cell": Reading(start=(0, 0.1), options=ONE_CELL),
-    "up to 0.1; per candidate": Reading(start=(0, 0.1), unit="candidate"),
-    "F of U with natural logarithms": Reading(options={"weight": NATURAL}),
-    "F of U without its root": Reading(utility=Divergence),
-    "F of R of those found": Reading(risk=OnlyFound),
-    "F of R of unique records, not keys": Reading(risk=UniqueRecords),
+READINGS: dict[str, dict[str, Any]] = {
+    "margins; per cell of a child; mutants up to 0.02": {},
+    "levels alike": {"redraw": "uniform"},
+    "per record: one cell": ONE_CELL,
+    "every pair swaps half": {"crossover": 0.5},
+    "mutants up to 0.05": {"mutants": 0.05},
+    "mutants up to 0.1": {"mutants": 0.1},
+    "mutants up to 1": {"mutants": 1.0},
+    "up to 0.1; per record: one cell": {"mutants": 0.1, **ONE_CELL},
+    "F of U with natural logarithms": {"weight": NATURAL},
+    **{f"{n} elites": {"elites": n} for n in (0, 1, 2, 10, 50, 90)},
 }
-ELITISM = {f"{n} elites": Reading(options={"elites": n}) for n in (0, 1, 2, 10, 50, 90)}
 
 
 def chi_square(sought: Sought, records: Any) -> float:
@@ -502,71 +392,41 @@ def readings(data: Path, n_rows: int = ROWS, seeds: int = 3, generations: int = 
     end = {"U end": 0.1257, "R end": 0.3964, "chi2 / df": 0.08, "cells changed": 0.05}
     yield from rows_of("the paper", end)
     for words, sought in originals(data, n_rows):
-        usual = Evolver(sought, GeneticOptions()).breeder
-        for name, reading in {**READINGS, **ELITISM}.items():
-            found = []
+        digits = sought.coding.digits
+        for name, changes in READINGS.items():
+            told = {**PAPER, "redraw": "marginal", "mutants": 0.02, "generations": generations}
+            options, found = GeneticOptions(**told | changes), []
             for seed in range(1, seeds + 1):
-                evolved = reading.evolved(sought, seed, generations)
-                history, best = evolved.history, evolved.best
-                score = usual.candidate(best.records).score
-                power = 0.5 if reading.utility is Divergence else 1.0
-                way = [generation.utility**power for generation in history]
-                digits = sought.coding.digits
+                evolver = Evolver(sought, options)
+                start = evolver.mutants(Seed(seed), 0, options.mutants)
+                evolved = evolver.evolve(start, Seed(seed), 0)
+                way, best = evolved.history, evolved.best
                 changed = float(np.mean(digits(best.records) != digits(sought.records)))
-                risks = history[0].risk, score.risk
-                chi = chi_square(sought, best.records)
-                found.append((way[0], min(way), score.utility, *risks, chi, changed))
-            names = ("U start", "U lowest", "U end", "R start", "R end")
-            figures = zip(
-                (*names, "chi2 / df", "cells changed"), np.median(found, axis=0), strict=True
-            )
+                utilities = way[0].utility, min(one.utility for one in way), best.score.utility
+                risks = way[0].risk, best.score.risk
+                found.append((*utilities, *risks, chi_square(sought, best.records), changed))
+            names = ("U start", "U lowest", "U end", "R start", "R end", "chi2 / df")
+            figures = zip((*names, "cells changed"), np.median(found, axis=0), strict=True)
             yield from rows_of(f"{words}: {name}", dict(figures))
 
 
-def mutated(
-    table: Integers, rate: float, shares: Sequence[Floats], rng: np.random.Generator
-) -> Integers:
-    """Draw each cell of all records anew with probability ``rate``, by their table alone.
-
-    The table has one axis a variable: what is taken from a line of it is spread over the line, so
-    that the work grows with the table and not with the records.
-    """
-    for place, share in enumerate(shares):
-        taken = np.moveaxis(rng.binomial(table, rate), place, -1)
-        drawn = rng.multinomial(taken.sum(axis=-1), share)
-        table = table + np.moveaxis(drawn - taken, -1, place)
-    return table
-
-
-def of_table(objective: Objective, table: Integers, n: int) -> float:
-    """Return a measure of a candidate by its table."""
-    axes = range(table.ndim)
-    counts = [
-        np.einsum(table, axes, margin.places).ravel()[margin.cells] for margin in objective.margins
-    ]
-    return objective.value(counts, n)
-
-
-@job(n_rows=3_000, count=90)
-def mutants(data: Path, n_rows: int = ROWS, count: int = 9_000) -> Rows:
-    """Correlate U with CAP and CAP-U over mutants, as many at each of nine rates."""
+@job(n_rows=3_000, count=9)
+def mutants(data: Path, n_rows: int = ROWS, count: int = 270) -> Rows:
+    """Correlate U with CAP and CAP-U over mutants, as many at each of nine shares of cells."""
     for words, sought in originals(data, n_rows):
-        levels, n = sought.coding.levels, len(sought.records)
-        table = np.bincount(sought.records, minlength=sought.coding.n_cells).reshape(levels)
-        axes = range(table.ndim)
-        margins = [np.einsum(table, axes, [place]) / n for place in axes]
-        measures = [kind(sought) for kind in (FullTable, Cap, CapU, OnlyFound, UniqueRecords)]
-        for redraw in ("margins", "alike"):
-            shares = margins if redraw == "margins" else [np.full(k, 1 / k) for k in levels]
-            for low, high in ((0.001, 0.009), (0.01, 0.09), (0.1, 0.9), (0.5, 1.0)):
-                rng, points = Seed(1).generator("mutants", redraw, f"{low} to {high}"), []
-                for rate in np.repeat(np.linspace(low, high, 9), count // 9):
-                    mutant = mutated(table, float(rate), shares, rng)
-                    points.append([of_table(measure, mutant, n) for measure in measures])
+        breeders = [Evolver(sought, GeneticOptions(risk=r)).breeder for r in ("cap", "cap_u")]
+        margins = Redraw.marginal(sought.coding, sought.records)
+        alike = Redraw.uniform(sought.coding)
+        for label, redraw in (("margins", margins), ("levels alike", alike)):
+            for low, high in ((0.001, 0.009), (0.01, 0.09), (0.1, 0.9)):
+                rng, points = Seed(1).generator("mutants", f"{low} to {high}"), []
+                for share in np.repeat(np.linspace(low, high, 9), count // 9):
+                    mutant = redraw.mutated(sought.records, float(share), rng)[0]
+                    scores = [breeder.candidate(mutant).score for breeder in breeders]
+                    points.append((scores[0].utility, *(score.risk for score in scores)))
                 found = np.corrcoef(np.array(points).T)[0, 1:]
-                names = (f"U with {name}" for name in ("CAP", "CAP-U", "CAP-U of those found"))
-                figures = zip((*names, "U with CAP of unique records"), found, strict=True)
-                yield from rows_of(f"{words}, {redraw}, {low} to {high} of cells", dict(figures))
+                case = f"{words}, {label}, {low} to {high} of cells"
+                yield from rows_of(case, dict(zip(("U with CAP", "CAP-U"), found, strict=True)))
 
 
 # The comparison of the paper for any file.

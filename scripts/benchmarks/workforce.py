@@ -1,10 +1,8 @@
-"""The simulated federal workforce: its synthesis, its pay, and how real it is (docs/benchmarks.md).
+"""The simulated federal workforce: its synthesis and its pay (docs/benchmarks.md, docs/careers.md).
 
 `synthesis` synthesises federal employees over 24 years, 29 variables, with the shipped
 configuration. The regression is that of Barrientos et al. (2018), table 2, on the original, on a
-new sample of as many other persons, and on synthetic datasets of several seeds, combined. `reality`
-sets the last simulated year beside true counts of the Office of Personnel Management (FedScope,
-September 2024); the simulated year is 2011, so sizes should be alike, not equal.
+new sample of as many other persons, and on synthetic datasets of several seeds, combined.
 """
 
 from __future__ import annotations
@@ -17,11 +15,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from measuring import N_JOBS, Row, Rows, job, peak_gb, rows_of
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.panel.view import changers
@@ -236,124 +232,3 @@ def pay_models(persons: int = 2_000, seeds: int = 3, config: Path = CONFIG) -> R
             found.append(pay_of(frame_of(made.with_column(drawn), plan)))
         figures = pd.DataFrame(found).mean()
         yield from rows_of(name, {str(figure): value for figure, value in figures.items()})
-
-
-# The true workforce.
-
-FEDSCOPE = (
-    *("agency_subagency", "occupation", "pay_plan_grade", "education_level", "age_level"),
-    "appointment_type",
-)
-HIDDEN = ("*", "10_OR_LESS", "Invalid")
-AGES = ("20-24", "25-29", "30-34", "35-39", "40-44", "45-49", "50-54", "55-59", "60-64")
-SCHOOLING = {
-    "school or less": (0, 0),
-    "some college": (0.1, 3.9),
-    "bachelor's": (4, 5),
-    "more": (6, 99),
-}
-Counts = npt.NDArray[np.float64]
-
-
-def true_tables(folder: Path) -> dict[str, pd.DataFrame]:
-    """Read the true tables; counts that are hidden are left out.
-
-    Raises
-    ------
-    DataError
-        If tables are not there; all at once.
-    """
-    files = {name: folder / f"{name}_2024-09.csv" for name in FEDSCOPE}
-    absent = [path for path in files.values() if not path.is_file()]
-    if absent:
-        raise DataError([f"{path} is not there; name the folder of it" for path in absent])
-    tables = {}
-    for name, path in files.items():
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-        for column in ("EMPCOUNT", "AVGSAL"):
-            table[column] = pd.to_numeric(table[column], errors="coerce")
-        tables[name] = table[table["EMPCOUNT"] > 0]
-    return tables
-
-
-@job(persons=2_000)
-def reality(fedscope: Path, persons: int = 200_000, seed: int = 1) -> Rows:
-    """Compare sizes, shares and pay of the last simulated year with the true counts of 2024."""
-    truth = true_tables(fedscope)
-    frame = simulate(persons, seed=seed).to_pandas()
-    last = frame[frame["year"] == frame["year"].max()].astype({"agency": str, "grade": str})
-    bureaus, pay = truth["agency_subagency"], truth["pay_plan_grade"]
-    jobs = truth["occupation"][~truth["occupation"]["OCC"].isin(HIDDEN)]
-    plans = pay.groupby("PAYPLAN")["EMPCOUNT"].sum()
-    for title, own, counted in (
-        ("agencies (bureaus)", last["agency"], bureaus.groupby("AGYSUB")["EMPCOUNT"].sum()),
-        ("departments", last["agency"].str[:2], bureaus.groupby("AGY")["EMPCOUNT"].sum()),
-        ("occupations", last["occupation"], jobs["EMPCOUNT"]),
-        ("pay plans", last["pay_plan"], plans),
-    ):
-        yield from beside(title, sizes(own.astype(str).value_counts()), sizes(counted))
-    general, true_general = last[last["pay_plan"] == "GS"], pay[pay["PAYPLAN"] == "GS"]
-    true_general = true_general[~true_general["GRD"].isin(HIDDEN)]
-    true_general = true_general.assign(GRD=true_general["GRD"].str.zfill(2)).set_index("GRD")
-    types = truth["appointment_type"].set_index("TOA")["EMPCOUNT"].drop("*", errors="ignore")
-    ages = truth["age_level"].set_index("AGELVLT")["EMPCOUNT"]
-    yield from shares("pay plan", last["pay_plan"], plans, most=8)
-    yield from shares("GS grade", general["grade"], true_general["EMPCOUNT"])
-    yield from shares("appointment type", last["appointment_type"], types)
-    years = dict(zip(p.EDUCATIONS, p.EDUCATION_YEARS, strict=True))
-    levels = truth["education_level"]
-    schooled = levels["EDLVL"].str.strip().str.zfill(2).map(years).astype(float)
-    own_years = last["education"].astype(str).map(years).dropna()
-    weight = levels["EMPCOUNT"][schooled.notna()]
-    for name, (low, high) in SCHOOLING.items():
-        share = weight[schooled.dropna().between(low, high)].sum() / weight.sum()
-        yield from beside("education", {name: own_years.between(low, high).mean()}, {name: share})
-    ranges = last["age_range"].astype(str).replace(dict.fromkeys(("65-69", "70-74", "75+"), OLD))
-    yield from shares("age", ranges[ranges.isin([*AGES, OLD])], ages[[*AGES, OLD]])
-    paid = general["basic_pay"] + general["locality_adjustment"]
-    means = paid.groupby(general["grade"]).mean(), true_general["AVGSAL"]
-    for grade in ("05", "07", "09", "11", "13", "14", "15"):
-        own, true = ({grade: float(mean[grade]) / float(mean["12"])} for mean in means)
-        yield from beside("GS grade, mean pay over that of grade 12", own, true)
-
-
-OLD = "65 or more"
-
-
-def beside(title: str, simulated: Mapping[str, Any], true: Mapping[str, Any]) -> Rows:
-    """Yield rows of the simulated and of the true workforce."""
-    yield from rows_of(f"{title}, simulated", simulated)
-    yield from rows_of(f"{title}, true", true)
-
-
-def sizes(counted: pd.Series[Any]) -> dict[str, float]:
-    """Return how unequal groups are."""
-    descending = np.sort(counted.to_numpy(float))[::-1]
-    share = descending / descending.sum()
-    return {
-        "groups": len(share),
-        "share of the largest": float(share[0]),
-        "share of the largest 5": float(share[:5].sum()),
-        "share of the largest 20": float(share[:20].sum()),
-        "groups of 0.1 % or more": int((share >= 0.001).sum()),
-        "groups of 1 % or more": int((share >= 0.01).sum()),
-        "Gini coefficient": gini(descending),
-    }
-
-
-def gini(counts: Counts) -> float:
-    """Return the Gini coefficient of group sizes, in [0, 1)."""
-    ascending, n = np.sort(counts), len(counts)
-    rank = np.arange(1, n + 1)
-    return float(2 * (rank * ascending).sum() / (n * ascending.sum()) - (n + 1) / n)
-
-
-def shares(title: str, own: pd.Series[Any], counted: pd.Series[Any], most: int = 99) -> Rows:
-    """Yield shares of levels, the largest or in order of their labels."""
-    both = pd.DataFrame(
-        {"own": own.astype(str).value_counts(normalize=True), "true": counted / counted.sum()}
-    ).fillna(0.0)
-    both = both[~both.index.isin(HIDDEN) & (both.max(axis=1) >= 0.0005)]
-    both = both.loc[both.max(axis=1).nlargest(most).index].sort_index()
-    for name, row in both.iterrows():
-        yield from beside(title, {str(name): row["own"]}, {str(name): row["true"]})
