@@ -14,7 +14,7 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +70,7 @@ VARIANTS = {
     "markov": replace(DEFAULT, transition="markov"),
 }
 Differences = dict[str, FloatArray]
+K = TypeVar("K")
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def common(one: IntArray, other: IntArray) -> IntArray:
     return result
 
 
-def means(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def means(runs: Sequence[Mapping[K, float]]) -> dict[K, float]:
     """Return the mean of each figure over runs."""
     return {key: float(np.mean([run[key] for run in runs if key in run])) for key in runs[0]}
 
@@ -339,14 +340,12 @@ def impossible(persons: int = 2_000, seeds: int = 1, config: Path = Path()) -> R
             found[name].append(lacking(as_panel(plan.table), made))
         raw = typed(simulate(persons, seed=FRESH + seed), "parquet", "new sample")
         table = encode_like(raw, plan.data.table.schema, new_codes=1_000)
-        fresh = as_panel(plan.arrangement.modelled(table))
-        found["fresh"].append(lacking(as_panel(plan.table), fresh))
-    shares = {
-        name: {each: float(np.mean([run[each] for run in runs])) for each in runs[0]}
-        for name, runs in found.items()
-    }
+        others = as_panel(plan.arrangement.modelled(table))
+        found["fresh"].append(lacking(as_panel(plan.table), others))
+    shares = {name: means(runs) for name, runs in found.items()}
     for name in settings:
-        above = {each: share - shares["fresh"][each] for each, share in shares[name].items()}
+        fresh = shares["fresh"]  # triples with very many levels may be missing on one side
+        above = {each: own - fresh[each] for each, own in shares[name].items() if each in fresh}
         for size, word in ((2, "pairs"), (3, "triples")):
             values = {each: value for each, value in above.items() if len(each) == size}
             worst = max(values, key=values.__getitem__)
