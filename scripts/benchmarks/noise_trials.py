@@ -385,7 +385,8 @@ def law(draws: int = 200_000) -> Rows:
             "control: scale x 1.1": drawing(OpenDP(), price / 1.1, bounds),
         }.items():
             p = law_p(draw(count, draws), count, scale, bounds)
-            holds = p < 1e-20 if words.startswith("control") else p > 1e-6
+            found = p < 10 ** (-20 * draws / 200_000)
+            holds = found if words.startswith("control") else p > 1e-6
             yield Row(f"M {m}, epsilon {price}, count {count}", f"p, {words}", p, holds=holds)
 
 

@@ -5,9 +5,10 @@ wage regressions of the paper are fitted to the synthetic data, and differential
 verification says which findings hold (epsilon 1 a question). The confidential coefficients and the
 true ones of the simulator stand beside the answers. Needs the extra ``verification``.
 
-The regressions of single years have effects of the occupational category in place of agency and
-occupation: a year of a partition of so few persons has fewer rows than those have levels. The paper
-has 3.5 million persons.
+Age and education are effects of their levels, in place of age, its square and years of schooling:
+written out by level these would be longer than a query may be. The regressions of single years have
+effects of the occupational category in place of agency and occupation: a year of a partition of so
+few persons has fewer rows than those have levels. The paper has 3.5 million persons.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from synthesizer.data.samples.workforce import constants as simulated
 from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.measures.utility.coefficients import CoefficientComparison, FitComparison
 from synthesizer.verification.answer import ShareAnswer, Statement
-from synthesizer.verification.public_schema import PublicSchema, schema_of_release, yaml_of
+from synthesizer.verification.public_schema import schema_of_release, yaml_of
 from synthesizer.verification.verify import begin_ledger, verify
 
 SEXES = {"M": "men", "F": "women"}
@@ -42,29 +43,10 @@ SPLITS = {
 """Years at which the paper cuts the period in two."""
 THRESHOLD = -0.01
 """Of log pay: a gap of one percent."""
-AGES = {"75+": 77.0} | {f"{age}-{age + 4}": age + 2.0 for age in range(15, 75, 5)}
-"""Age of each range, in years."""
+HUMAN = "age_range + education"
 TEXTS = ("agency", "occupation", "education", "occupational_category")
 Coefficients = dict[str, CoefficientComparison]
 """Coefficients of one model in one group of persons, by the names of the paper."""
-
-
-def names_of(schema: PublicSchema) -> dict[str, str]:
-    """Return the name in the paper of each term; a query names no label that few persons have."""
-    years = zip(simulated.EDUCATIONS, simulated.EDUCATION_YEARS, strict=True)
-    age = scores(schema, "age_range", AGES)
-    education = scores(schema, "education", {label: year or 0.0 for label, year in years})
-    races = [race for race in RACES if race in schema.variables["race"].levels]
-    names = {f"I(race == '{race}')": race for race in races}
-    human = {f"I({age})": "age", f"I(({age}) ** 2)": "age squared"}
-    return names | human | {f"I({education})": "education"}
-
-
-def scores(schema: PublicSchema, variable: str, numbers: Mapping[str, float]) -> str:
-    """Return an expression that puts a number in the place of each label of the schema."""
-    levels = schema.variables[variable].levels
-    named = {label: number for label, number in numbers.items() if number and label in levels}
-    return " + ".join(f"{number:g}*({variable} == '{label}')" for label, number in named.items())
 
 
 @dataclass(frozen=True)
@@ -73,6 +55,7 @@ class Study:
 
     folder: Path
     names: Mapping[str, str]
+    """Name in the paper of each term; a query names no label that few persons have."""
 
     @classmethod
     def of(cls, folder: Path, persons: int, seed: int) -> Study:
@@ -86,7 +69,8 @@ class Study:
         schema.write_text(yaml_of(public))
         ledger = folder / "ledger.sqlite"
         begin_ledger(ledger, confidential=confidential, schema=schema, cap=100.0)
-        return cls(folder, names_of(public))
+        levels = public.variables["race"].levels
+        return cls(folder, {f"I(race == '{race}')": race for race in RACES if race in levels})
 
     @property
     def synthetic(self) -> Path:
@@ -97,12 +81,14 @@ class Study:
     @property
     def overall(self) -> str:
         """Formula of table 2."""
-        return f"I(log(basic_pay)) ~ {' + '.join(self.names)} | year + agency + occupation"
+        return (
+            f"I(log(basic_pay)) ~ {' + '.join(self.names)} | {HUMAN} + year + agency + occupation"
+        )
 
     @property
     def yearly(self) -> str:
         """Formula of table 3 and of the figures."""
-        return f"I(log(basic_pay)) ~ {' + '.join(self.names)} | occupational_category"
+        return f"I(log(basic_pay)) ~ {' + '.join(self.names)} | {HUMAN} + occupational_category"
 
     def fits(self, formula: str, by: list[str]) -> dict[tuple[str, ...], Coefficients]:
         """Fit confidential and synthetic data by groups; groups without a fit are left out."""
@@ -185,11 +171,10 @@ def answered(study: Study, partitions: int, trend_partitions: int) -> Rows:
     gaps = {(gap.sex, gap.race): gap for gap in simulated.GAPS}
     for (sex,), fit in overall.items():
         for name, row in fit.items():
-            true = COEFFICIENTS[sex][{"age squared": "age2"}.get(name, name)]
             figures = {"synthetic": row.synthetic, "confidential": row.original}
-            figures |= {"its error": row.original_error, "simulator": true}
+            figures |= {"its error": row.original_error, "simulator": COEFFICIENTS[sex][name]}
             yield from rows_of(f"table 2, {SEXES[sex]}, {name}", figures)
-    races = [race for race in study.names.values() if race in RACES]
+    races = list(study.names.values())
     for sex, race in product(SEXES, races):
         about = {"coefficient": f"I(race == '{race}')"}
         ask = {"measure": "interval", "below": THRESHOLD, **about}
