@@ -40,6 +40,7 @@ class Row(NamedTuple):
 
 
 Rows = Iterator[Row]
+UNITS = {"%", "1/1000", "GB", "SE", "s"}
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,8 @@ def job(**small: Any) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]:
 def rows_of(case: str, figures: Mapping[str, Any]) -> Rows:
     """Yield a row for each figure of a case; a name like ``fit in s`` holds the unit."""
     for name, value in figures.items():
-        figure, _, unit = name.partition(" in ")
-        yield Row(case, figure, value, unit)
+        figure, _, unit = name.rpartition(" in ")
+        yield Row(case, figure, value, unit) if unit in UNITS else Row(case, name, value)
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
