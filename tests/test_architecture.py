@@ -145,7 +145,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_SCRIPT_LINES = 14054
+MOST_SCRIPT_LINES = 14051
 """Most lines of `scripts/`, with docstrings and blanks. It only falls; 8,000 is the aim."""
 
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from measuring import Row, Rows, job, rows_of, synthesise
+from acs import synthesise
+from measuring import Row, Rows, job, rows_of
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import DataError

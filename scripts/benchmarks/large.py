@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
 import random
 import shutil
 import signal
@@ -26,7 +27,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
-from measuring import ACS, PLAIN, Row, Rows, acs_config, job, rows_of
+from acs import PLAIN, acs_config
+from measuring import ACS, Row, Rows, job, rows_of
 
 from synthesizer.data.files import sha256
 from synthesizer.data.samples.builtin import SAMPLES
@@ -37,6 +39,7 @@ PIECE = 1_000_000
 LOOK = 2.0
 """Seconds between two looks at the memory."""
 HERE = Path("large_files")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # of the commands that are run
 
 
 def measured(command: Sequence[str]) -> dict[str, float]:

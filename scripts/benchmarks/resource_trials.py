@@ -4,7 +4,7 @@ The limits are the least at which the dry run still accepts the question, so the
 them as a question can come. A neighbour has one person more: of as many rows as is declared, of
 100,000 rows, with a cell of 4 million characters, or with numbers that no sum can take. Counted are
 the processes that died. Each control leaves a step out and must be found: without the rehearsal a
-limit lies between the two files, without the bound on rows the large person ends the process.
+limit lies between the two files, without the bound on rows large persons end the process.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from synthesizer.verification.server.runner import Task, run
 from synthesizer.verification.server.server_config import JobLimits
 
 KEY = bytes(range(32))
+UNBOUND = 10_000
+"""Rows of a person where their number has no bound: the most that a schema may declare."""
+LARGE_PERSONS = 8
 ROWS_PER_PERSON, PERSONS, LEVELS = 24, 300, 16
 SIDE = {"kind": "categorical", "levels": [str(level) for level in range(LEVELS)]}
 NUMBER = {"kind": "numeric", "low": -9.0, "high": 9.0}
@@ -151,8 +154,9 @@ def limits(runs: int = 100) -> Rows:
         tight = JobLimits(memory_mb=110)
         smaller, larger = (trial.deaths(path, tight, runs) for path in between(trial, tight))
         yield from compared("control: without the rehearsal", smaller, larger, runs)
-        free = Trial(Path(name), {**SCHEMA, "rows_per_person": 10_000})
-        large = free.write("large", pd.concat([frame, one_more(10_000)]))
+        free = Trial(Path(name), {**SCHEMA, "rows_per_person": UNBOUND})
+        many = [one_more(UNBOUND).assign(person=-n) for n in range(1, LARGE_PERSONS + 1)]
+        large = free.write("large", pd.concat([frame, *many]))
         others = free.deaths(large, least_of_all, runs)
         yield from compared("control: without the bound on rows", deaths, others, runs)
 

@@ -17,24 +17,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from measuring import (
-    ACS,
-    KEYS,
-    N_JOBS,
-    PLAIN,
-    TARGET,
-    Row,
-    Rows,
-    acs_config,
-    acs_plan,
-    alone,
-    command_cost,
-    job,
-    peak_gb,
-    rows_of,
-    seconds,
-    synthesise,
-)
+from acs import KEYS, PLAIN, TARGET, acs_config, acs_plan, synthesise
+from measuring import ACS, N_JOBS, Row, Rows, alone, command_cost, job, peak_gb, rows_of, seconds
 
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
