@@ -123,15 +123,10 @@ COMMANDS: Final[Mapping[str, Command]] = {
         ("place/a.html",),
         ("report.build:read_record", "report.build:build_report"),
     ),
-    "risk": Command(
-        ("risk", *RISK, "-o", "place/a.json"),
+    "check": Command(
+        ("check", *RISK, "--workers", "1", "-o", "place/a.json"),
         ("place/a.json",),
-        ("jobs.check_files:read_files", "jobs.check_files:risk_of"),
-    ),
-    "utility": Command(
-        ("utility", "persons.csv", "made.csv", "--workers", "1", "-o", "place/a.json"),
-        ("place/a.json",),
-        ("jobs.check_files:read_files", "jobs.check_files:utility_of"),
+        ("jobs.check:read_files", "jobs.check:check_data"),
     ),
     "compare": Command(
         ("compare", "one", "other", "-o", "place/a.html", "--json", "place/a.json"),

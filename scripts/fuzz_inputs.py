@@ -442,10 +442,11 @@ def csv_trial(rng: random.Random, folder: Path) -> Trial:
     if pick < 0.3:
         calls.append(("validate", "x.yaml"))
     elif pick < 0.4:
-        keys = (f"`{rng.choice(COLUMNS)}`", some(rng, "age", "sex", "job"))
-        calls.append(("risk", name, name, "--keys", keys[0], "--target", keys[1]))
+        keys = (json.dumps(rng.choice(COLUMNS)), some(rng, "age", "sex", "job"))
+        asked = ("--keys", keys[0], "--target", keys[1], "--only", "risk")
+        calls.append(("check", name, name, *asked))
     elif pick < 0.43:
-        calls.append(("utility", name, name, "--workers", "1"))
+        calls.append(("check", name, name, "--only", "utility", "--workers", "1"))
     if pick < 0.06:
         no_checks = ("--no-checks",) if pick < 0.04 else ()
         calls.append(("run", "x.yaml", "-m", "1", "--workers", "1", *no_checks))
@@ -569,7 +570,7 @@ def parquet_trial(rng: random.Random, folder: Path) -> Trial:
     if pick < 0.3:
         calls.append(("validate", "x.yaml"))
     elif pick < 0.4:
-        calls.append(("risk", "x.parquet", "x.parquet"))
+        calls.append(("check", "x.parquet", "x.parquet", "--only", "risk"))
     if pick < 0.06:
         calls.append(("run", "x.yaml", "-m", "1", "--workers", "1", "--no-checks"))
     names = set(map(str, arrow.column_names)) | {"x.parquet", "x.yaml", "keys"}
@@ -905,9 +906,9 @@ def formula_trial(rng: random.Random, folder: Path) -> Trial:
         data = pd.read_csv(folder / "data.csv")
         return Trial([lambda: compare_fit(data, [data], text, **options)], typed, False, names)
     if pick < 0.8:
-        words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
-        call = ("utility", "data.csv", "data.csv", "--fit", text, "--workers", "1", *words)
-        return Trial([call], typed, False, names | {f"--{key}" for key in options})
+        asked = json.dumps([{"formula": text, **options}])
+        words = ("--set", f"fits={asked}", "--only", "utility", "--workers", "1")
+        return Trial([("check", "data.csv", "data.csv", *words)], typed, False, names | {"checks"})
     fits = {"fits": [{"formula": text, **options}]}
     content = json.dumps(_PLAIN | {"checks": fits}, ensure_ascii=rng.random() < 0.5)
     (folder / "run.yaml").write_bytes(content.encode("utf-8", "surrogatepass"))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from synthesizer.data.errors import SynthesizerError
     from synthesizer.engine.registry import Registry
     from synthesizer.jobs.advise import advise
-    from synthesizer.jobs.check_frames import assess, evaluate
+    from synthesizer.jobs.check import check
     from synthesizer.jobs.generate import generate
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
@@ -41,11 +41,10 @@ __all__ = [
     "SynthesizerError",
     "Verdict",
     "advise",
-    "assess",
+    "check",
     "combine",
     "compare_fit",
     "compare_fit_by",
-    "evaluate",
     "fit",
     "generate",
     "load_config",
@@ -68,11 +67,10 @@ _HOMES = {
     "SynthesizerError": "data.errors",
     "Verdict": "measures.verdict",
     "advise": "jobs.advise",
-    "assess": "jobs.check_frames",
+    "check": "jobs.check",
     "combine": "measures.utility.combining",
     "compare_fit": "measures.utility.compare_fit",
     "compare_fit_by": "measures.utility.compare_fit",
-    "evaluate": "jobs.check_frames",
     "fit": "jobs.run",
     "generate": "jobs.generate",
     "load_config": "config.reading",
@@ -81,8 +79,16 @@ _HOMES = {
     "run": "jobs.run",
 }
 
+_FORMER = {
+    "assess": "check(..., only='risk').risk",
+    "evaluate": "check(..., only='utility').utility",
+}
+"""Functions of earlier versions, and what to call in their place."""
+
 
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        raise ImportError(f"synthesizer.{name} is now synthesizer.{_FORMER[name]}")
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -32,7 +32,7 @@ def test_what_draws_takes_a_seed_and_no_generator():
     names = {(name, parameter) for name, parameter, _ in parameters()}
     assert not [name for name, parameter in names if parameter in ("rng", "random_state")]
     seeds = {name.rpartition(".")[2] for name, parameter in names if parameter == "seed"}
-    assert {"assess", "evaluate", "run", "generate", "refine", "nearer_share", "attacks", "pmse",
+    assert {"check", "run", "generate", "refine", "nearer_share", "attacks", "pmse",
             "half_runs", "differential_confidentiality"} <= seeds  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def test_another_seed_is_refused_in_one_sentence(wrong):
     assert len(caught.value.problems) == 1
     frame = risk_frame()
     with pytest.raises(SynthesizerError, match="seed"):
-        synthesizer.assess(frame, frame, keys=["a"], target="b", seed=wrong)
+        synthesizer.check(frame, frame, keys=["a"], target="b", seed=wrong)
 
 
 def risk_frame():
@@ -108,8 +108,8 @@ SOUND = {
     "read_config": {"content": NOWHERE}, "generate": {"workers": 1},
     "refine": {"original": FRAME[["a", "b"]], "synthetic": OTHER[["a", "b"]], "keys": ["a"],
                "target": "b"},
-    "assess": DATA | {"keys": ["a"], "target": "b", "settings": FEW},
-    "evaluate": DATA | {"settings": FEW}, "combine": {"estimates": [1, 2], "variances": [1, 2]},
+    "check": DATA | {"keys": ["a"], "target": "b", "settings": FEW},
+    "combine": {"estimates": [1, 2], "variances": [1, 2]},
     "compare_fit": DATA | {"formula": "I(n) ~ b"},
     "compare_fit_by": DATA | {"formula": "I(n) ~ b", "by": "a"},
     "Question": {"sensitive": "a", "public": ["b"]}, "FitRequest": {"formula": "a ~ b"},
@@ -120,8 +120,7 @@ SOUND = {
 PARAMETERS = [
     *(("Synthesizer", name) for name in synthesizer.Synthesizer().get_params()),
     *(("CheckSettings", name) for name in ("keys", "exclude", "scenarios", "by", "limits")),
-    *(("assess", name) for name in ("keys", "target", "groups", "questions", "by", "settings")),
-    *(("evaluate", name) for name in ("names", "ways", "settings", "declared")),
+    *(("check", name) for name in ("keys", "target", "settings", "limits", "config", "declared")),
     *(("refine", name) for name in ("keys", "target", "codes", "generations", "declared")),
     *(("compare_fit_by", name) for name in ("by", "clusters", "weights", "strata", "replicates")),
     *(("compare_fit", name) for name in ("formula", "declared", "offset", "psu")),
@@ -143,8 +142,8 @@ def test_a_column_in_place_of_its_name_shows_no_value(name, parameter, kind):
 
 
 def test_a_misspelt_parameter_is_told_the_nearest():
-    with pytest.raises(OptionError, match="assess has no parameter 'key'; did you mean 'keys'"):
-        synthesizer.assess(FRAME, OTHER, key=["a"], target="b")
+    with pytest.raises(OptionError, match="check has no parameter 'key'; did you mean 'keys'"):
+        synthesizer.check(FRAME, OTHER, key=["a"], target="b")
     with pytest.raises(OptionError, match="run: missing a required argument: 'config'"):
         synthesizer.run()
 
@@ -156,8 +155,8 @@ def test_what_is_said_of_variables_may_be_maps():
         group = income["n"][2::2].mean()  # of the others of the group: the code is no number
         assert fit.to_frame("coefficients")["original"][0] == pytest.approx(group)
     wrong = {"n": {"mising": ["-8"]}, "g": 5}
-    with pytest.raises(OptionError) as caught:
-        synthesizer.evaluate(income, income, declared=wrong)
+    with pytest.raises(SynthesizerError) as caught:
+        synthesizer.check(income, income, declared=wrong)
     assert [p[:10] for p in caught.value.problems] == ["declared.n", "declared.g"]
 
 
@@ -219,3 +218,9 @@ def test_whatever_is_handed_over_only_errors_of_the_package_come_out(
                 except Exception as error:
                     raw.append(f"{parameter}={what}: {error!r}")
     assert raw == []
+
+
+@pytest.mark.parametrize("name", ["assess", "evaluate"])
+def test_an_earlier_function_names_the_one_in_its_place(name):
+    with pytest.raises(ImportError, match=f"synthesizer.{name} is now synthesizer.check"):
+        getattr(synthesizer, name)

@@ -22,7 +22,6 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.check_files import parse_groups, parse_names
 from synthesizer.measures.risk.cap import CapResult, Line, cap, cap_regression, regress_on_m
 from synthesizer.measures.risk.differential import (
     DifferentialResult,
@@ -106,13 +105,13 @@ def tables(
     file: Path = Path(),
     keys: str = "age,yrs_married,children,educ,occupation",
     target: str = "religious",
-    groups: str = "",
+    groups: Mapping[str, Any] | None = None,
     m: int = 10,
     splits: int = 1,
     seed: int = 1,
 ) -> Rows:
-    """Print the tables and findings for a file (keys A,B; groups age=10), or a built-in sample."""
-    known, grouped = list(parse_names(keys) or ()), parse_groups(groups or None) or {}
+    """Compute tables and findings of a file (keys A,B; groups {age: 10}), or of a sample."""
+    known, grouped = keys.split(","), groups or {}
     data = {"path": str(file)} if file.is_file() else {"sample": "fair"}
     table = read(data, known, target, grouped)
     found = {

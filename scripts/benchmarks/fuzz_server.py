@@ -29,7 +29,7 @@ from measuring import Row, Rows, job
 from panel_server import ROLES, Idle, database_url, panel_content, service_of, with_tokens
 from replay_trials import GAP, QUESTIONS
 
-from synthesizer.verification.query import (
+from synthesizer.verification.questions import (
     LEAST_EPSILON,
     LEAST_PARTITIONS,
     MOST_EPSILON,

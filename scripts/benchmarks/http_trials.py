@@ -34,8 +34,8 @@ from synthesizer.verification.server import accounts, audit, dispatch, runner, s
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.runner import Outcome, Task
+from synthesizer.verification.server.security import FieldFormatter
 from synthesizer.verification.server.server_config import JobLimits
-from synthesizer.verification.server.server_log import FieldFormatter
 
 Run = Callable[[Task], Outcome | None]
 COUNTS = {"ask": {"measure": "counts", "by": ["sex"]}}

@@ -26,7 +26,7 @@ from synthesizer import Synthesizer
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.data.table import Column, Table
 from synthesizer.engine.redrawing import Redrawing, times_drawn, units_of
-from synthesizer.jobs.check_frames import assess, evaluate
+from synthesizer.jobs.check import check
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.combining import Rule
@@ -283,12 +283,10 @@ def figures(
     frame: pd.DataFrame, made: pd.DataFrame, keys: list[str], target: str, on: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the figures of a release by key; ``on`` names weight, strata and PSUs."""
-    weight = {"weight": on["weight"]}
-    settings = {**ALL_OFF, **weight, "weight_disclosure": True}
-    risk = assess(frame, made, keys=keys, target=target, settings=settings)
     measures = {"weighted_estimates": True, "regressions": True, "propensity": {"models": ["cart"]}}
-    utility = evaluate(frame, made, settings={**ALL_OFF, **on, **measures})
-    every = [figure for _, figure in (*risk.figures, *utility.figures)]
+    settings = {**ALL_OFF, **on, **measures, "weight_disclosure": True}
+    checked = check(frame, made, keys=keys, target=target, settings=settings)
+    every = [figure for _, figure in checked.figures]
     return {figure.key: figure for figure in every if figure.key in FIGURES}
 
 

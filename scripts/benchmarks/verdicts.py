@@ -18,9 +18,8 @@ import numpy as np
 import pandas as pd
 from measuring import Row, Rows, job
 
-from synthesizer import LimitConfig, assess
+from synthesizer import LimitConfig, check
 from synthesizer.data.pairs import as_table, read_like
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.halves import control_run
 from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.measures.verdict import verdict
@@ -127,8 +126,7 @@ def words_of(files: Files, made: pd.DataFrame, *releases: str) -> list[str]:
     """Return, for each kind of release, the words about a person and about anybody."""
     keys, target = (files.keys, _target(files)) if files.keys else (None, None)
     made = made.reset_index(drop=True)
-    risk = assess(files.fitted, made, control=files.unseen, keys=keys, target=target)
-    found = CheckResults(risk=risk)
+    found = check(files.fitted, made, files.unseen, keys=keys, target=target, only="risk")
     decided = [verdict(found, LimitConfig(release=release)) for release in releases]
     return ["/".join(one[subject].word for subject in ("person", "anybody")) for one in decided]
 

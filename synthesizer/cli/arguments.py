@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from synthesizer.data.errors import LimitExceededError, Problems
+from synthesizer.data.errors import ConfigError, LimitExceededError, Problems
 
 if TYPE_CHECKING:
     from synthesizer.data.progress import Listener
@@ -78,10 +78,29 @@ def options_of(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value not in (None, {})}
 
 
+def parse_names(text: str | None) -> tuple[str, ...] | None:
+    """Read ``age, sex`` as a YAML list without its brackets; None where there is no text.
+
+    Examples
+    --------
+    >>> parse_names("age, 'height, cm'"), parse_names(None)
+    (('age', 'height, cm'), None)
+    """
+    from synthesizer.data.options import as_label
+    from synthesizer.data.yaml_text import parse_yaml
+
+    if text is None:
+        return None
+    names: list[Any] = []
+    with suppress(ConfigError):
+        names = parse_yaml(f"names: [{text}]", origin="names")["names"]
+    if not names or any(name in (None, "") or isinstance(name, dict | list) for name in names):
+        raise ConfigError("write names as A,B,C; one with a comma or a bracket in quotes")
+    return tuple(str(as_label(name)) for name in names)
+
+
 def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ...] | None]:
     """Return the names in options such as A,B,C; what is wrong with one is gathered."""
-    from synthesizer.jobs.check_files import parse_names
-
     return {
         option: problems.attempt(parse_names, text, place=f"--{option}")
         for option, text in texts.items()
@@ -94,6 +113,45 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
         if text is not None and not text.strip():
             problems.append(f"--{option}: is empty; name one column")
     return {option: text or None for option, text in texts.items()}
+
+
+SECTIONS = ("checks", "limits", "data", "variables", "panel", "household", "weights")
+"""Keys of a configuration that decide about checks of files."""
+
+
+def settings_in(
+    texts: Sequence[str], named: dict[str, dict[str, Any]], problems: Problems
+) -> dict[str, Any]:
+    """Return keys of a configuration, those in texts such as ``suda.max_size=2`` among them.
+
+    A key without a section is one of the checks. ``named`` are keys that have options of their own.
+
+    Examples
+    --------
+    >>> settings_in(["suda.max_size=2", "limits.cap=0.1"], {"checks": {"tau": 1}}, Problems())
+    {'checks': {'tau': 1, 'suda': {'max_size': 2}}, 'limits': {'cap': 0.1}}
+    """
+    from synthesizer.data.yaml_text import parse_yaml
+
+    content: dict[str, Any] = {section: {**keys} for section, keys in named.items()}
+    for text in texts:
+        key, equal, value = text.partition("=")
+        path = [part.strip() for part in key.split(".")]
+        path = path if path[0] in SECTIONS else ["checks", *path]
+        *sections, last = path
+        if not equal or not all(path):
+            problems.append(f"--set {text}: write KEY=VALUE, such as --set suda.max_size=2")
+            continue
+        with problems.gathered():
+            inner = content
+            for section in sections:
+                inner = inner.setdefault(section, {})
+            if not isinstance(inner, dict) or last in inner:
+                raise ConfigError(f"--set {key}: is there twice; keep one")
+            said = parse_yaml(f"value: {value}", origin=f"--set {key}")["value"]
+            is_path = path == ["data", "catalogue"]  # seen from where the command was typed
+            inner[last] = str(Path(said).absolute()) if is_path else said
+    return content
 
 
 @dataclass(frozen=True)

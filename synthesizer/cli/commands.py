@@ -38,7 +38,7 @@ TASKS: Mapping[str, Sequence[Function | Group]] = {
         runs.init, runs.validate, runs.plan, runs.run, files.report, runs.codebook,
     ),
     "Choose between settings": (runs.advise, runs.frontier, runs.compare),
-    "Judge files, whoever made them": (files.risk, files.utility, files.refine, files.releases),
+    "Judge files, whoever made them": (files.check, files.refine, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
     "Verify findings": (
         verification.public_schema,
@@ -69,8 +69,18 @@ def name_of(entry: Function | Group, group: str = "") -> str:
     return entry.__name__.removesuffix(f"_{group}").replace("_", "-")
 
 
+FORMER = {name: f"check ORIGINAL SYNTHETIC --only {name}" for name in ("risk", "utility")}
+"""Commands of earlier versions, and what to type in their place."""
+
+
 class Tasks(TyperGroup):
     """Lists the commands by task, each with the first sentence about it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that was typed; name the one in place of an earlier one."""
+        if args and args[0] in FORMER:
+            ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         """Write the list."""

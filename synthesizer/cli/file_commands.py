@@ -1,21 +1,18 @@
-"""Commands that judge files, whoever made them: risk, utility, report, refine."""
+"""Commands that judge files, whoever made them: check, report, refine, releases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from synthesizer.cli.arguments import (
     AsJson,
-    Catalogue,
+    Every,
     FailOn,
     Overwrite,
     Quiet,
-    Shared,
     Terms,
     Text,
     Workers,
@@ -28,308 +25,110 @@ from synthesizer.cli.arguments import (
     refusals,
     refuse,
     secret_of,
+    settings_in,
     written_line,
 )
 from synthesizer.data.errors import ConfigError, LimitExceededError, ModelError, Problems, plural
 
-Random = Annotated[int, option("Decides what is random.")]
-RunConfig = Annotated[
-    Path | None, option("YAML of a run: how the data are read, kinds, panel, checks, limits.")
-]
-Keys = Annotated[Text, option("What an intruder knows: A,B,C; suggested if absent.")]
-Target = Annotated[Text, option("What an intruder seeks.")]
-Control = Annotated[
-    Path | None, option("Records of the same population that were kept out of the fit.")
-]
-FileEncoding = Annotated[Text, option("Of CSV files that are not UTF-8.", "--encoding")]
-SurveyWeight = Annotated[
-    Text, option("The survey weight: all is measured without and with it.", "--weight")
-]
-JsonFile = Annotated[Path | None, option("JSON file to write (mode 0600).", "--out", "-o")]
-
-if TYPE_CHECKING:
-    from synthesizer.jobs.check_files import FileChecks
-    from synthesizer.report.record import Record
-
 Original = Annotated[Path, typer.Argument(help="The confidential file.")]
-SyntheticFiles = Annotated[
-    list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
-]
 
 
-def files_of(
+def check(
+    terms: Terms,
     original: Original,
-    synthetic: SyntheticFiles,
-    config: RunConfig = None,
-    catalogue: Catalogue = None,
-    encoding: FileEncoding = None,
-    seed: Random = 0,
-    out: JsonFile = None,
-    overwrite: Overwrite = False,
-) -> dict[str, Any]:
-    """Return what commands take that look at files."""
-    return {
-        "original": original, "synthetic": synthetic, "config": config, "catalogue": catalogue,
-        "encoding": encoding, "seed": seed, "out": out, "overwrite": overwrite,
-    }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class FileScreen:
-    """How the checks of files are shown."""
-
-    json: bool
-    every: bool
-    fail_on: Literal["unclear", "fail"] | None
-
-    def show(self, checks: FileChecks) -> None:
-        """Print the checks; raise LimitExceededError above a limit, or at the word to fail on."""
-        from synthesizer.cli.screen_checks import show_file_checks
-
-        reasons = refusals(checks.exceeded, checks.verdict, self.fail_on, checks.subjects)
-        show_file_checks(checks, as_json=self.json, every=self.every, later=reasons)
-        refuse(reasons)
-
-
-def file_screen(
-    json: AsJson = False,
-    every: Annotated[bool, option("Print every figure, variable and pair.", "--all")] = False,
-    fail_on: FailOn = None,
-) -> FileScreen:
-    """Return how the checks of files are shown."""
-    return FileScreen(json, every, fail_on)
-
-
-Files = Annotated[dict[str, Any], Shared(files_of)]
-Screen = Annotated[FileScreen, Shared(file_screen)]
-
-
-_INFERENCE = "A variable that might be inferred from published tables"
-_PANELS = "Panels"
-
-
-def risk(
-    files: Files,
-    screen: Screen,
-    terms: Terms,
-    keys: Keys = None,
-    target: Target = None,
-    groups: Annotated[Text, option("Groups of numbers: age=5 or cut points pay=100/200.")] = None,
-    control: Control = None,
-    weight: SurveyWeight = None,
-    attacks: Annotated[
-        bool | None, option("Attack as intruders do; with --control unless switched off.")
+    synthetic: Annotated[
+        list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
+    ],
+    control: Annotated[
+        Path | None, option("Records of the same population that were kept out of the synthesis.")
     ] = None,
-    by: Annotated[Text, option("Find the group of this variable that is told most of.")] = None,
-    tau: Annotated[float | None, option("TCAP: agreement that an intruder asks for; 1.")] = None,
-    max_size: Annotated[int | None, option("SUDA: largest set of keys looked at.")] = None,
-    sampling_fraction: Annotated[
-        float | None, option("DIS-SUDA: share of the population in the data; 0.01.")
+    config: Annotated[
+        Path | None,
+        option("YAML of a run: how the data are read, kinds, panel, weights, checks, limits."),
     ] = None,
-    sensitive: Annotated[Text, option("That variable.", group=_INFERENCE)] = None,
-    public: Annotated[Text, option("The public ones: A,B,C.", group=_INFERENCE)] = None,
-    positive: Annotated[
-        Text, option("The level of it that is looked for.", group=_INFERENCE)
-    ] = None,
-    baseline: Annotated[
-        Text, option("Public variables whose tables are published: A,B.", group=_INFERENCE)
-    ] = None,
-    thresholds: Annotated[
-        Text,
-        option("Probabilities that a true value must exceed: 0.5,0.9.", group=_INFERENCE),
-    ] = None,
-    units: Annotated[
-        Text, option("Variable that names the person of each record.", group=_PANELS)
-    ] = None,
-    periods: Annotated[
-        bool,
-        option("Count each period of a person for --sensitive.", "--periods", group=_PANELS),
-    ] = False,
-) -> None:
-    """Say how much synthetic files give away about people.
-
-    Confidential. Exit code 3 means that a figure exceeds a limit of --config, or that the verdict
-    is one to fail on (--fail-on).
-    """
-    from synthesizer.jobs.check_files import assess_files, parse_groups
-
-    problems = Problems()
-    question = names_in(problems, public=public, baseline=baseline, thresholds=thresholds)
-    options = options_of(
-        **names_in(problems, keys=keys),
-        **name_in(problems, target=target, weight=weight),
-        groups=problems.attempt(parse_groups, groups),
-        tau=tau,
-        suda=options_of(max_size=max_size, sampling_fraction=sampling_fraction),
-        differential_confidentiality=options_of(**name_in(problems, by=by, units=units)),
-        inference=options_of(
-            **name_in(problems, sensitive=sensitive),
-            positive=positive,
-            units="periods" if periods else None,
-            **question,
-        ),
-        attacks=None if attacks is None else {"enabled": attacks},
-    )
-    with progress(quiet=screen.json, ended=False) as listener:
-        checks = assess_files(
-            **files,
-            options=options,
-            control=control,
-            terms=terms,
-            listener=listener,
-            problems=problems,
-        )
-    screen.show(checks)
-
-
-_FITS = "Models to fit on both sides"
-
-
-def utility(
-    files: Files,
-    screen: Screen,
-    terms: Terms,
-    control: Control = None,
-    variables: Annotated[
-        Text, option("Variables to compare: A,B,C; all that both have if absent.")
-    ] = None,
-    ways: Annotated[str, option("Orders of the tables: 1, 2 and 3.")] = "1,2",
-    groups: Annotated[int | None, option("Quantile groups of numbers in tables; 5.")] = None,
-    model: Annotated[Text, option("Propensity models; logit,cart if absent.")] = None,
-    interactions: Annotated[
-        int | None, option("Order of the logit's interactions; 1 is main effects.")
-    ] = None,
-    permutations: Annotated[int | None, option("Permutations for the null of cart; 10.")] = None,
-    weight: SurveyWeight = None,
-    workers: Workers = None,
-    fits: Annotated[
-        list[str] | None, option("Model such as 'income ~ age + sex'.", "--fit", group=_FITS)
-    ] = None,
-    family: Annotated[Text, option("ols, logit, poisson or multinomial; ols.", group=_FITS)] = None,
-    rule: Annotated[
-        Text,
+    keys: Annotated[Text, option("What an intruder knows: A,B,C; suggested if absent.")] = None,
+    target: Annotated[Text, option("What an intruder seeks.")] = None,
+    settings: Annotated[
+        list[str] | None,
         option(
-            "How m fits are combined: simple, proper, partially, fully, design, redrawn.",
-            group=_FITS,
+            "KEY=VALUE: any key under checks, or one such as limits.cap or data.encoding, with its "
+            "value as in a YAML; may be repeated: --set 'groups={age: 5}'.",
+            "--set",
         ),
     ] = None,
-    clusters: Annotated[Text, option("Variable of cluster-robust errors.", group=_FITS)] = None,
-    weights: Annotated[Text, option("Variable that weighs the records.", group=_FITS)] = None,
-    offset: Annotated[
-        Text, option("Offset of poisson fits: A or 'I(log(hours))'.", group=_FITS)
+    only: Annotated[
+        Literal["risk", "utility"] | None, option("Compute risk or utility alone.", "--only")
     ] = None,
-    by: Annotated[
-        Text,
-        option("Variables whose values make groups, each fitted alone: A,B.", group=_FITS),
+    seed: Annotated[int, option("Decides what is random.")] = 0,
+    workers: Workers = None,
+    out: Annotated[
+        Path | None,
+        option("File to write: the page .html, or all figures .json (0600).", "--out", "-o"),
     ] = None,
+    overwrite: Overwrite = False,
+    fail_on: FailOn = None,
+    json: AsJson = False,
+    every: Every = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Say how near synthetic files are to the original.
+    """Judge synthetic files, whoever made them: risk, utility and verdict.
 
-    Confidential. Exit code 3 means that a figure exceeds a limit of --config, or that the verdict
-    is one to fail on (--fail-on); 1 that a fit has no result (all else is there).
+    Confidential. Exit code 3 means that a figure exceeds a limit, or that the verdict is one to
+    fail on (--fail-on); 1 that a fit has no result (all else is there).
     """
-    from synthesizer.jobs.check_files import evaluate_files
+    from synthesizer.cli.screen_checks import show_file_checks
+    from synthesizer.jobs.check import check_files
 
     problems = Problems()
-    fit = options_of(
-        family=family, rule=rule, offset=offset, **names_in(problems, by=by),
-        **name_in(problems, clusters=clusters, weights=weights),
-    )  # fmt: skip
-    lists = names_in(problems, model=model, variables=variables, ways=ways)
-    score = options_of(models=lists["model"], interactions=interactions, permutations=permutations)
-    with progress(quiet=screen.json, ended=False) as listener:
-        checks = evaluate_files(
-            **files, control=control, names=lists["variables"], ways=lists["ways"] or (),
-            formulas=tuple(fits or ()), fit=fit,
-            options={"table_groups": groups, "propensity": score}
-            | options_of(**name_in(problems, weight=weight)),
-            terms=terms, workers=all_cores(workers), listener=listener, problems=problems,
+    named = {
+        "checks": options_of(**names_in(problems, keys=keys), **name_in(problems, target=target)),
+        "limits": terms,
+    }
+    with progress(quiet=quiet or json, ended=False) as listener:
+        checked = check_files(
+            original, synthetic, control, config=config,
+            asked=settings_in(settings or (), named, problems), only=only, seed=seed,
+            workers=all_cores(workers), out=out, overwrite=overwrite, listener=listener,
+            problems=problems,
         )  # fmt: skip
-    screen.show(checks)
-    if lost := [name for name in checks.results.failed if name.startswith("fit ")]:
+    record = checked.record
+    reasons = refusals(record.exceeded, record.verdict, fail_on, checked.subjects)
+    if json:
+        print(checked.text, end="")
+    elif not quiet:
+        show_file_checks(checked, out, every=every, later=reasons)
+    refuse(reasons)
+    if lost := [name for name in record.results.failed if name.startswith("fit ")]:
         raise ModelError(f"{name}: has no result, see above" for name in lost)
 
 
 def report(
     terms: Terms,
-    directory: Annotated[
-        Path | None, typer.Argument(help="Result directory of a run; none with --original.")
-    ] = None,
-    original: Annotated[
-        Path | None, option("The confidential file that --synthetic is held against.")
-    ] = None,
-    synthetic: Annotated[
-        list[Path] | None, option("A synthetic file, whoever made it; may be named several times.")
-    ] = None,
-    control: Control = None,
-    keys: Keys = None,
-    target: Target = None,
-    weight: SurveyWeight = None,
-    config: RunConfig = None,
-    catalogue: Catalogue = None,
-    encoding: FileEncoding = None,
-    seed: Random = 0,
-    workers: Workers = None,
+    directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
     out: Annotated[
-        Path | None,
-        option("HTML file; report.html in the run's directory, or here.", "--out", "-o"),
+        Path | None, option("HTML file; report.html in the run's directory.", "--out", "-o")
     ] = None,
     overwrite: Overwrite = False,
     fail_on: FailOn = None,
 ) -> None:
-    """Write the steward's page about a run, or about any files.
+    """Write the steward's page about a run; 'check' writes that of other files.
 
-    Confidential; one page that needs no network: 'report DIRECTORY', or 'report --original A
-    --synthetic B' for files that somebody else made. Of a run the stored results are judged anew by
-    --profile, --purpose and --release. Exit code 3 means that a limit of --config is exceeded, or
-    that the verdict is one to fail on.
+    Confidential; one page that needs no network. The stored results are judged anew by --profile,
+    --purpose and --release. Exit code 3 means that the verdict is one to fail on.
     """
-    if directory is not None:
-        named = options_of(
-            original=original, synthetic=synthetic, control=control, keys=keys, target=target,
-            weight=weight, config=config, catalogue=catalogue, encoding=encoding,
-        )  # fmt: skip
-        if named:
-            lone = ", ".join(f"--{name.replace('_', '-')}" for name in named)
-            raise ConfigError(f"{lone}: only of files; leave out the directory of a run, or these")
-        from synthesizer.report.build import write_report
-        from synthesizer.report.record import read_record
-
-        page = write_report(directory, out, overwrite=overwrite, **terms)
-        record = read_record(directory, compare_files=False).judged_by(**terms)
-        _show_page(page, record, refusals((), record.verdict, fail_on))
-        return
-    if original is None or not synthetic:
-        raise ConfigError(
-            "name the result directory of a run, or files by --original and --synthetic"
-        )
-    from synthesizer.jobs.check_files import report_files
-
-    problems, path = Problems(), Path("report.html") if out is None else out
-    with progress(quiet=False) as listener:
-        record = report_files(
-            original, synthetic, path,
-            options=options_of(
-                **names_in(problems, keys=keys),
-                **name_in(problems, target=target, weight=weight),
-            ),
-            control=control, catalogue=catalogue, encoding=encoding, config=config, seed=seed,
-            terms=terms, workers=all_cores(workers), overwrite=overwrite, listener=listener,
-            problems=problems,
-        )  # fmt: skip
-    _show_page(path, record, refusals(record.exceeded, record.verdict, fail_on))
-
-
-def _show_page(path: Path, record: Record, later: Sequence[str]) -> None:
-    """Print the verdict on what a page is about, and its place; raise errors (``later``)."""
     from synthesizer.cli.printing import Ending
     from synthesizer.cli.screen_checks import add_decision
+    from synthesizer.report.build import write_report
+    from synthesizer.report.record import read_record
 
-    ending = Ending(every=False, later=later)
+    page = write_report(directory, out, overwrite=overwrite, **terms)
+    record = read_record(directory, compare_files=False).judged_by(**terms)
+    reasons = refusals((), record.verdict, fail_on)
+    ending = Ending(every=False, later=reasons)
     add_decision(ending, record.verdict, record)
-    ending.say(written_line(path, "for the steward; mode 0600"))
+    ending.say(written_line(page, "for the steward; mode 0600"))
     ending.show("all figures: on that page")
-    refuse(later)
+    refuse(reasons)
 
 
 def releases(

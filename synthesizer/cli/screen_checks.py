@@ -6,16 +6,19 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from synthesizer.cli.arguments import written_line
 from synthesizer.cli.printing import Ending, grouped, say, show_rows, tabulate
 from synthesizer.measures.catalogue import FIGURES
-from synthesizer.measures.figure import Figure, conclusions
+from synthesizer.measures.figure import Figure, agreeing, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.advice import worst_things
 from synthesizer.report.page import Added
 from synthesizer.report.scale import drawn, in_letters
 
 if TYPE_CHECKING:
-    from synthesizer.jobs.check_files import FileChecks
+    from pathlib import Path
+
+    from synthesizer.jobs.check import CheckedFiles
     from synthesizer.measures.results import CheckResults, RiskResult
     from synthesizer.measures.utility.coefficients import FitComparison
     from synthesizer.measures.utility.longitudinal import PanelResult
@@ -38,7 +41,8 @@ def show_checks(results: CheckResults, start: str | None) -> None:
         show_utility(results.utility, start=start)
     if results.panel is not None:
         show_panel(results.panel)
-    show_risk(results.risk)
+    if results.risk.figures or results.utility is None:
+        show_risk(results.risk)
 
 
 def add_decision(
@@ -69,50 +73,42 @@ def add_decision(
 
 
 def show_file_checks(
-    checks: FileChecks, *, as_json: bool, every: bool, later: Sequence[str] = ()
+    checked: CheckedFiles, out: Path | None, *, every: bool, later: Sequence[str] = ()
 ) -> None:
-    """Print the checks of files: alarms and notes first, which may say that all is in vain.
+    """Print the checks of files: the verdict first, then what may make all of it wrong.
 
-    ``later`` are errors that are printed below it.
+    ``out`` is the file that was written, ``later`` are errors that are printed below it.
     """
-    if as_json:
-        print(checks.text, end="")
-        return
-    results, ending = checks.results, Ending(every=every, later=later)
-    add_decision(ending, checks.verdict, subjects=checks.subjects)
+    results, ending = checked.record.results, Ending(every=every, later=later)
+    add_decision(ending, checked.record.verdict, checked.record, subjects=checked.subjects)
     for words in results.unlike:
         ending.say(words)
     main = results.risk.main
     if main is not None and not every:
         ending.say(f"asked: {main.scenario.label}")
-    for note in grouped(checks.notes):
-        # a limit that nobody looks at must not be taken for one that is kept
+    for note in () if every else grouped(checked.notes):
+        # a limit that is not looked at must not be taken for one that is kept
         rank = 0 if note.startswith("limits.") else _NOTES
         ending.say(f"note: {note}", rank=rank, kind="note")
     if every:
         ending.add(lambda _: _show_all(results))
     else:
-        _add_lines(ending, results)
-    if results.utility is None:
-        ending.say("use is not looked at here: synthesizer utility, or report")
+        _add_lines(ending, results, checked.notes)
+    if out is not None:
+        ending.say(written_line(out, "for the steward; mode 0600"))
     ending.show("all figures, and what each one is: --all, or --json")
 
 
 def _show_all(results: CheckResults) -> None:
     utility = results.utility
-    if utility is None:
-        show_risk(results.risk)
-        return
-    tables = utility.tables
+    tables = None if utility is None else utility.tables
     for order, title in _TITLES.items():
         more = ("chi_square", "df", "p", "p_vw", "roe", "specks")
         rows = () if tables is None else tables.of_order(order)
         show_rows(rows, title, "variables", "s_pmse", *more)
-    for fit in utility.fits:
+    for fit in () if utility is None else utility.fits:
         _show_fit(fit)
-    show_utility(utility)
-    if results.panel is not None:
-        show_panel(results.panel)
+    show_checks(results, None)
 
 
 _FAILED, _FITS, _WORST, _NOTES, _FIGURES = 9, 10, 20, 30, 40
@@ -130,27 +126,34 @@ def _show_fit(fit: FitComparison, rows: int | None = None) -> None:
     )
 
 
-def _add_lines(ending: Ending, results: CheckResults) -> None:
-    """Add the fits that were asked for, what is farthest off, and what failed."""
+def _add_lines(ending: Ending, results: CheckResults, told: Collection[str]) -> None:
+    """Add the fits that were asked for, what is farthest off, and what failed.
+
+    Notes that were ``told`` are left out.
+    """
     utility, panel = results.utility, results.panel
     for fit in () if utility is None else utility.fits:
         show = partial(_show_fit, fit)
         ending.add(show, rows=len(fit.coefficients), rank=_FITS, kind="coefficient")
     if panel is not None:
         ending.add(lambda _: show_panel(panel), rank=_WORST)
-    for line in risk_lines(results.risk) if utility is None else utility_lines(utility):
+    lines = [] if utility is None else [*utility_lines(utility)]
+    for line in (*risk_lines(results.risk), *lines):
         rank, noun = _WORST, ""
         if line.startswith("  note: "):
             rank, noun = _NOTES, "note"
         elif ": could not be computed: " in line:
             rank, noun = _FAILED, "failure"
-        ending.say(line, rank=rank, kind=noun)
-    about, figures = ("risk", results.risk) if utility is None else ("utility", utility)
-    for place, found in _by_place(figures.figures).items():
-        first = [f for f in found if (kind := FIGURES.get(f.key)) and kind.screen == "run"]
-        if first:
-            table = figure_table(first, chance="chance" if utility is None else "right synthesis")
-            ending.add(partial(_show_figures, f"{about}: {place}", table), rank=_FIGURES)
+        if line.removeprefix("  note: ") not in told:
+            ending.say(line, rank=rank, kind=noun)
+    of_use = () if utility is None else utility.figures
+    every = [(f"risk: {place}", figure) for place, figure in results.risk.figures]
+    every += [(f"utility: {place}", figure) for place, figure in of_use]
+    first = [(p, f) for p, f in every if (kind := FIGURES.get(f.key)) and kind.screen == "run"]
+    for place, found in _by_place(first).items():
+        chance = "chance" if place.startswith("risk") else "right synthesis"
+        table = figure_table(found, chance=chance)
+        ending.add(partial(_show_figures, place, table), rank=_FIGURES)
 
 
 def show_panel(panel: PanelResult) -> None:
@@ -276,14 +279,12 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
     for part in risk.scenarios:
         first = None if part.differential is None else part.differential.figures[0]
         if first is not None and first.low is not None and first.high is not None:
-            where = f"{part.scenario.label}: the interval {first.low:.3f} to {first.high:.3f}"
+            low, high, _ = agreeing([first.low, first.high], 0.0, 3)
+            where = f"half split, {part.scenario.label}: the interval {low} to {high}"
             if first.low <= 0 <= first.high:
-                yield (
-                    f"  differentially confidential by this test for {where} covers 0; a "
-                    f"difference of up to {first.high:.3f} is not excluded"
-                )
+                yield f"  {where} contains 0 (differentially confidential by this test)"
             else:
-                yield f"  not differentially confidential for {where} does not cover 0"
+                yield f"  {where} does not contain 0; the verdict holds it against its limit"
         worst = None if part.differential is None else part.differential.worst_group
         if worst is not None:
             counted = risk.units

@@ -36,7 +36,7 @@ from synthesizer.engine.genetic.evolution import Outcome
 from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_random, told_in_words
 from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought
-from synthesizer.jobs.check_files import read_files
+from synthesizer.jobs.check import read_files
 from synthesizer.measures.figure import Figure
 from synthesizer.plan.evolving import declared_for_refining, like_original
 from synthesizer.plan.seeds import replay_notes, seed_of
@@ -401,9 +401,8 @@ def refine_file(
     targets = [path, *([] if record is None else [record])]
     with new_files(targets, overwrite=overwrite, read=kept) as works:
         form = _format(path)
-        files = read_files(
-            original, [synthetic], config=None if config is None else load_config(config)
-        )
+        said = None if config is None else load_config(config).data
+        files = read_files(original, [synthetic], said=said)
         (raw,) = files.synthetic
         advance = listener.start("refine", options.get("generations"))
         try:

@@ -210,7 +210,7 @@ def serve(path: Path, *, port: int | None = None, listener: socket.socket | None
     import uvicorn
 
     from synthesizer.verification.server.app import create_app
-    from synthesizer.verification.server.server_log import LOGGING
+    from synthesizer.verification.server.security import LOGGING
 
     with opened(path) as server, served(server.service.engine):
         app = create_app(server.service, server.accounts)

@@ -1096,24 +1096,11 @@ def axes(axis: Axis) -> tuple[FigureKind, ...]:
     return tuple(kind for kind in AXES.values() if kind.axis == axis)
 
 
-_FORMER_AXES: Mapping[str, str] = {
-    "cap_single": "cap",
-    "differential_single": "differential_confidentiality",
-    "overlap_loss": "regressions_error",
-    "pmse_ratio_cart": "pmse_ratio",
-    "pmse_ratio_logit": "pmse_ratio",
-    "roe_loss": "mean_two_way",
-}
-"""Figures by which runs are no longer compared, and the one in place of each."""
-
-
 def axis_problems(risk: str | None, utility: str | None) -> list[str]:
     """Return a problem for each name that is no figure of its axis, with those there are."""
     wanted: tuple[tuple[Axis, str | None], ...] = (("risk", risk), ("utility", utility))
     return [
-        f"--{axis} {key}: runs are no longer compared by it; write {_FORMER_AXES[key]}"
-        if key in _FORMER_AXES
-        else f"--{axis} {key}: is no figure of {axis}; choose one of "
+        f"--{axis} {key}: is no figure of {axis}; choose one of "
         f"{', '.join(kind.key for kind in axes(axis))}"
         for axis, key in wanted
         if key is not None and key not in {kind.key for kind in axes(axis)}

@@ -106,6 +106,8 @@ class Checks:
         First period of a panel that was added to published ones.
     control : Table, optional
         Records that were kept out of the synthesis.
+    counts_kept : bool
+        Whether the risk of kept variables counts too, as where nobody vouches that they are kept.
     workers : int
         Threads of the propensity trees; they do not change the result.
     listener : Listener, optional
@@ -136,6 +138,7 @@ class Checks:
         person: str | None = None,
         since: int | None = None,
         control: Table | None = None,
+        counts_kept: bool = False,
         workers: int = 1,
         listener: Listener = silent,
         replicates: Table | None = None,
@@ -143,6 +146,7 @@ class Checks:
         self.original, self.settings = original, settings
         self.scenarios, self.control = tuple(scenarios), control
         self.synthesis = synthesis or Synthesis()
+        self._of_risk = replace(self.synthesis, kept=()) if counts_kept else self.synthesis
         of_persons = isinstance(original, PersonView | MemberView)
         self.units: Units = "persons" if of_persons else "records"
         drawn = (v.name for v in original.schema if v.kind is not Kind.ID)
@@ -249,6 +253,10 @@ class Checks:
             if measure.family == family and measure.runs(self.settings) and has_all:
                 yield measure
 
+    def _judged(self, measure: Measure, case: Case) -> Case:
+        """Return the case with what a measure of risk, or of utility, takes for kept."""
+        return replace(case, synthesis=self._of_risk) if measure.axis == "risk" else case
+
     def _collections(self) -> list[_Collected]:
         collected: list[_Collected] = []
         done: dict[str, Collector[Any]] = {}
@@ -256,7 +264,7 @@ class Checks:
             attempts = self._attempts[measure.axis]
             for name, item in _items(measure, self.case):
                 place = measure.key.format(name)
-                case = replace(self.case, done=done, item=item)
+                case = self._judged(measure, replace(self.case, done=done, item=item))
                 collecting = attempts.of(place, partial(measure.compute, case))
                 if collecting is not None:
                     done[place] = collecting
@@ -268,7 +276,7 @@ class Checks:
     ) -> ScenarioRisk:
         """Compute a scenario for all units, and from the halves of the sample that were split."""
         label, attempts = case.asked.label, self._attempts["risk"]
-        case, sample = _of_units(case), _of_units(sample)
+        case, sample = _of_units(replace(case, synthesis=self._of_risk)), _of_units(sample)
         done: dict[str, Any] = {}
         fields: dict[str, Any] = {"scenario": case.asked}
         for measure in self._on("scenario"):
@@ -303,7 +311,7 @@ class Checks:
                 for measure in self._on("halves") if run.repeat == 0 else ():
                     records = self._whole(run, None if measure.stacks else most)
                     whole = replace(case, scenario=self._main, run=records)
-                    compute = partial(measure.compute, whole)
+                    compute = partial(measure.compute, self._judged(measure, whole))
                     result = self._attempts[measure.axis].of(measure.key, compute)
                     _put(fields[measure.axis], measure, [result])
 
@@ -394,10 +402,7 @@ class Checks:
         everything = {"risk": risk, "panel": panel, "failed": failed["risk"] | failed["utility"]}
         if panel is not None:
             everything["failed"] |= panel.failed
-        if any(
-            measure.axis == "utility" and measure.check and measure.runs(self.settings)
-            for measure in MEASURES.values()
-        ):
+        if self.settings.looks_at("utility"):
             everything["utility"] = UtilityResult(
                 n=self.original.n_rows,
                 n_synthetic=tuple(self._sizes),

@@ -24,7 +24,7 @@ from synthesizer.measures.evidence import (
 from synthesizer.measures.figure import Figure, agreeing
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import CopiedUniques
-from synthesizer.measures.risk.guesses import Guesses
+from synthesizer.measures.risk.guesses import Guess, Guesses
 from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
 from synthesizer.measures.risk.rare_values import RareValues
@@ -108,7 +108,7 @@ def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
         sentence = f"{alarm[:1].upper()}{alarm[1:]}."
     yield Evidence(
         key=key,
-        test="verbatim {records}",
+        test="verbatim unique {records}",
         word=word,
         sentence=sentence,
         value=float(row.present),
@@ -158,6 +158,17 @@ def _of_worst_persons(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
             most,
             released=1 - group.outside / max(group.n_outside, 1),
         )
+    loose, most = near.loose, limit("near_verbatim")
+    yield judged(
+        "near_verbatim_loose",
+        "nearest {records}",
+        f"Synthetic {{records}} are nearer to {loose.inside:,} of {near.n:,} {{records}} in the "
+        f"data than to any other one, and to {loose.outside:,} of {near.n_outside:,} held out "
+        f"(limit: {percent(most)} more).",
+        (loose.excess, loose.low, None),
+        most,
+        released=1 - loose.outside / near.n_outside,
+    )
     yield judged(
         "near_verbatim_repeats",
         "repeats",
@@ -173,19 +184,22 @@ def _pointing(key: str, test: str, start: str, near: NearVerbatim, limit: float)
     """Judge the look that decides about a limit."""
     shown = near.telling(limit)
     several = f" of {near.datasets} datasets" if near.datasets > 1 else ""
-    mean = f" (mean of {near.splits} random splits)" if near.splits > 1 else ""
+    where = f"{shown.inside:,} of {near.n:,} {{records}} in the data, and to {shown.outside:,} of "
+    where += f"{near.n_outside:,} held out"
+    if near.splits > 1:
+        where = f"{shown.inside:,} of {near.n:,} {{records}} when they are in the data, and to "
+        where += f"{shown.outside:,} when they are held out (mean of {near.splits} random splits)"
     ends, most = written(100 * shown.low, 100 * shown.high, 100 * limit, 1)
-    n = round(shown.excess * near.n)
+    n = shown.inside - round(shown.outside * near.n / near.n_outside)
     copies, near_copies = (ceil(look * near.n) for look in (near.looks[0].noticed, near.noticed))
     return judged(
         key,
         test,
-        f"{start}Synthetic {{records}}{several} point to {shown.inside:,} of {near.n:,} "
-        f"{{records}} in the data, and to {shown.outside:,} of {near.n_outside:,} held out{mean}. "
+        f"{start}Synthetic {{records}}{several} point to {where}. "
         f"{'Noticed:' if shown.low > 0 else 'That is'} {abs(n):,} {'fewer' if n < 0 else 'more'} "
         f"than held out ({ends} %), {{result}} of {most} % ({floor(limit * near.n + 1e-9):,} "
-        f"{{records}}). Fewer than {copies:,} copies, or {near_copies:,} near copies, would not be "
-        "noticed.",
+        f"{{records}}). Copies are noticed from {copies:,} on, near copies from {near_copies:,} "
+        "on.",
         (shown.excess, shown.low, shown.high),
         limit,
         released=1 - shown.outside / near.n_outside,
@@ -195,7 +209,7 @@ def _pointing(key: str, test: str, start: str, near: NearVerbatim, limit: float)
 def _of_releases(together: Together, near: NearVerbatim, limit: float) -> Evidence:
     """Return the test of all releases together, or of the bound for them."""
     key, test = "releases", "releases together"
-    start = f"Counted with {plural(len(together.others), 'other release')} of this source. "
+    start = f"With {plural(len(together.others), 'other release')} of this source: "
     if together.counted is not None:
         return _pointing(key, test, start, together.counted, limit)
     bound = together.bound(near.looks)
@@ -213,19 +227,26 @@ def _of_releases(together: Together, near: NearVerbatim, limit: float) -> Eviden
 
 def _of_guess(key: str, test: str, guessed: Guesses, limit: float) -> Evidence:
     """Return the test of the target that is guessed most often beside the holdout or a sample."""
-    guess, n, where = guessed.guesses[0], guessed.n, "in the data"
+    every, n, where = guessed.guesses, guessed.n, "in the data"
     beside = f"Of {guessed.n_outside:,} held out it is guessed right for"
     if key == "guesses_of_anybody":
-        guess, n, where = guessed.gains[0], guessed.n_outside, "held out"
+        every, n, where = guessed.gains, guessed.n_outside, "held out"
         beside = "A new sample guesses it right for"
+
+    def released(guess: Guess) -> float:
+        return 1 - guess.beside / guessed.n_outside
+
+    # what nearly everybody has is guessed right by anybody
+    guess = next((one for one in every if released(one) > limit), every[0])
     return judged(
         key,
         test,
-        f"From {guess.known}, {guess.target} is guessed right for {guess.guessed:,} of {n:,} "
-        f"{{records}} {where}. {beside} {guess.beside:,} (limit: {percent(limit)} more).",
+        f"Of {guessed.n_guesses} guesses the worst: from {guess.known}, {guess.target} is guessed "
+        f"right for {guess.guessed:,} of {n:,} {{records}} {where}. {beside} {guess.beside:,} "
+        f"(limit: {percent(limit)} more).",
         (guess.excess, guess.low, None),
         limit,
-        released=1 - guess.beside / guessed.n_outside,
+        released=released(guess),
     )
 
 
@@ -235,24 +256,33 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
     n, outside = sum(shown.values()), sum(row.names_outside for row in rare.variables)
     # a new sample has as many names of the holdout, but for chance
     most = outside + 2 * sqrt(n + outside) if rare.has_control else 0.0
-    sentence = f"{n:,} levels of fewer than {rare.fewer_than} {{records}} are in the datasets"
-    sentence = f"{sentence} (limit {most:.0f})."
+    sentence = f"{n:,} levels that are text, of fewer than {rare.fewer_than} {{records}}, are in "
+    sentence = f"{sentence}the datasets (limit {most:.0f}). Codes that are numbers do not count."
+    identifying = sum(row.identifying for row in rare.variables)
+    low = float(identifying) if identifying > most else None
+    if low is not None:
+        sentence = f"{sentence} {identifying:,} of them identify single {{records}}."
     if n > most:
         sentence = (
             f"{sentence} Variables: {listed([*shown], _KEYS)}. Write public: true under a variable "
             "whose levels are a published list, or group them by rare."
         )
-    return judged("rare_levels", "rare levels", sentence, (n, None, n), most)
+    return judged("rare_levels", "rare levels", sentence, (n, low, n), most)
 
 
-def of_rare_extremes(results: CheckResults, key: str, _: float) -> list[Evidence]:
-    """Return the test of extremes of few persons that the datasets have exactly."""
+def of_all_rare(results: CheckResults, key: str, _: float) -> list[Evidence]:
+    """Return the test of levels, or of extremes, of few persons, also of codes."""
     rare = results.risk.further.get("rare_values")
     if not isinstance(rare, RareValues):
         return [unclear(key, "rare values", "checks.rare_values", measured=False)]
-    n = sum(row.rare_extremes for row in rare.variables)
-    sentence = f"{n:,} smallest or largest numbers equal those of the original (limit 0)."
-    return [judged(key, "rare extremes", sentence, (n, n, n), 0.0)]
+    if key == "rare_codes":
+        n = sum(row.levels for row in rare.variables)
+        sentence = f"{n:,} levels or codes of fewer than {rare.fewer_than} {{records}} are in the "
+        sentence += "datasets (limit 0). Group them by rare."
+    else:
+        n = sum(row.rare_extremes for row in rare.variables)
+        sentence = f"{n:,} smallest or largest numbers equal those of the original (limit 0)."
+    return [judged(key, key.replace("_", " "), sentence, (n, n, n), 0.0)]
 
 
 def _mark(released: float | None, least: float = SMALLEST) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from synthesizer.measures.catalogue import LIMITS, MEASURES, SUMMARY
 from synthesizer.measures.figure import (
@@ -208,9 +208,17 @@ class CheckResults(Result):
         others = (figure for _, figure in (*self._of_utility, *self.risk.other_figures))
         return Summary([*main, *others])
 
+    _limits: LimitConfig | None = PrivateAttr(None)
+
+    def judged_by(self, limits: LimitConfig) -> CheckResults:
+        """Return the results with limits by which `verdict` and `exceeded` judge them."""
+        results = self.model_copy()
+        results._limits = limits
+        return results
+
     @property
     def verdict(self) -> Verdict:
-        """May the data be released? Three lines, by the limits of the package.
+        """May the data be released? Three lines, by the limits named, else those of the package.
 
         Examples
         --------
@@ -219,7 +227,7 @@ class CheckResults(Result):
         """
         from synthesizer.measures.verdict import verdict
 
-        return verdict(self)
+        return verdict(self, self._limits)
 
     def limited(self, key: str) -> list[tuple[str, Figure | None]]:
         """Return every figure that a limit of the configuration is about, with its place.
@@ -245,16 +253,23 @@ class CheckResults(Result):
             for figure in kind.limited(figures)
         ]
 
-    def exceeded(self, limits: LimitConfig) -> tuple[str, ...]:
-        """Say what is above a limit; what could not be computed counts as above."""
-        sentences = []
-        for key, limit in limits.asked.items():
+    def exceeded(self, limits: LimitConfig | None = None) -> tuple[str, ...]:
+        """Say what is above a limit; what could not be computed or compared counts as above.
+
+        The limits are those that `check` was called with where none are named.
+        """
+        sentences, asked = [], (limits or self._limits or LimitConfig()).asked
+        for key, limit in asked.items():
             _, kind, stated = LIMITS[key]
             for place, figure in self.limited(key):
                 value = None if figure is None else getattr(figure, stated.judged)
                 if value is None or value > limit:
                     what = f"limits.{key}: {kind.title}"
                     sentences.append(_exceeded(what, place, value, limit))
+        columns = [name for name in self.failed if name.startswith("column ")]
+        if columns and asked:
+            limited = ", ".join(f"limits.{key}" for key in asked)
+            sentences.append(f"{limited}: {', '.join(columns)} not compared, so above the limit")
         return tuple(sentences)
 
 

@@ -167,12 +167,19 @@ class _Settings(ScenarioConfig):
         """Whether any check needs keys and a target."""
         return self._need("scenario")
 
+    @property
+    def _switched_on(self) -> Iterator[Measure]:
+        """The measures of every check that is on."""
+        for measure in MEASURES.values():
+            if measure.check is not None and measure.runs(self):  # type: ignore[arg-type]
+                yield measure
+
     def _need(self, what: Need) -> bool:
-        return any(
-            what in measure.needs
-            for measure in MEASURES.values()
-            if measure.check is not None and measure.runs(self)  # type: ignore[arg-type]
-        )
+        return any(what in measure.needs for measure in self._switched_on)
+
+    def looks_at(self, axis: Axis) -> bool:
+        """Whether any check of risk, or of utility, is on."""
+        return any(measure.axis == axis for measure in self._switched_on)
 
     def about(self, axis: Axis) -> CheckSettings:
         """Return the settings with the checks of risk or of utility alone."""
@@ -184,19 +191,13 @@ class _Settings(ScenarioConfig):
     def with_options(self, **options: Any) -> CheckSettings:
         """Return the settings with other options, validated; None leaves what there is.
 
-        Options of a check are a mapping: ``suda={"max_size": 2}`` leaves its others.
-
         Raises
         ------
         pydantic.ValidationError
             With every option that is unknown or out of range.
         """
-        changes = {name: value for name, value in options.items() if value is not None}
         current = {name: getattr(self, name) for name in self.model_fields_set}
-        for name, value in changes.items():
-            present = getattr(self, name, None)
-            if isinstance(value, Mapping) and isinstance(present, Part):
-                changes[name] = present.model_dump(exclude_unset=True) | dict(value)
+        changes = {name: value for name, value in options.items() if value is not None}
         return CheckSettings.model_validate(current | changes)
 
 

@@ -29,7 +29,7 @@ from synthesizer.measures.evidence import (
     of_sizes,
     unclear,
 )
-from synthesizer.measures.evidence_of_risk import of_anybody, of_person, of_rare_extremes
+from synthesizer.measures.evidence_of_risk import of_all_rare, of_anybody, of_person
 from synthesizer.measures.figure import Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.profiles import profiles
@@ -59,7 +59,7 @@ UNSEEN: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
 }
 """Beside the holdout: factor of a new sample's value, and what is added; of what is good, and of
 what is not bad."""
-AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations", "few_records"})
+AT_LEAST = frozenset({"equivalent_sample", "unseen_pairs", "associations"})
 """Tests whose value must reach its mark; others must not exceed it."""
 
 COLOURS: Mapping[Word, str] = {"pass": "green", "unclear": "yellow", "fail": "red"}
@@ -69,8 +69,10 @@ TITLES: Mapping[Subject, str] = {
     "use": "Use",
 }
 """What each line is about."""
-HALVES = ("near_verbatim", "attack_risk")
+HALVES = ("near_verbatim", "guesses", "attack_risk", "tails")
 """Tests that need records which the synthesis never saw: a half, or a control file."""
+MAIN: Mapping[Subject, str] = {"person": "near_verbatim", "anybody": "guesses_of_anybody"}
+"""The test of each line that is shown where all pass."""
 _NAMED = 2
 """Findings in the sentence of a line; the others are in its evidence."""
 _SHOWN = 8
@@ -94,17 +96,14 @@ class VerdictLine(Row):
 
     @property
     def decisive(self) -> Evidence | None:
-        """The test that decides; where all pass, the narrowest. None if nothing was looked at."""
+        """The test that decides; where all pass, the main one. None if nothing was looked at."""
         told = [e for e in self.evidence if e.decides and e.word == self.word]
-        if self.word == "pass" and self.subject != "use":
-            told.sort(
-                key=lambda e: -((e.value if e.high is None else e.high) or 0.0) / (e.mark or 1)
-            )
-        return min(told, key=lambda e: not e.measured, default=None)
+        main = MAIN.get(self.subject, "") if self.word == "pass" else ""
+        return min(told, key=lambda e: (not e.measured, e.key != main), default=None)
 
     @property
     def brief(self) -> str:
-        """The test that decides, and which tests were not made; where all pass, the narrowest."""
+        """The test that decides, and which tests were not made; where all pass, the main one."""
         first = self.decisive
         missing = ", ".join(e.test for e in self.evidence if e.decides and not e.measured)
         told = [first.sentence] if first is not None and first.measured else []
@@ -228,9 +227,9 @@ def _not_measured(missing: Sequence[Evidence]) -> Iterator[str]:
     """Say which tests were not made, and what makes them."""
     if missing:
         remedies = dict.fromkeys(e.sentence for e in missing)
-        yield f"Not measured: {', '.join(e.test for e in missing)}. Turn on {', '.join(remedies)}."
+        yield f"Not measured: {', '.join(e.test for e in missing)}. Needs {', '.join(remedies)}."
     if any(e.key in HALVES for e in missing):
-        yield "Of files, name a control: {records} that the synthesis never saw."
+        yield "Files need a control, too: {records} that the synthesis never saw."
 
 
 def _gravest(words: Iterable[Word]) -> Word:
@@ -275,6 +274,7 @@ def _of_unseen(beside: Unseen) -> Iterator[Evidence]:
 def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[Evidence]:
     """Yield what tables of pairs say beside the training records, where there is no holdout."""
     utility = results.utility
+    yield unclear("tails", "tails and impossible {records}", "checks.unseen", measured=False)
     sample = further.get("equivalent_sample")
     if isinstance(sample, EquivalentSample):
         fresh = sample.expected[1]
@@ -437,7 +437,8 @@ _BY_FIGURE = (
 )  # fmt: skip
 _ASKED: Mapping[str, Callable[[CheckResults, str, float], list[Evidence]]] = {
     **dict.fromkeys(_BY_FIGURE, _of_limit),
-    "rare_extremes": of_rare_extremes,
+    "rare_codes": of_all_rare,
+    "rare_extremes": of_all_rare,
     "structure": _of_structure,
     "relations": _of_relations,
 }

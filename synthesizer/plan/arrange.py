@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from synthesizer.config.keys import Config, HouseholdConfig, PanelConfig
-from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, listed
 from synthesizer.data.expressions import Expression
@@ -22,7 +21,7 @@ from synthesizer.data.panel.households import HouseholdForm, MemberView
 from synthesizer.data.panel.moments import missing_in
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import PREFIX, PersonView, constant_names, period_labels
-from synthesizer.data.sources import RawTable
+from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
@@ -144,28 +143,22 @@ class ComparedData:
 
 @dataclass(frozen=True, kw_only=True)
 class FilesPlan:
-    """What a configuration says of files that are compared; the defaults without one."""
+    """What is configured of data that are compared; the defaults without a configuration."""
 
+    config: Config
     checks: CheckSettings
+    """The checks of the configuration that are computed."""
     limits: LimitConfig
+    """The limits that the figures are held against."""
+    asked: Mapping[str, Any]
+    """Keys of the checks that were named beside the configuration."""
     synthesis: Synthesis | None = None
-    """How such synthetic files are made; None without a configuration."""
-    config: Config | None = None
-
-    @property
-    def of_risk(self) -> Synthesis:
-        """What of it risk is judged by: whether values are kept, which levels are public."""
-        made = self.synthesis or Synthesis()
-        return Synthesis(may_keep=made.may_keep, public=made.public)
+    """How such data are made; None where nothing says so."""
 
     def compared(
-        self,
-        original: RawTable,
-        synthetic: Sequence[RawTable],
-        control: RawTable | None,
-        names: Sequence[str],
+        self, original: Data, synthetic: Sequence[Data], control: Data | None, names: Sequence[str]
     ) -> ComparedData:
-        """Arrange files by the panel or the households of the configuration, like the original.
+        """Arrange data by the panel or the households of the configuration, like the original.
 
         Persons of other files are other persons, whatever they are called: nothing is compared by
         their identifiers. ``names`` are those of the files in this order, for messages.
@@ -176,67 +169,55 @@ class FilesPlan:
             With every problem of every file, each with the file's name.
         """
         config = self.config
-        raws = [original, *synthetic, *([] if control is None else [control])]
-        if config is not None and config.household is not None:
-            return _of_households(config, config.household, raws, names, len(synthetic))
-        if config is None or config.panel is None:
-            declared = None if config is None else declarations(config)
+        arranged: Callable[..., ComparedData] | None = None
+        if config.household is not None:
+            arranged = partial(_of_households, config, config.household)
+        elif config.panel is not None:
+            arranged = partial(_of_panel, config, config.panel)
+        if arranged is None or isinstance(original, PersonView | MemberView):
+            declared = declarations(config)
             return ComparedData(
                 original=original, synthetic=synthetic, control=control, declared=declared
             )
-        panel = config.panel
-        needed = _needed(panel, original.names)
-        tables = _read(config, raws, names, needed, panel.person)
-        first, *_ = tables = _joint(tables, panel.time)
-        problems = Problems()
-        form, _ = arrange(panel, first)
-        if isinstance(form.frame, RowFrame):
-            raise ValueError("needs a panel")
-        for table, name in zip(tables[1:], names[1:], strict=True):
-            problems.at(name, form.other_problems(table))
-        problems.settle(DataError)
-        views = [_viewed(form, table) for table in tables]
-        synthetic_views = views[1 : 1 + len(synthetic)]
-        shared = [
-            name
-            for name in views[0].panel.names
-            if all(name in view.panel for view in synthetic_views)
-        ]
-        return ComparedData(
-            original=views[0].with_variables(shared),
-            synthetic=tuple(view.with_variables(shared) for view in synthetic_views),
-            control=None if control is None else views[-1],
-            frame=form.frame,
-            person=panel.person,
-            notes=(
-                *_new_columns(dict(zip(names[1:], raws[1:], strict=True)), original.names),
-                *_changing(dict(zip(names, views, strict=True)), form.frame.time),
-            ),
-        )
+        every = (original, *synthetic, *([] if control is None else [control]))
+        raws = [from_frame(one, min_rows=1) for one in every if not isinstance(one, Table)]
+        if len(raws) < len(every):
+            raise DataError("panel, household: needs frames or files, not tables of codes")
+        return arranged(raws, names, len(synthetic))
 
 
-def plan_files(
-    path: Path | None, limits: Mapping[str, str] | None = None, **checks: Any
-) -> FilesPlan:
-    """Return what the configuration at a path says of files, if there is one.
-
-    ``limits`` go before those of the configuration; ``checks`` are settings of checks where there
-    is none.
-    """
-    if path is None:
-        return FilesPlan(checks=CheckSettings(**checks), limits=LimitConfig(**(limits or {})))
-    config = load_config(path)
-    return FilesPlan(
-        checks=config.measuring,
-        limits=LimitConfig(**config.limits.model_dump(exclude_unset=True) | dict(limits or {})),
-        synthesis=Synthesis(
-            proper=config.proper,
-            kept=config.keep,
-            may_keep=bool(config.keep),
-            redrawn=config.redraws,
-            public=config.public_variables,
+def _of_panel(
+    config: Config,
+    panel: PanelConfig,
+    raws: Sequence[RawTable],
+    names: Sequence[str],
+    n_synthetic: int,
+) -> ComparedData:
+    """Arrange files of a panel: persons are compared, who know their periods."""
+    tables = _read(config, raws, names, _needed(panel, raws[0].names), panel.person)
+    first, *_ = tables = _joint(tables, panel.time)
+    problems = Problems()
+    form, _ = arrange(panel, first)
+    if isinstance(form.frame, RowFrame):
+        raise ValueError("needs a panel")
+    for table, name in zip(tables[1:], names[1:], strict=True):
+        problems.at(name, form.other_problems(table))
+    problems.settle(DataError)
+    views = [_viewed(form, table) for table in tables]
+    synthetic = views[1 : 1 + n_synthetic]
+    shared = [
+        name for name in views[0].panel.names if all(name in view.panel for view in synthetic)
+    ]
+    return ComparedData(
+        original=views[0].with_variables(shared),
+        synthetic=tuple(view.with_variables(shared) for view in synthetic),
+        control=views[-1] if len(views) > 1 + n_synthetic else None,
+        frame=form.frame,
+        person=panel.person,
+        notes=(
+            *_new_columns(dict(zip(names[1:], raws[1:], strict=True)), raws[0].names),
+            *_changing(dict(zip(names, views, strict=True)), form.frame.time),
         ),
-        config=config,
     )
 
 

@@ -71,15 +71,21 @@ def worst_things(
     found = [(subject, e) for subject, e in verdict.findings if subject in subjects]
     for subject, e in found:
         if e.measured:
-            by_remedy.setdefault(remedy_of(e, of_files=of_files) or usual, []).append((subject, e))
+            remedy = remedy_of(e, of_files=of_files) or ("" if _has_no_limit(e) else usual)
+            by_remedy.setdefault(remedy, []).append((subject, e))
     missing = [(subject, e) for subject, e in found if not e.measured]
-    no_control = of_files and {*HALVES} <= {e.key for _, e in missing}
+    no_control = of_files and {"near_verbatim", "attack_risk"} <= {e.key for _, e in missing}
     halves = [(subject, e) for subject, e in missing if no_control and e.key in HALVES]
     if halves:
         by_remedy["name data that the synthesis never saw as control"] = halves
     if others := [item for item in missing if item not in halves]:
         by_remedy[f"turn on {', '.join(e.sentence for _, e in others)}"] = others
     return [Advice(remedy, tuple(findings)) for remedy, findings in by_remedy.items()]
+
+
+def _has_no_limit(e: Evidence) -> bool:
+    """Whether the profile has no limit for a figure, so that no setting mends it."""
+    return e.value is not None and e.mark is None
 
 
 def remedy_of(e: Evidence, *, of_files: bool = False) -> str:
@@ -205,7 +211,10 @@ class Advised(Result):
     def sentence(self) -> str:
         """The advice in words."""
         if self.finding is None:
-            return "Nothing to try: no finding is one that a setting can mend."
+            return (
+                "Nothing to try: on a half of the data no test has a finding that a setting can "
+                "mend. A finding of the run is near its limit, or needs another remedy."
+            )
         if self.advised is not None:
             reached = "passes" if self.again[1].word == "pass" else "comes nearer to passing"
             before, after = (written(trial.value, "share") for trial in self.again)
@@ -229,7 +238,9 @@ def finding_of(judged: Verdict) -> tuple[Subject | None, Evidence | None]:
         far = _distance(e)
         return -WORDS.index(e.word), SUBJECTS.index(subject), -inf if far is None else -far
 
-    found = [(s, e) for s, e in judged.findings if e.measured and not remedy_of(e)]
+    found = [
+        (s, e) for s, e in judged.findings if e.measured and not (_has_no_limit(e) or remedy_of(e))
+    ]
     return min(found, key=order, default=(None, None))
 
 

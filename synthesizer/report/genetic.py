@@ -50,7 +50,7 @@ MOST_STEPS = 200
 _TO_PICK = (
     "Files of the frontier to pick from: each buys utility with risk, and no other candidate beats "
     "it on both. Going down the table risk rises and U falls. Choose the most useful one whose "
-    "risk you accept, look at it with “synthesizer risk” and “synthesizer utility” first (U and R "
+    "risk you accept, look at it with “synthesizer check” first (U and R "
     "are what the evolution lowered, so other figures are the fairer judges), and release that "
     "file only: the others are confidential, and several of them together tell more than one. The "
     "other parts of this report are about the result, not about these files."

@@ -135,9 +135,9 @@ def sentence_of(one: VerdictLine) -> str:
     name = " ".join([f"{first[:1].upper()}{first[1:]}", *more[: _MOST_WORDS - 1]])
     if e.value is None or e.mark is None:
         return f"{name}: {e.word}, see Why."
-    ends = [e.value] if e.low is None else [e.low, e.value if e.high is None else e.high]
+    ends = [e.value] if e.low is None or e.high is None or e.low == e.high else [e.low, e.high]
     sample = [e.fresh] if one.subject == "use" and e.fresh is not None else []
-    counted = e.mark > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
+    counted = max(e.mark, e.value) > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
     unit, percent = (100, "%") if e.sentence.endswith("%).") else (1, "")
     told = [unit * x for x in (*ends, *sample)]
     digits = 0 if counted else 1 if sample else 2

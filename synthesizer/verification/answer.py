@@ -13,7 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import SerializeAsAny
 
-from synthesizer.measures.figure import Result, Row, column, plain
+from synthesizer.measures.figure import Result, Row, column, plain, shown
 from synthesizer.report.charts import Panel, Series, el, panels
 from synthesizer.report.page import (
     Block,
@@ -28,13 +28,13 @@ from synthesizer.report.page import (
     row_table,
     written,
 )
+from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.posterior import (
     Posterior,
     posterior_of_categories,
     posterior_of_count,
 )
 from synthesizer.verification.sentences import PROMISE, WORDS
-from synthesizer.verification.spending import Budget
 
 
 class Answer(Result):
@@ -228,6 +228,44 @@ def _known(
         return posterior_of_count(counts[0], m=partitions, scale=scale), None
     shares = posterior_of_categories(counts, m=partitions, scale=scale)
     return shares.inside, shares.errors
+
+
+class Budget(Row):
+    """What may be spent in one scope, and what is."""
+
+    scope: str = column("Scope", "text", "global, user or analysis")
+    name: str = column("Name", "text")
+    cap: int = column("Cap", "number", "epsilon", show=lambda amount: amount / MICRO)
+    spent: int = column("Spent", "number", "epsilon", show=lambda amount: amount / MICRO)
+
+    @property
+    @shown("Left", "number", "epsilon")
+    def left(self) -> float:
+        """Epsilon that is left."""
+        return (self.cap - self.spent) / MICRO
+
+
+class Entry(Row):
+    """A question that was charged for."""
+
+    query: str = column("Question", "text", "digest of its canonical form", show=lambda d: d[:12])
+    user: str = column("User", "text")
+    analysis: str = column("Analysis", "text")
+    epsilon: int = column("Epsilon", "number", "charge", show=lambda amount: amount / MICRO)
+    asked: str = column("Asked", "text", "UTC")
+    is_answered: bool = column(
+        "Answered", "text", show=lambda answered: "yes" if answered else "no: ask again, free"
+    )
+
+
+class Spending(Result):
+    """All that a ledger holds but its key and the answers."""
+
+    data: str
+    """SHA-256 of the confidential file."""
+    budgets: tuple[Budget, ...]
+    entries: tuple[Entry, ...]
+    """In the order of their charges."""
 
 
 class Verification(Result):

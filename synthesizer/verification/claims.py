@@ -28,7 +28,7 @@ median; where they are most groups, those with a fit are a choice of theirs, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -45,11 +45,8 @@ from synthesizer.verification.coefficient_questions import (
 )
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.posterior import Shares, posterior_of_categories
-from synthesizer.verification.questions import Released
+from synthesizer.verification.questions import Released, Terms
 from synthesizer.verification.sentences import WORDS
-
-if TYPE_CHECKING:
-    from synthesizer.verification.query import Query
 
 CERTAIN = 0.99
 """Probability from which on an end counts as decided."""
@@ -76,19 +73,19 @@ class Claim(Ends, Nearness, OfRange):
         is_near = self.share is not None or self.within is not None
         return (Nearness if is_near else Ends).range_about(self, estimate)
 
-    def mechanisms(self, query: Query, prepared: Statements) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Terms, prepared: Statements) -> tuple[Mechanism, ...]:
         """Return the noise of all categories: a person moves one group between two of them."""
         size = 2 + len(_ends(prepared.ranges[0]))
         bounds = (0, query.partitions)
         return (Mechanism(size=size, distance=2, epsilon=query.micro_epsilon, bounds=bounds),)
 
-    def counts(self, query: Query, prepared: Statements, numbers: FloatArray) -> list[list[int]]:  # noqa: ARG002
+    def counts(self, query: Terms, prepared: Statements, numbers: FloatArray) -> list[list[int]]:  # noqa: ARG002
         """Return how many groups lie in the range, beyond each end it has, and have no fit."""
         (where,), (values,) = prepared.ranges, numbers
         kinds = [where.holds(values) == 1, *where.beyond(values), np.isnan(values)]
         return [[int(kind.sum()) for kind in kinds]]
 
-    def conclude(self, query: Query, prepared: Statements, released: Released) -> ClaimAnswer:
+    def conclude(self, query: Terms, prepared: Statements, released: Released) -> ClaimAnswer:
         """Return the verdict, from the counts with noise."""
         scale = self.mechanisms(query, prepared)[0].scale
         return ClaimAnswer.of(released[0], query.partitions, scale, self.coefficient, prepared)

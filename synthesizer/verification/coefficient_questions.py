@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, sqrt
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +38,9 @@ from synthesizer.report.page import Block, value_table, written
 from synthesizer.verification.answer import Answer, ShareAnswer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
-from synthesizer.verification.questions import Question, Released, View
+from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.questions import Question, Released, Terms, View
 from synthesizer.verification.sentences import WORDS
-
-if TYPE_CHECKING:
-    from synthesizer.verification.public_schema import PublicSchema
-    from synthesizer.verification.query import Query
 
 
 class CoefficientRange(Result):
@@ -94,7 +91,7 @@ class OfCoefficient(Question):
         spelt = ":".join(coefficient_parts(self.coefficient))
         return super().canonical().model_copy(update={"coefficient": spelt})
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+    def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
         """Yield that the model has no such coefficient, with the nearest one."""
         model = query.model(schema)
         if model.place(self.coefficient) is None:
@@ -102,11 +99,11 @@ class OfCoefficient(Question):
             hint = did_you_mean(self.coefficient, model.names, other)
             yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
 
-    def estimates(self, query: Query, schema: PublicSchema, synthetic: View) -> FloatArray:
+    def estimates(self, query: Terms, schema: PublicSchema, synthetic: View) -> FloatArray:
         """Return what is asked about in all synthetic data, shape (statements,)."""
         return self.identified(self.numbers(query, schema, synthetic, 1)[:, 0])
 
-    def estimate(self, query: Query, schema: PublicSchema, synthetic: View) -> tuple[float, float]:
+    def estimate(self, query: Terms, schema: PublicSchema, synthetic: View) -> tuple[float, float]:
         """Return the coefficient and its standard error in all synthetic data."""
         fits = self.fits(query, schema, synthetic, synthetic.partition(1), 1)
         return float(self.identified(fits.coefficients[0])[0]), float(fits.errors[0, 0])
@@ -118,7 +115,7 @@ class OfCoefficient(Question):
             raise DataError(wrong.format(self._identified_in, self.coefficient))
         return values
 
-    def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
+    def numbers(self, query: Terms, schema: PublicSchema, view: View, m: int) -> FloatArray:
         """Return what is asked about in each of m groups of persons, shape (statements, m).
 
         A group without a fit has NaN; all persons are one group where m is 1.
@@ -126,7 +123,7 @@ class OfCoefficient(Question):
         return self.fits(query, schema, view, view.partition(m), m).coefficients.T
 
     def fits(
-        self, query: Query, schema: PublicSchema, view: View, groups: IntArray, n_groups: int
+        self, query: Terms, schema: PublicSchema, view: View, groups: IntArray, n_groups: int
     ) -> PartitionFits:
         """Return the coefficient in each group of rows, shapes (n_groups, 1)."""
         model = query.model(schema)
@@ -183,19 +180,19 @@ class Counted(OfCoefficient):
 
     reports_errors: ClassVar[bool] = True
 
-    def mechanisms(self, query: Query, prepared: Statements) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Terms, prepared: Statements) -> tuple[Mechanism, ...]:
         """Return one count, or three, for each statement; they share epsilon."""
         size, distance = (3, 2) if query.errors == "report" else (1, 1)
         epsilon = query.micro_epsilon // len(prepared.words)
         one = Mechanism(size, distance, epsilon, bounds=(0, query.partitions))
         return (one,) * len(prepared.words)
 
-    def whole_numbers(self, query: Query, prepared: Statements, view: View) -> list[list[int]]:
+    def whole_numbers(self, query: Terms, prepared: Statements, view: View) -> list[list[int]]:
         """Return how many partitions are in each category."""
         numbers = self.numbers(query, prepared.schema, view, query.partitions)
         return self.counts(query, prepared, numbers)
 
-    def counts(self, query: Query, prepared: Statements, numbers: FloatArray) -> list[list[int]]:
+    def counts(self, query: Terms, prepared: Statements, numbers: FloatArray) -> list[list[int]]:
         """Return the numbers of partitions that say yes, and where it is asked no and neither."""
         size = self.mechanisms(query, prepared)[0].size
         return [
@@ -203,7 +200,7 @@ class Counted(OfCoefficient):
             for h in self.outcomes(prepared, numbers)
         ]
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Statements:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Statements:
         """Return the statements, and what as many partitions of the synthetic data are good for."""
         stated = self.stated(schema, self.estimates(query, schema, synthetic))
         numbers = self.numbers(query, schema, synthetic, query.partitions)
@@ -226,7 +223,7 @@ class Counted(OfCoefficient):
         # all of one statement: NaN where any has no fit, whatever the others say
         return [np.prod(holds, axis=0)]
 
-    def conclude(self, query: Query, prepared: Statements, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: Statements, released: Released) -> Answer:
         """Return the posterior of the share of partitions in which each statement holds."""
         return ShareAnswer.of(
             released,
@@ -364,7 +361,7 @@ class Trend(Counted):
                 raise ValueError(WORDS["wrong"]["slope"].format(low, high))
         return self
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+    def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
         """Yield what the public schema does not have."""
         yield from super().problems(query, schema)
         years = years_of(schema, self.over)
@@ -397,7 +394,7 @@ class Trend(Counted):
         words = tuple(f"{self.coefficient}: {change}" for change in changes)
         return Statements(schema, words, tuple(estimates.tolist()), holds, ranges)
 
-    def numbers(self, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
+    def numbers(self, query: Terms, schema: PublicSchema, view: View, m: int) -> FloatArray:
         """Return the slope of the yearly coefficients, shape (periods, m)."""
         years = years_of(schema, self.over)
         column = view.table[self.over]
@@ -459,18 +456,18 @@ class Significance(OfCoefficient):
     def _units(self) -> int:
         return round(self.clip * UNITS)
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> _Tested:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> _Tested:
         """Return estimate and error in the synthetic data, and degrees of freedom by them."""
         estimate, error = self.estimate(query, schema, synthetic)
         persons = len(np.unique(synthetic.owners))
         return _Tested(schema, estimate, error, max(1, persons // query.partitions - 1))
 
-    def mechanisms(self, query: Query, prepared: _Tested) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def mechanisms(self, query: Terms, prepared: _Tested) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Return one sum of t statistics."""
         reach = self._units * query.partitions
         return (Mechanism(1, 2 * self._units, query.micro_epsilon, bounds=(-reach, reach)),)
 
-    def whole_numbers(self, query: Query, prepared: _Tested, view: View) -> list[list[int]]:
+    def whole_numbers(self, query: Terms, prepared: _Tested, view: View) -> list[list[int]]:
         """Return the sum of clipped t statistics."""
         m = query.partitions
         fits = self.fits(query, prepared.schema, view, view.partition(m), m)
@@ -479,7 +476,7 @@ class Significance(OfCoefficient):
         units = np.rint(np.clip(np.nan_to_num(t, nan=0.0), -self.clip, self.clip) * UNITS)
         return [[int(units.clip(-self._units, self._units).sum())]]
 
-    def conclude(self, query: Query, prepared: _Tested, released: Released) -> SignificanceAnswer:
+    def conclude(self, query: Terms, prepared: _Tested, released: Released) -> SignificanceAnswer:
         """Return the p-value of the noisy sum."""
         (mechanism,) = self.mechanisms(query, prepared)
         total = released[0][0]

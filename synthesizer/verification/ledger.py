@@ -31,12 +31,13 @@ import json
 import secrets
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Required, TypedDict, Unpack
 
 from synthesizer.data.errors import LedgerError
 from synthesizer.data.files import create, new_file
+from synthesizer.verification.answer import Budget, Entry, Spending
 from synthesizer.verification.database import (
     METADATA,
     SECONDS,
@@ -50,7 +51,6 @@ from synthesizer.verification.database import (
 from synthesizer.verification.mechanisms import MICRO, micro
 from synthesizer.verification.questions import Released
 from synthesizer.verification.sentences import WORDS
-from synthesizer.verification.spending import Budget, Entry, Spending
 
 # isort: split
 # Where SQLAlchemy is missing, `database` says so in words.
@@ -535,14 +535,7 @@ def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
     return Ledger(path)
 
 
-def new_dataset(
-    engine: Engine,
-    name: str,
-    *,
-    data: str,
-    within: Connection | None = None,
-    **caps: Unpack[Caps],
-) -> Ledger:
+def new_dataset(engine: Engine, name: str, *, data: str, **caps: Unpack[Caps]) -> Ledger:
     """Make a dataset in the server's database, with its first version; see `new_ledger`.
 
     Raises
@@ -553,17 +546,15 @@ def new_dataset(
     _check_caps(caps)
     if problems := [*_name_problems("dataset", name)]:
         raise LedgerError(problems)
-    with nullcontext(within) if within is not None else transaction(engine) as store:
+    with transaction(engine) as store:
         if store.execute(select(DATASET.c.name).where(DATASET.c.name == name)).first():
             raise LedgerError(f"dataset {name!r} is there already; take another name")
         _add_dataset(store, name, caps)
         _add_version(store, name, data)
-        return Ledger(engine, dataset=name, data=data, within=store)
+    return Ledger(engine, dataset=name, data=data)
 
 
-def new_version(
-    engine: Engine, name: str, *, data: str, within: Connection | None = None
-) -> Ledger:
+def new_version(engine: Engine, name: str, *, data: str) -> Ledger:
     """Make a version of a dataset in the server's database; it shares the budgets of the others.
 
     Parameters
@@ -576,13 +567,13 @@ def new_version(
     LedgerError
         If there is no such dataset, or this version is there already.
     """
-    with nullcontext(within) if within is not None else transaction(engine) as store:
-        Ledger(engine, dataset=name, within=store)
+    Ledger(engine, dataset=name)  # or there is no such dataset
+    with transaction(engine) as store:
         same = select(VERSION.c.id).where(VERSION.c.dataset == name, VERSION.c.data == data)
         if store.execute(same).first():
             raise LedgerError(f"dataset {name!r} has this version of the data already")
         _add_version(store, name, data)
-        return Ledger(engine, dataset=name, data=data, within=store)
+    return Ledger(engine, dataset=name, data=data)
 
 
 def _check_caps(caps: Caps) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -40,13 +40,10 @@ from synthesizer.report.page import Block, Chart, interval, row_table, value_tab
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import Regression, fit_partitions
-from synthesizer.verification.questions import Question, Released, View
+from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.questions import Question, Released, Terms, View
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.table_questions import mechanisms_of_means, noisy_means, totals_in
-
-if TYPE_CHECKING:
-    from synthesizer.verification.public_schema import PublicSchema
-    from synthesizer.verification.query import Query
 
 MOVES = 2
 """A row that changes leaves a cell and comes into another."""
@@ -82,7 +79,7 @@ class Predictor:
         return y[kept], expit(predicted[kept]) if self.is_logit else predicted[kept]
 
 
-def predictor_of(query: Query, schema: PublicSchema, synthetic: View) -> Predictor:
+def predictor_of(query: Terms, schema: PublicSchema, synthetic: View) -> Predictor:
     """Return the model fitted to the synthetic data; DataError if they do not identify it."""
     model = query.model(schema)
     y, X, rows = model.columns_of(synthetic.table)
@@ -120,7 +117,7 @@ class OfPredictions(Question):
 
     families: ClassVar[tuple[str, ...]] = ("linear", "logit")
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+    def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
         """Yield that the model is not of a family that can be asked."""
         if query.family not in self.families:
             yield f"family: only {self.families[0]} serves this question"
@@ -160,24 +157,24 @@ class RocCurve(OfPredictions):
     cells: int = Field(default=50, ge=5, le=500)
     """Of the predicted probability; each has as many synthetic rows, as far as ties allow."""
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the model and the grid of scores."""
         predictor = predictor_of(query, schema, synthetic)
         y, score = predictor.predict(synthetic.one_row().table)
         ends = np.unique(np.quantile(score, np.arange(1, self.cells) / self.cells))
         return Prepared(predictor, ends, class_counts(y, score, ends))
 
-    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of both histograms, which are one."""
         size = 2 * (len(prepared.ends) + 1)
         return (Mechanism(size, MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return counts of rows by score, those without the outcome first."""
         y, score = prepared.predictor.predict(view.one_row().table)
         return [class_counts(y, score, prepared.ends).tolist()]
 
-    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
         """Return the curve, the area under it, and what the noise may have done to that."""
         (mechanism,) = self.mechanisms(query, prepared)
         counts = np.array(released[0])
@@ -296,7 +293,7 @@ class Residuals(OfPredictions):
     cells: int = Field(default=20, ge=5, le=50)
     """Of the grid, on each axis."""
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the model and the grid, from the middle 99 % of the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         y, predicted = predictor.predict(synthetic.one_row().table)
@@ -308,18 +305,18 @@ class Residuals(OfPredictions):
         ends = np.array([across, (-up[1], up[1])])
         return Prepared(predictor, ends, grid_counts(predicted, y - predicted, ends, self.cells))
 
-    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Return the noise of the grid."""
         return (Mechanism(self.cells**2, MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return counts of the grid, by predicted value and then by residual."""
         y, predicted = prepared.predictor.predict(view.one_row().table)
         with np.errstate(all="ignore"):
             counts = grid_counts(predicted, y - predicted, prepared.ends, self.cells)
         return [counts.tolist()]
 
-    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
         """Return the counts without those that noise alone made, and points drawn from them."""
         (mechanism,) = self.mechanisms(query, prepared)
         k, ends = self.cells, prepared.ends
@@ -457,13 +454,13 @@ class Accuracy(OfPredictions):
     most: float | None = Field(default=None, ge=1e-100, le=1e100)
     """Larger absolute errors count as this one; three times the synthetic mean where absent."""
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+    def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
         """Yield that a share has no largest error."""
         yield from super().problems(query, schema)
         if query.family == "logit" and self.most is not None:
             yield "ask.most: a logit is judged by the share that it gets right; take most out"
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the model and what it achieves in the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         loss = self._loss(predictor, synthetic)
@@ -480,13 +477,13 @@ class Accuracy(OfPredictions):
         with np.errstate(all="ignore"):
             return np.asarray(np.nan_to_num(np.abs(y - predicted), nan=np.inf))
 
-    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of right and wrong, or of the sum and the number of losses."""
         if prepared.predictor.is_logit:
             return (Mechanism(2, MOVES, query.micro_epsilon),)
         return mechanisms_of_means(1, 1, query.micro_epsilon)
 
-    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return counts of right and wrong, or the sum of the losses and their number."""
         loss = self._loss(prepared.predictor, view)
         if prepared.predictor.is_logit:
@@ -495,7 +492,7 @@ class Accuracy(OfPredictions):
         nowhere, (least, most) = np.zeros(len(loss), dtype=np.int64), prepared.ends.tolist()
         return [total.tolist() for total in totals_in(nowhere, 1, loss, (least, most))]
 
-    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
         """Return the share or the mean error with the interval of the noise."""
         mechanisms, is_logit = self.mechanisms(query, prepared), prepared.predictor.is_logit
         least, most = prepared.ends.tolist()

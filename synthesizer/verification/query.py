@@ -12,39 +12,27 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from synthesizer.data.errors import ExpressionError, Problems, did_you_mean
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.table import Kind, Schema, Variable
-from synthesizer.measures.utility.formulas import (
-    MAX_LENGTH,
-    Formula,
-    Model,
-    model_of,
-    parse_formula,
-)
+from synthesizer.measures.utility.formulas import MAX_LENGTH, Formula, parse_formula
 from synthesizer.verification.claims import Claim
 from synthesizer.verification.coefficient_questions import Interval, Significance, Tolerance, Trend
-from synthesizer.verification.mechanisms import micro
 from synthesizer.verification.prediction_questions import Accuracy, Residuals, RocCurve
 from synthesizer.verification.public_schema import (
-    STRICT,
     PublicSchema,
     digest_of,
     read_strictly,
     strictly,
 )
-from synthesizer.verification.questions import Question
+from synthesizer.verification.questions import Question, Terms
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.table_questions import Counts, Means
 
-FAMILIES: dict[str, Literal["ols", "logit"]] = {"linear": "ols", "logit": "logit"}
-"""What the formulas call each family."""
-LEAST_EPSILON, MOST_EPSILON = 0.001, 100.0
-LEAST_PARTITIONS, MOST_PARTITIONS = 10, 500
 MOST_SIGNS = 200
 """Signs of a formula, such as + and (: more take long to read."""
 NO_FORMULA = "formula: is needed: the response, ~, and terms that are joined by +"
@@ -53,16 +41,9 @@ _MOST_HINTS = 1
 """Unknown names for which a similar one is looked for: that takes time."""
 
 
-class Query(BaseModel):
+class Query(Terms):
     """A question about the confidential data."""
 
-    model_config = ConfigDict(**STRICT, populate_by_name=True)
-
-    formula: str | None = None
-    """Model, in the grammar of `synthesizer.measures.utility.formulas`."""
-    family: Literal["linear", "logit"] = "linear"
-    subset: str | None = None
-    """Condition on variables of the public schema; all rows where absent."""
     ask: Annotated[
         Claim
         | Interval
@@ -77,12 +58,6 @@ class Query(BaseModel):
         Field(discriminator="measure"),
     ]
     """What is asked of it."""
-    epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
-    """What the answer may cost, all of it."""
-    partitions: int = Field(default=50, ge=LEAST_PARTITIONS, le=MOST_PARTITIONS)
-    """M: so many disjoint groups of persons have a fit of their own."""
-    errors: Literal["out", "report"] = "out"
-    """A partition without a fit counts as one that says no, or as a category of its own."""
     schema_digest: str | None = Field(default=None, alias="schema")
     """Digest of the public schema; what `verify` is given where absent."""
     synthetic_digest: str | None = Field(default=None, alias="synthetic")
@@ -116,18 +91,6 @@ class Query(BaseModel):
             raise ValueError(f"errors: {measure} has no category of errors; take 'report' out")
         return self
 
-    @property
-    def micro_epsilon(self) -> int:
-        """Epsilon in millionths."""
-        return micro(self.epsilon)
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Every variable that it needs."""
-        in_formula = parse_formula(self.formula).names if self.formula else ()
-        in_subset = Expression.parse(self.subset).names if self.subset else ()
-        return frozenset((*in_formula, *in_subset)) | self.ask.names
-
     def bound(self, schema: PublicSchema, synthetic: str) -> Query:
         """Return the query with the digests of the public schema and of the synthetic file."""
         digests = {"schema_digest": schema.digest, "synthetic_digest": synthetic}
@@ -141,12 +104,6 @@ class Query(BaseModel):
     def digest(self) -> str:
         """SHA-256 of the canonical form: the same for all spellings, another for other meanings."""
         return digest_of(self.content())
-
-    def model(self, schema: PublicSchema) -> Model:
-        """Return columns and reference levels of its model, from the public schema alone."""
-        formula = parse_formula(self.formula or "")
-        levels = {atom: known for atom in formula.atoms if (known := schema.levels(atom))}
-        return model_of(formula, FAMILIES[self.family], levels)
 
     def problems(self, schema: PublicSchema, synthetic: str | None = None) -> list[str]:
         """Say without data all that is wrong with it, each with key and remedy."""

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Self
+from typing import ClassVar, Final, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -43,12 +43,9 @@ from synthesizer.report.charts import DotRow, dots
 from synthesizer.report.page import Block, Chart, interval, row_table, written
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
-from synthesizer.verification.questions import Question, Released, View
+from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.questions import Question, Released, Terms, View
 from synthesizer.verification.sentences import WORDS
-
-if TYPE_CHECKING:
-    from synthesizer.verification.public_schema import PublicSchema
-    from synthesizer.verification.query import Query
 
 UNITS: Final = 1_000
 """Whole numbers on either side of the middle of a clipped value."""
@@ -130,7 +127,7 @@ class OfCells(Question):
         """Return the question with the variables of the cells in one order."""
         return super().canonical().model_copy(update={"by": tuple(sorted(self.by))})
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+    def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
         """Yield what the public schema does not allow."""
         for name in self.by:
             if not schema.levels(Atom("C", name)):
@@ -145,7 +142,7 @@ class OfCells(Question):
             wrong = WORDS["wrong"]["drawn_period"]
             yield wrong.format(schema.period, schema.rows_per_person, one, self.rows)
 
-    def _draws(self, query: Query, schema: PublicSchema) -> bool:
+    def _draws(self, query: Terms, schema: PublicSchema) -> bool:
         """Whether a person may have more rows than count: not where the condition names a time."""
         times = schema.levels(Atom("C", schema.period)) if schema.period else ()
         text, name = query.subset or "", quote_name(schema.period or "")
@@ -155,7 +152,7 @@ class OfCells(Question):
         return self.rows < each
 
     def _prepared(
-        self, query: Query, schema: PublicSchema, ends: tuple[float, float],
+        self, query: Terms, schema: PublicSchema, ends: tuple[float, float],
         synthetic: Iterable[float | None],
     ) -> Prepared:  # fmt: skip
         is_drawn, known = self._draws(query, schema), WORDS["tables"][self.measure]
@@ -173,16 +170,16 @@ class Counts(OfCells):
 
     measure: Literal["counts"] = "counts"
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the cells and the synthetic counts."""
         counts = self._counts(self.groups(schema), synthetic)
         return self._prepared(query, schema, (0.0, 1.0), map(float, counts))
 
-    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of all cells: changed rows move twice ``rows`` in all."""
         return (Mechanism(prepared.groups.size, 2 * self.rows, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return the counts."""
         return [self._counts(prepared.groups, view).tolist()]
 
@@ -190,7 +187,7 @@ class Counts(OfCells):
         places = groups.places(view.first_rows(self.rows).table)
         return np.bincount(places[places >= 0], minlength=groups.size)
 
-    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
         """Return the table with intervals of the noise."""
         (mechanism,) = self.mechanisms(query, prepared)
         reach = mechanism.within(0.95)
@@ -215,7 +212,7 @@ class Means(OfCells):
         """The variables of the groups, and the one whose means they are."""
         return frozenset({*self.by, self.of})
 
-    def problems(self, query: Query, schema: PublicSchema) -> Iterator[str]:
+    def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
         """Yield what the public schema does not allow."""
         yield from super().problems(query, schema)
         if schema.variables[self.of].kind != "numeric":
@@ -231,17 +228,17 @@ class Means(OfCells):
         low, high = schema.variables[self.of].ends
         return low if self.low is None else self.low, high if self.high is None else self.high
 
-    def prepare(self, query: Query, schema: PublicSchema, synthetic: View) -> Prepared:
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
         """Return the groups, the ends, and the synthetic means."""
         ends = self._ends(schema)
         sums, counts = self._totals(self.groups(schema), ends, synthetic)
         return self._prepared(query, schema, ends, means_of(sums, counts, ends))
 
-    def mechanisms(self, query: Query, prepared: Prepared) -> tuple[Mechanism, ...]:
+    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:
         """Return the noise of sums and of counts."""
         return mechanisms_of_means(prepared.groups.size, self.rows, query.micro_epsilon)
 
-    def whole_numbers(self, query: Query, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
         """Return sums and counts."""
         return [part.tolist() for part in self._totals(prepared.groups, prepared.ends, view)]
 
@@ -252,7 +249,7 @@ class Means(OfCells):
         values = atom_values(Atom("name", self.of), table).data.astype(np.float64)
         return totals_in(groups.places(table), groups.size, values, ends)
 
-    def conclude(self, query: Query, prepared: Prepared, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
         """Return the means with intervals of the noise."""
         low, high = prepared.ends
         found = noisy_means(released, self.mechanisms(query, prepared), (low, high))

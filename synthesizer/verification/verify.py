@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
-from synthesizer.verification.answer import Verification
+from synthesizer.verification.answer import Budget, Verification
 from synthesizer.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, Planned
 from synthesizer.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.verification.query import Query, problems_of_unsound, read_query
@@ -26,7 +26,6 @@ from synthesizer.verification.questions import (
     within,
 )
 from synthesizer.verification.sentences import WORDS
-from synthesizer.verification.spending import Budget
 
 if TYPE_CHECKING:
     from synthesizer.verification.ledger import Caps, Ledger, Payers

@@ -104,12 +104,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ENDS = {
     "a run": "run run.yaml -o {0}",
     "a run of a panel": "run panel.yaml -o {0}",
-    "risk": "risk persons.csv {grid}/synthetic_1.csv --keys sex,age --target income",
-    "risk with a control": "risk persons.csv {grid} --control control.csv",
-    "utility": "utility persons.csv {grid} --model logit",
-    "utility with fits": "utility persons.csv {grid} --model logit --ways 1,2,3 "
-    "--fit 'income ~ age + region * sex' --fit 'income ~ age + region + sex' --family logit",
-    "a page": "report --original persons.csv --synthetic {grid}/synthetic_1.csv -o {0}.html",
+    "risk": "check persons.csv {grid}/synthetic_1.csv --keys sex,age --target income --only risk",
+    "risk with a control": "check persons.csv {grid} --control control.csv",
+    "utility": "check persons.csv {grid} --only utility",
+    "utility with fits": "check persons.csv {grid} --set three_way=true --set "
+    "'fits=[{{formula: income ~ age + region * sex, family: logit}}, "
+    "{{formula: income ~ age + region + sex, family: logit}}]'",
+    "a page": "check persons.csv {grid}/synthetic_1.csv -o {0}.html",
     "compare": "compare {grid} out_frontier/cart.min_leaf=20 --json {0}.json",
     "frontier": "frontier run.yaml --vary rows=30,40 -m 1 -o {0}",
     "refine": "refine persons.csv {grid}/synthetic_1.csv --keys sex,region --target income "
@@ -172,8 +173,9 @@ def test_usage_errors() -> None:
 
 def test_of_very_many_problems_the_first_are_shown(folder: Path) -> None:
     formula = "income ~ " + "-" * 3_000
-    for words in (["utility"], ["utility", "--json"]):
-        result = call(*words, folder / "persons.csv", folder / "persons.csv", "--fit", formula)
+    for words in ([], ["--json"]):
+        files = (folder / "persons.csv", folder / "persons.csv")
+        result = call("check", *files, *words, "--set", f"fits={formula}")
         assert result.exit_code == 2
         shown = result.output.splitlines()
         assert (shown[0], len(shown)) == ("3000 errors:", 22)

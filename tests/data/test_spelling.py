@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import assess, evaluate
+from synthesizer import check
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import as_tables, written_otherwise
 from synthesizer.data.sources import read_path
@@ -57,10 +57,9 @@ def test_a_file_that_pandas_wrote_has_the_figures_of_the_file_itself(tmp_path: P
     assert anew.names == ("row_names", *people)
     assert not anew.texts[1].among(["01"]).any()
     asked = {"keys": ["job"], "target": "sick"}
-    risk, use = assess(people, drawn, **asked), evaluate(people, drawn)
-    risk_anew, use_anew = assess(people, anew, **asked), evaluate(people, anew)
-    pd.testing.assert_frame_equal(risk.to_frame(), risk_anew.to_frame())
-    pd.testing.assert_frame_equal(use.to_frame(), use_anew.to_frame())
-    told = [note for note in (*risk_anew.notes, *use_anew.notes) if "compared as equal" in note]
-    assert [note.split(":")[0] for note in told] == ["job, pay, sick"] * 2
-    assert not [note for note in risk.notes if "compared as equal" in note]
+    found, again = check(people, drawn, **asked), check(people, anew, **asked)
+    pd.testing.assert_frame_equal(found.risk.to_frame(), again.risk.to_frame())
+    pd.testing.assert_frame_equal(found.utility.to_frame(), again.utility.to_frame())
+    told = [note for note in again.risk.notes if "compared as equal" in note]
+    assert [note.split(":")[0] for note in told] == ["job, pay, sick"]
+    assert not [note for note in found.risk.notes if "compared as equal" in note]

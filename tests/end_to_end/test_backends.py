@@ -254,7 +254,7 @@ def test_an_error_says_the_same_wherever_it_is_raised(backend: str, folder: Path
     "words",
     [
         ["run", "measures.yaml", "--overwrite"],
-        ["utility", "genetic.csv", "genetic.csv"],
+        ["check", "genetic.csv", "genetic.csv"],
         ["refine", "genetic.csv", "genetic.csv", "--keys", "sex,region", "--target", "marital"],
     ],
 )

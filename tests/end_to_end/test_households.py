@@ -319,26 +319,24 @@ def test_risk_and_utility_of_files_know_households(tmp_path):
     household_frame(100, seed=4).sample(frac=1.0, random_state=1).to_csv(made, index=False)
     household_frame(90, seed=5).to_csv(tmp_path / "control.csv", index=False)
     files = [tmp_path / "data.csv", made, "--config", path, "--out"]
-    risk = call("risk", *files, tmp_path / "risk.json", "--control", tmp_path / "control.csv")
-    assert risk.exit_code == 0, risk.output
-    found = json.loads((tmp_path / "risk.json").read_text(encoding="utf-8"))["results"]["risk"]
+    out = tmp_path / "found.json"
+    checked = call("check", *files, out, "--control", tmp_path / "control.csv")
+    assert checked.exit_code == 0, checked.output
+    results = json.loads(out.read_text(encoding="utf-8"))["results"]
+    found = results["risk"]
     assert found["units"] == "persons"
     _, of_households = found["scenarios"]
     assert of_households["cap"]["n"] == 120
     assert found["further"]["repeated_households"]["datasets"][0]["repeated"] == 0
-    utility = call("utility", *files, tmp_path / "utility.json")
-    assert utility.exit_code == 0, utility.output
-    found = json.loads((tmp_path / "utility.json").read_text(encoding="utf-8"))["results"][
-        "utility"
-    ]
+    found = results["utility"]
     pairs = found["further"]["household_pairs"]
     assert {row["members"] for row in pairs["same"]} >= {"head and relation 2"}
     assert "head.age" not in json.dumps(found["tables"])  # what follows is no variable of its own
     torn = household_frame(100, seed=4).assign(relation=3)
     torn.to_csv(made, index=False)
-    result = call("utility", *files, tmp_path / "utility.json", "--overwrite")
+    result = call("check", *files, out, "--overwrite", "--all")
     assert "100 households without a head" in " ".join(result.output.split())
     torn.drop(columns="hhid").to_csv(made, index=False)
-    result = call("utility", *files, tmp_path / "utility.json", "--overwrite")
+    result = call("check", *files, out, "--overwrite")
     assert result.exit_code == 2
     assert "column 'hhid' is missing" in " ".join(result.output.split())

@@ -103,25 +103,29 @@ def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
     assert source["sha256"] == hashlib.sha256(both).hexdigest()
 
     files, keys = (data, "persons_synthetic"), ("--keys", "sex", "--target", "town")
-    found = json.loads(call("risk", *files, *catalogue, *keys, "--json").stdout)
+    labels_of = ("--only", "risk", "--set", f"data.catalogue={catalogue[1]}")
+    found = json.loads(call("check", *files, *labels_of, *keys, "--json").stdout)
     assert found["files"][0]["sha256"] == source["sha256"]
     assert not any("another file" in note for note in found["notes"])
-    without = json.loads(call("risk", *files, *keys, "--json").stdout)
+    without = json.loads(call("check", *files, *keys, "--only", "risk", "--json").stdout)
     assert any("another file" in note for note in without["notes"])
-    assert call("utility", *files, *catalogue, "--json").exit_code == 0
-    pair = ("--original", data, "--synthetic", "persons_synthetic")
-    assert call("report", *pair, *catalogue, *keys).exit_code == 0
+    page = ("-o", "page.html", "--only", "utility")
+    assert call("check", *files, "--set", f"data.catalogue={catalogue[1]}", *page).exit_code == 0
 
 
 @pytest.mark.parametrize(
     "words",
-    [("init", "p.csv"), ("init", "--sql", "sqlite://", "SELECT 1"), ("risk", "p.csv", "q.csv")],
+    [
+        ("init", "p.csv", "--catalogue", "c.sas7bcat"),
+        ("init", "--sql", "sqlite://", "SELECT 1", "--catalogue", "c.sas7bcat"),
+        ("check", "p.csv", "q.csv", "--set", "data.catalogue=c.sas7bcat"),
+    ],
 )
 def test_a_catalogue_beside_another_kind_of_file_is_an_error(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     for name in ("p.csv", "q.csv"):
         Path(name).write_text("a,b\n" + "1,2\n3,4\n" * 20)
-    result = call(*words, "--catalogue", "c.sas7bcat")
+    result = call(*words)
     assert result.exit_code == 2
     assert "belongs to a .sas7bdat file" in result.stderr
 

@@ -1,4 +1,4 @@
-"""The commands ``risk`` and ``utility`` on files of a panel: what a run would have said of them."""
+"""The command ``check`` on files of a panel: what their run found."""
 
 from __future__ import annotations
 
@@ -113,17 +113,17 @@ def folder(request: pytest.FixtureRequest) -> Path:
 
 
 def asked(
-    command: str, folder: Path, *words: object, config: str = "run.yaml"
+    folder: Path, *words: object, config: str = "run.yaml"
 ) -> tuple[CheckResults, dict[str, Any]]:
-    """Return results and file of a command on the original and the datasets of its run."""
-    return read(json_of(command, folder, config, *map(str, words)))
+    """Return results and file of the checks of the original and the datasets of its run."""
+    return read(json_of(folder, config, "--seed", str(SEED), *map(str, words)))
 
 
 @cache
-def json_of(command: str, folder: Path, config: str, *words: str) -> str:
-    """Return what a command prints; several tests look at the same."""
+def json_of(folder: Path, config: str, *words: str) -> str:
+    """Return what the command prints; several tests look at the same."""
     files = (folder / "original.csv", folder / "out")
-    result = call(command, *files, "--config", folder / config, "--json", *words)
+    result = call("check", *files, "--config", folder / config, "--json", *words)
     assert result.exit_code == 0, result.output[-2000:]
     return result.output
 
@@ -143,7 +143,7 @@ def values(results: CheckResults) -> dict[str, Figure]:
 
 
 def test_risk_is_that_of_the_run(folder: Path) -> None:
-    found, run = asked("risk", folder)[0].risk, checks_of(folder).risk
+    found, run = asked(folder)[0].risk, checks_of(folder).risk
     assert found.units == "persons"
     reason = {"scenario": replace(run.scenarios[0].scenario, reason="as asked for")}
     scenarios = (run.scenarios[0].model_copy(update=reason),)
@@ -168,15 +168,15 @@ def test_person_periods_are_records_and_the_period_is_public(folder: Path) -> No
     assert (run.n, run.n_synthetic) == (len(frames[0]), sum(map(len, frames[1:])))
     assert run.figures == rows.figures
     assert "person-period" in run.figures[0].meaning
-    asked = ("--sensitive", "sex", "--public", ",".join(public), "--periods", "--thresholds", "0.6")
-    files = (folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
-    (found,) = read(call("risk", *files, *asked, "--json").output)[0].risk.inference
+    question = {"sensitive": "sex", "public": [*public], "units": "periods", "thresholds": [0.6]}
+    words = ("--set", f"inference={json.dumps(question)}", "--only", "risk")
+    (found,) = asked(folder, *words)[0].risk.inference
     assert found.uniqueness == run.uniqueness
     assert [row.threshold for row in found.thresholds.rows] == [0.6]
 
 
 def test_utility_is_that_of_the_run(folder: Path) -> None:
-    results, content = asked("utility", folder, "--seed", SEED)
+    results, content = asked(folder)
     found, run = results.utility, checks_of(folder)
     assert found == run.utility.model_copy(update={"notes": found.notes})
     assert results.panel == run.panel  # the noise floor too: it is the same seed
@@ -187,45 +187,45 @@ def test_utility_is_that_of_the_run(folder: Path) -> None:
 
 
 def test_another_seed_moves_only_the_noise_floor(wide: Path) -> None:
-    one, other = (asked("utility", wide, "--seed", s)[0].panel for s in (1, 2))
+    one, other = (asked(wide, "--only", "utility", "--seed", s)[0].panel for s in (1, 2))
     assert one.sequences.distances == other.sequences.distances
     assert one.sequences.floor != other.sequences.floor
 
 
 def test_rows_count_where_a_fit_is_of_rows(long: Path, wide: Path) -> None:
-    formulas = ("--fit", "basic_pay ~ C(sex)", "--fit", "`career.moves` ~ C(sex)")
-    found = asked("utility", long, *formulas)[0].utility
+    alone = ("--only", "utility", "--set")
+    found = asked(long, *alone, "fits=[basic_pay ~ C(sex), '`career.moves` ~ C(sex)']")[0].utility
     rows = len(pd.read_csv(long / "original.csv"))
     sizes = {fit.formula: fit.datasets[0].n for fit in found.fits}
     assert sizes == {"basic_pay ~ C(sex)": rows, "`career.moves` ~ C(sex)": PERSONS}
-    named = asked("utility", long, "--fit", "basic_pay ~ C(sex)", "--clusters", "agency")[0].utility
+    fit = "fits={formula: basic_pay ~ C(sex), clusters: agency}"
+    named = asked(long, *alone, fit)[0].utility
     assert named.fits[0].clusters == "agency"
     files = (wide / "original.csv", wide / "out", "--config", wide / "run.yaml")
-    lost = call("utility", *files, "--fit", "C(sex) ~ nobody")
+    lost = call("check", *files, "--set", "fits=C(sex) ~ nobody")
     assert lost.exit_code == 2
     assert "nobody" in lost.output
 
 
-@pytest.mark.parametrize("command", ["risk", "utility"])
-def test_the_screen_counts_persons(folder: Path, command: str) -> None:
+@pytest.mark.parametrize("only", ["risk", "utility"])
+def test_the_screen_counts_persons(folder: Path, only: str) -> None:
     files = (folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
-    every = call(command, *files, "--all")
+    every = call("check", *files, "--only", only, "--all")
     assert every.exit_code == 0, every.output[-2000:]
     lines = [line for line in every.output.splitlines() if "fitted to the rows" not in line]
     assert not [line for line in lines if "record" in line and "confidence" not in line]
     assert "persons" in every.output
-    words = "careers of one person" if command == "risk" else "Noise floor"
+    words = "careers of one person" if only == "risk" else "Noise floor"
     assert words in every.output
-    assert call(command, *files).exit_code == 0
+    assert call("check", *files, "--only", only).exit_code == 0
 
 
 def test_no_record_in_the_words_of_a_file(folder: Path) -> None:
-    for command in ("risk", "utility"):
-        content = asked(command, folder)[1]
-        # rows are counted where a fit is of rows
-        shown = [f for f in content["figures"] if "~" not in f["place"]]
-        for key, text in sentences({**content, "figures": shown}):
-            assert "record" not in text.replace("{record", ""), (key, text)
+    content = asked(folder)[1]
+    # rows are counted where a fit is of rows
+    shown = [f for f in content["figures"] if "~" not in f["place"]]
+    for key, text in sentences({**content, "figures": shown}):
+        assert "record" not in text.replace("{record", ""), (key, text)
 
 
 def sentences(content: Any, key: str = "") -> list[tuple[str, str]]:
@@ -238,7 +238,7 @@ def sentences(content: Any, key: str = "") -> list[tuple[str, str]]:
 
 
 def test_a_control_file_counts_persons(wide: Path) -> None:
-    found, _ = asked("risk", wide, "--control", wide / "control.csv", config="halves.yaml")
+    found, _ = asked(wide, "--control", wide / "control.csv", config="halves.yaml")
     assert values(found)["differential_confidentiality"].n == 180
     assert found.risk.nearest.synthetic > 0
     assert found.failed == {}
@@ -263,28 +263,29 @@ def test_control_of_the_long_form(tmp_path: Path) -> None:
     checks = {"keys": ["sex", "level@first", "career.moves"], "target": "state@last",
               "differential_confidentiality": {"by": "sex", "units": "id"}}  # fmt: skip
     run_of(tmp_path, {"path": "original.csv"}, LONG | {"checks": checks})
-    words = ["--control", tmp_path / "control.csv", "--by", "level@first"]
-    found, content = asked("risk", tmp_path, *words)
+    words = ["--control", tmp_path / "control.csv", "--only", "risk"]
+    words += ["--set", "differential_confidentiality.by=level@first"]
+    found, content = asked(tmp_path, *words)
     assert values(found)["differential_confidentiality"].n == 200
     assert not [note for note in content["notes"] if "'id'" in note]
     assert found.failed == {}
-    again, noted = asked("risk", tmp_path, *words, "--units", "id")
+    again, _ = asked(tmp_path, *words, "--set", "differential_confidentiality.units=id")
     assert again.risk.scenarios == found.risk.scenarios
-    assert any("--units id is not needed" in note for note in noted["notes"])
     assert checks_of(tmp_path).failed == {}
 
 
 def test_units_of_somebody_else_are_refused(wide: Path) -> None:
     files = (wide / "original.csv", wide / "out", "--config", wide / "run.yaml")
-    result = call("risk", *files, "--units", "id")
+    units = ("--set", "differential_confidentiality.units=id")
+    result = call("check", *files, "--control", wide / "control.csv", *units)
     assert result.exit_code == 2
-    assert "--units id" in result.output
+    assert "checks.differential_confidentiality.units: " in result.output
     assert "take it out" in result.output
 
 
 def test_order_and_names_of_persons_do_not_matter(wide: Path, long: Path, tmp_path: Path) -> None:
     for folder in (wide, long):
-        plain = asked("risk", folder)[0].risk
+        plain = asked(folder)[0].risk
         own = tmp_path / folder.name
         (own / "out").mkdir(parents=True)
         (own / "run.yaml").write_text((folder / "run.yaml").read_text(encoding="utf-8"))
@@ -298,7 +299,7 @@ def test_order_and_names_of_persons_do_not_matter(wide: Path, long: Path, tmp_pa
             frame = frame.sample(frac=1.0, random_state=number)
             frame.to_csv(own / f"made_{number}.csv", index=False)
         files = (own / "original.csv", own / "made_1.csv", own / "made_2.csv")
-        result = call("risk", *files, "--config", own / "run.yaml", "--json")
+        result = call("check", *files, "--config", own / "run.yaml", "--only", "risk", "--json")
         assert result.exit_code == 0, result.output
         found = read(result.output)[0].risk
         assert found.scenarios[0].cap == plain.scenarios[0].cap
@@ -307,11 +308,10 @@ def test_order_and_names_of_persons_do_not_matter(wide: Path, long: Path, tmp_pa
 
 def test_no_configuration_no_panel(wide: Path) -> None:
     files = (wide / "original.csv", wide / "out", "--json")
-    found, _ = read(call("risk", *files, "--keys", "sex,s1", "--target", "region").output)
+    found, _ = read(call("check", *files, "--keys", "sex,s1", "--target", "region").output)
     assert (found.risk.careers, found.risk.units) == (None, "records")
-    compared, _ = read(call("utility", *files).output)
-    assert (compared.panel, compared.utility.units) == (None, "records")
-    assert compared.utility.distributions[0].variable == "sex"
+    assert (found.panel, found.utility.units) == (None, "records")
+    assert found.utility.distributions[0].variable == "sex"
 
 
 # Files that are not of the panel: every problem at once, each with the file's name
@@ -325,7 +325,7 @@ PANEL = {"person": "id", "time": "year", "career": "state", "view": ["1991"]}
 
 
 def told_of(folder: Path, frames: dict[str, pd.DataFrame], **panel: Any) -> str:
-    """Return what both commands say alike of files, the first of which is the original."""
+    """Return what the command prints of files, the first of which is the original."""
     for name, frame in frames.items():
         frame.to_csv(folder / name, index=False)
     config = write_yaml(
@@ -333,15 +333,10 @@ def told_of(folder: Path, frames: dict[str, pd.DataFrame], **panel: Any) -> str:
         {"data": {"path": "o.csv"}, "panel": panel or PANEL,
          "checks": {"keys": ["sex"], "target": "state@last"}},
     )  # fmt: skip
-    texts = []
-    for command in ("risk", "utility"):
-        result = call(command, *(folder / name for name in frames), "--config", config)
-        assert result.exit_code == 2, result.output[-2000:]
-        assert SECRET not in result.output
-        assert "Traceback" not in result.output
-        texts.append(" ".join(line for line in result.output.splitlines() if line.strip()))
-    assert texts[0] == texts[1]
-    return texts[0]
+    result = call("check", *(folder / name for name in frames), "--config", config)
+    assert result.exit_code == 2, result.output[-2000:]
+    assert SECRET not in result.output
+    return " ".join(line for line in result.output.splitlines() if line.strip())
 
 
 def test_files_that_are_no_such_panel(tmp_path: Path) -> None:
@@ -407,7 +402,7 @@ def test_keys_that_change_are_explained(tmp_path: Path) -> None:
     good.to_csv(tmp_path / "o.csv", index=False)
     config = write_yaml(tmp_path / "run.yaml", {"data": {"path": "o.csv"}, "panel": PANEL})
     files = (tmp_path / "o.csv", tmp_path / "o.csv", "--config", config)
-    result = call("risk", *files, "--keys", "level,sex", "--target", "state@last")
+    result = call("check", *files, "--keys", "level,sex", "--target", "state@last")
     assert result.exit_code == 2
     told = " ".join(result.output.split())
     assert "'level' changes within persons" in told
@@ -428,7 +423,7 @@ def test_careers_that_never_change_have_their_other_figures(tmp_path: Path) -> N
         config = write_yaml(tmp_path / "run.yaml", options | {"keep": keep})
         found, content = read(
             call(
-                "risk", tmp_path / "o.csv", tmp_path / "o.csv", "--config", config, "--json"
+                "check", tmp_path / "o.csv", tmp_path / "o.csv", "--config", config, "--json"
             ).output
         )
         assert any(
@@ -455,19 +450,18 @@ def test_new_states_and_other_columns(tmp_path: Path) -> None:
          "checks": {"keys": ["sex"], "target": "state@last"}},
     )  # fmt: skip
     files = (tmp_path / "original.csv", tmp_path / "out.csv", "--config", config, "--json")
-    found, of_risk = read(call("risk", *files).output)
-    compared, of_utility = read(call("utility", *files).output)
-    for notes in (of_risk["notes"], of_utility["notes"]):
-        assert any("out.csv: not in the original, and not compared: extra" in n for n in notes)
-        assert any("nobody of the original changes sex" in note for note in notes)
+    found, content = read(call("check", *files).output)
+    notes = content["notes"]
+    assert any("out.csv: not in the original, and not compared: extra" in n for n in notes)
+    assert any("nobody of the original changes sex" in note for note in notes)
     assert found.risk.careers.n == 60
-    careers = compared.panel.sequences
+    careers = found.panel.sequences
     shares = careers.synthetic.headcounts
     assert sum(shares[-1]) == pytest.approx(1)
     assert careers.states[-1] == "(absent)"
     assert shares[-1][-1] == pytest.approx(1)  # nobody is there in the last period
-    assert {own.name for own in compared.panel.variables} == {"state", "sex"}
-    assert found.failed == {}
+    assert {own.name for own in found.panel.variables} == {"state", "sex"}
+    assert all(name.startswith("column 'level@") for name in found.failed)
 
 
 def test_limits_of_careers(wide: Path) -> None:
@@ -475,9 +469,8 @@ def test_limits_of_careers(wide: Path) -> None:
     limits = {"replicated_careers": 0.0, "sequence_ratio": 0.01}
     config = write_yaml(wide / "limits.yaml", content | {"limits": limits})
     files = (wide / "original.csv", wide / "out", "--config", config)
-    for command, name in (("risk", "replicated_careers"), ("utility", "sequence_ratio")):
-        result = call(command, *files)
-        assert result.exit_code == 3, result.output
-        assert f"limits.{name}" in result.output
-        other = ({"risk", "utility"} - {command}).pop()
-        assert f" not looked at here ({other}" in result.output
+    result = call("check", *files)
+    assert result.exit_code == 3, result.output
+    assert "limits.replicated_careers" in result.output
+    assert "limits.sequence_ratio" in result.output
+    assert " not looked at here (utility" in call("check", *files, "--only", "risk").output

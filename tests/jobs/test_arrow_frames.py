@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from synthesizer import Synthesizer, SynthesizerError, assess, compare_fit, evaluate, refine
+from synthesizer import Synthesizer, SynthesizerError, check, compare_fit, refine
 
 N = 150
 BEGIN = dt.datetime(2020, 3, 1, 10)
@@ -101,9 +101,9 @@ def test_every_public_function_takes_them() -> None:
     frame = table.to_pandas(types_mapper=pd.ArrowDtype)
     other, made = drawn(frame), drawn(table)
     keys: dict[str, Any] = {"keys": ["town", "age"], "target": "ok"}
-    ours, theirs = assess(table, [made, made], **keys), assess(frame, [other, other], **keys)
-    assert ours.to_frame().equals(theirs.to_frame())
-    assert evaluate(table, made).to_frame().equals(evaluate(frame, other).to_frame())
+    ours, theirs = check(table, [made, made], **keys), check(frame, [other, other], **keys)
+    assert ours.risk.to_frame().equals(theirs.risk.to_frame())
+    assert ours.utility.to_frame().equals(theirs.utility.to_frame())
     fits = [compare_fit(*data, "share ~ age + town") for data in ((table, made), (frame, other))]
     assert fits[0].to_frame().equals(fits[1].to_frame())
     few = table.select(["town", "age", "ok"])
@@ -128,7 +128,7 @@ def test_what_is_refused_is_refused_at_once() -> None:
     assert "secret" not in said
     twice = pa.table([pa.array([1, 2]), pa.array([1, 2])], names=["a", "a"])
     with pytest.raises(SynthesizerError) as found:
-        assess(twice, [pd.Series([1, 2]), 3], keys=["a"], target="a")  # type: ignore[arg-type]
+        check(twice, [pd.Series([1, 2]), 3], keys=["a"], target="a")  # type: ignore[arg-type]
     first, second, third = found.value.problems
     assert first == "original: column 'a' is there twice; rename one"
     assert second.startswith("synthetic.1 must be a Table, a pandas DataFrame")

@@ -197,25 +197,6 @@ def test_unknown_axes_are_told_with_those_there_are(points: list[ComparedRun]) -
     assert "mean_two_way" in of_utility
 
 
-@pytest.mark.parametrize(
-    ("axes", "now"),
-    [
-        ({"risk": "cap_single"}, "cap"),
-        ({"risk": "differential_single"}, "differential_confidentiality"),
-        ({"utility": "pmse_ratio_cart"}, "pmse_ratio"),
-        ({"utility": "pmse_ratio_logit"}, "pmse_ratio"),
-        ({"utility": "roe_loss"}, "mean_two_way"),
-        ({"utility": "overlap_loss"}, "regressions_error"),
-    ],
-)
-def test_former_axes_are_refused_with_the_new_one(
-    points: list[ComparedRun], axes: dict[str, str], now: str
-) -> None:
-    with pytest.raises(ConfigError, match=f"no longer compared by it; write {now}$"):
-        compare_runs(points, **axes)
-    compare_runs(points, **dict.fromkeys(axes, now))
-
-
 def test_settings_with_lists_and_dots(tmp_path: Path) -> None:
     one = {"keep": ["age"], "variables": {"Jul.93": {"method": "pmm"}}}
     two = {"keep": ["age"], "variables": {"Jul.93": {"method": "cart"}}}

@@ -10,7 +10,7 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256
-from synthesizer.jobs.check_files import assess_files
+from synthesizer.jobs.check import check_files
 from synthesizer.jobs.release_ledger import ledger_of, list_release, mark_given_out, read_releases
 from synthesizer.jobs.run import run
 from synthesizer.measures.risk.near_verbatim import Look, difference, quantile_of
@@ -116,9 +116,9 @@ def test_beside_a_control_all_datasets_are_counted_together(source, tmp_path):
     for number, entry in enumerate(content["releases"], 1):
         entry["datasets"]["synthetic_1.csv"] = sha256(tmp_path / f"r{number}" / "synthetic_1.csv")
     ledger.write_text(json.dumps(content))
-    off = {"differential_confidentiality": {"enabled": False}, "attacks": {"enabled": False}}
+    off = {"checks": {"differential_confidentiality": False, "attacks": False}}
     files = [tmp_path / "r1" / "synthetic_1.csv"]
-    found = assess_files(source, files, control=control, options=off)
+    found = check_files(source, files, control, asked=off, only="risk").record
     alone, together = (
         found.results.risk.further["near_verbatim"],
         found.results.risk.releases.counted,
@@ -133,7 +133,7 @@ def test_beside_a_control_all_datasets_are_counted_together(source, tmp_path):
     )
     # without the files of the other release the upper ends add up
     (tmp_path / "r2" / "synthetic_1.csv").unlink()
-    bound = assess_files(source, files, control=control, options=off)
+    bound = check_files(source, files, control, asked=off, only="risk").record
     assert bound.results.risk.releases.counted is None
     assert evidence(bound.verdict).low is None
     assert evidence(bound.verdict).word in ("pass", "unclear")
@@ -216,7 +216,7 @@ def test_a_damaged_ledger_is_refused_and_stays(source, text):
     assert not (source.parent / "one").exists()
     people(200, 4).to_csv(source.with_name("made.csv"), index=False)
     with pytest.raises(DataError, match="ledger of releases cannot be read"):
-        assess_files(source, [source.with_name("made.csv")])
+        check_files(source, [source.with_name("made.csv")])
 
 
 def test_a_ledger_that_cannot_be_written_is_a_note(source, monkeypatch):

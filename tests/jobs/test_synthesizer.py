@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone
 
-from synthesizer import CheckSettings, Synthesizer, assess
+from synthesizer import CheckSettings, Synthesizer, check
 from synthesizer.config.keys import ChainConfig
 from synthesizer.data.errors import (
     ConfigError,
@@ -124,7 +124,7 @@ def test_checks_of_the_last_frames() -> None:
     with pytest.raises(ModelError, match=r"first generate\(\)"):
         _ = fitted.checks
     frames = fitted.generate(m=2)
-    risk = assess(frame(), frames, keys=["sex", "age"], target="ok").scenarios[0]
+    risk = check(frame(), frames, keys=["sex", "age"], target="ok", only="risk").risk.main
     main = fitted.checks.risk.main
     assert main.cap.row(2).zero == pytest.approx(risk.cap.row(2).zero)
     assert main.differential is not None  # halves of the frame are synthesised, too
@@ -175,7 +175,7 @@ def test_checks_can_be_asked_for_after_the_fit() -> None:
     fitted.set_params(checks=checks, limits={"cap": 0.0})
     (above,) = fitted.exceeded  # the frames that are there already are checked
     assert "limits.cap" in above
-    found = assess(frame(), first, keys=["sex", "age"], target="ok").scenarios[0]
+    found = check(frame(), first, keys=["sex", "age"], target="ok", only="risk").risk.main
     assert fitted.checks.risk.main.cap.row(1) == found.cap.row(1)
     pd.testing.assert_frame_equal(fitted.set_params(checks=None, limits=None).generate()[0], first)
 

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import Synthesizer
+from synthesizer import Synthesizer, check
 from synthesizer.data.errors import OptionError
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
-from synthesizer.jobs.check_frames import assess, evaluate
 from synthesizer.measures import evidence_of_risk
 from synthesizer.measures.evidence import judged
 from synthesizer.measures.profiles import PURPOSES, Profile, profiles
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.near_verbatim import GroupLook
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import Verdict, verdict
@@ -66,8 +65,7 @@ def files() -> Frames:
 
 def results(files: Frames, name: str, control: pd.DataFrame | None) -> CheckResults:
     original, made = (files[part].reset_index(drop=True) for part in ("original", name))
-    risk = assess(original, made, control=control, declared=DECLARED)
-    return CheckResults(risk=risk, utility=evaluate(original, made, declared=DECLARED))
+    return check(original, made, control, declared=DECLARED)
 
 
 def words(decided: Verdict) -> tuple[str, ...]:
@@ -98,14 +96,16 @@ def test_without_a_control_no_person_passes_and_copies_still_fail(files: Frames,
     for test in ("near-verbatim records", "guessed attributes", "attacks"):
         assert test in line.sentence.partition("Not measured: ")[2]
     assert "checks.near_verbatim" in line.sentence
-    assert "name a control" in line.sentence
+    assert "need a control" in line.sentence
 
 
 def test_columns_that_are_left_out_are_no_proof(
     files: Frames, found: dict[str, CheckResults]
 ) -> None:
     whole = found["fresh"]
-    less = evaluate(files["original"], files["fresh"].drop(columns="age"), declared=DECLARED)
+    control = files["control"].reset_index(drop=True)
+    fresh = files["fresh"].drop(columns="age")
+    less = check(files["original"], fresh, control, declared=DECLARED, only="utility").utility
     part = whole.model_copy(update={"utility": less})
     assert [verdict(whole)[subject].word for subject in ("person", "use")] == ["pass", "pass"]
     for subject in ("person", "use"):
@@ -283,7 +283,7 @@ def test_columns_without_a_relation_are_of_no_use_however_few_records_there_are(
     words = {}
     constant = ours.assign(**{name: ours.loc[0, name] for name in "abc"})
     for name, data in (("fresh", fresh), ("apart", apart), ("constant", constant)):
-        use = verdict(CheckResults(risk=RiskResult(), utility=evaluate(ours, data, seed=1)))["use"]
+        use = check(ours, data, only="utility", seed=1).verdict["use"]
         words[name] = {e.key: e.word for e in use.evidence}["associations"], use.word
     assert words["fresh"][0] == "pass"
     assert words["apart"] == words["constant"] == ("fail", "fail")
@@ -292,11 +292,10 @@ def test_columns_without_a_relation_are_of_no_use_however_few_records_there_are(
 @pytest.mark.parametrize(("n", "k"), [(99, 600), (600, 99), (600, 1), (2, 600)])
 def test_few_records_tell_nothing(n: int, k: int) -> None:
     ours, theirs = correlated(n, 1), correlated(k, 2)
-    use = verdict(CheckResults(risk=RiskResult(), utility=evaluate(ours, theirs, seed=1)))["use"]
+    use = check(ours, theirs, only="utility", seed=1).verdict["use"]
     assert use.word != "pass"
     assert "the tests need 100" in " ".join(e.sentence for e in use.evidence)
-    risk = assess(ours, theirs, keys=["a", "b"], target="c", seed=1)
-    lines = verdict(CheckResults(risk=risk))
+    lines = check(ours, theirs, keys=["a", "b"], target="c", only="risk", seed=1).verdict
     assert {lines["person"].word, lines["anybody"].word} <= {"unclear", "fail"}
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from synthesizer import assess
+from synthesizer import check
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.scenario import Exclusion, Question, Scenario, Tolerance
+from synthesizer.measures.risk.scenario import Exclusion, Question, Tolerance
 from synthesizer.report import build
 from synthesizer.report.page import Section
 from synthesizer.report.record import Record
@@ -40,23 +40,27 @@ def people(n: int, seed: int, town: str = "town") -> pd.DataFrame:
 @cache
 def _risk(town: str) -> RiskResult:
     original, keys = people(300, 1, town), (town, *KEYS[1:])
-    result = assess(
-        original,
-        [pd.concat([original[:60], people(240, seed, town)]) for seed in (2, 3, 4)],
-        keys=keys,
-        target="job",
-        exclude=(Exclusion(target_level="cook", key=town, key_level="a"),),
-        scenarios=[
-            Scenario(keys=keys, target="pay", tolerance=Tolerance(relative=0.05)),
-            Scenario(keys=(town, "age"), target="pay", groups={"pay": 3, "age": (30.0, 40.0)}),
+    settings = {
+        "exclude": [Exclusion(target_level="cook", key=town, key_level="a")],
+        "scenarios": [
+            {"keys": keys, "target": "pay", "tolerance": Tolerance(relative=0.05)},
+            {"keys": (town, "age"), "target": "pay", "groups": {"pay": 3, "age": (30.0, 40.0)}},
         ],
-        questions=[
+        "inference": [
             Question(sensitive="sex", public=(town, "age"), baseline=(town,)),
             Question(sensitive="job", public=(town, "sex")),
         ],
-        control=people(300, 9, town),
-        by="sex",
-    )
+        "differential_confidentiality": {"by": "sex"},
+    }
+    result = check(
+        original,
+        [pd.concat([original[:60], people(240, seed, town)]) for seed in (2, 3, 4)],
+        people(300, 9, town),
+        keys=keys,
+        target="job",
+        settings=settings,
+        only="risk",
+    ).risk
     return result.model_copy(update={"attacks": attacks()})
 
 

@@ -90,7 +90,7 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
     first = section.blocks[0]
     assert isinstance(first, Chart)
     assert (first.title, first.word) == ("A person in the data", "fail")
-    assert first.reads.startswith("Verbatim records: 100; the limit is ")
+    assert first.reads.startswith("Verbatim unique records: 100; the limit is ")
     told = opened(section, "Why")[0]
     assert isinstance(told, Note)
     assert (told.tone, told.start) == ("alert", "A person in the data: fail.")

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from synthesizer import CheckSettings, RunResult, combine, evaluate, read_config, refine, run
+from synthesizer import CheckSettings, RunResult, check, combine, read_config, refine, run
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
@@ -307,7 +307,7 @@ def test_many_variables_do_not_swell_a_notebook() -> None:
     draws = np.random.default_rng(1)
     wide = pd.DataFrame({f"variable {i}": draws.choice([*"abc"], 60) for i in range(22)})
     few = ALL_OFF | {"one_way": True, "two_way": True}
-    found = evaluate(wide, wide.iloc[:50], settings=few)
+    found = check(wide, wide.iloc[:50], settings=few).utility
     assert len(found._repr_html_()) < LARGEST
     assert "12 of the 22 variables" in found.plot().charts[0].summary
 

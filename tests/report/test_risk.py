@@ -275,14 +275,14 @@ def test_the_part_has_the_words_and_the_colour_of_the_verdict(
     ends = {"excess": (low + high) / 2, "low": low, "high": high}
     look = Look(differing=2, inside=30, outside=20, noticed=0.03, **ends)
     found = NearVerbatim(
-        n=500, n_outside=500, variables=20, datasets=1, splits=1, looks=(look, look), groups=(),
-        n_groups=4, repeats=2, repeats_outside=2, repeats_by_chance=9,
+        n=500, n_outside=500, variables=20, datasets=1, splits=1, looks=(look, look), loose=look,
+        groups=(), n_groups=4, repeats=2, repeats_outside=2, repeats_by_chance=9,
     )  # fmt: skip
     section = nearest_section(record(risk(further={"near_verbatim": found})))
     (words,) = notes(section, tone)
     assert "point to 30 of 500" in words
-    assert "Fewer than 15 copies, or 15 near copies, would not be noticed" in words
-    assert ("Noticed: 25 more than held out (2.0 to 8.0 %)" in words) == (low == 0.02)
+    assert "Copies are noticed from 15 on, near copies from 15 on" in words
+    assert ("Noticed: 10 more than held out (2.0 to 8.0 %)" in words) == (low == 0.02)
 
 
 def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None:

@@ -37,7 +37,7 @@ def file(tmp_path_factory):
 @pytest.fixture(scope="module")
 def rows(file):
     made = JOBS["dcap.tables"].run(
-        file=file, keys=",".join(KEYS), target="job", groups="age=20", m=M, seed=3
+        file=file, keys=",".join(KEYS), target="job", groups={"age": 20}, m=M, seed=3
     )
     return {(row.case, row.figure): row.value for row in made}
 

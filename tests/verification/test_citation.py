@@ -15,8 +15,7 @@ from datetime import UTC, datetime
 import pytest
 from replay_trials import GAP, QUESTIONS
 
-from synthesizer.measures.figure import Row, columns
-from synthesizer.verification.citation import Citation, latex
+from synthesizer.verification.citation import Citation
 from synthesizer.verification.query import query_of
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.verify import verify
@@ -24,8 +23,8 @@ from synthesizer.verification.verify import verify
 AT = datetime(2026, 11, 28, 23, 30, tzinfo=UTC)
 HOSTILE = (
     'a "quoted" \\title{\\input{x}} 50% & $HOME `ls` #1_^~<|> it\'s /* // é 漢 😀\n"); q() #',
-    "{{{", "}}", "\\", "\\\\", '"', "`\"'", "$", "``x'", "*/", "%", "=1+1", "NA", ".", "", " ",
-    "a,b;c", "\r\n", "end\nclear", "\u2028x", "‮abc", "-" * 3000, '$`"' * 500,
+    "}}", "\\\\", "`\"'", "$", "*/", "%", "=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1",
+    "\r=1", " =1", "NA", ".", "", "a,b;c", "end\nclear", "\u2028x", "‮abc", '$`"' * 500,
 )  # fmt: skip
 
 
@@ -136,16 +135,6 @@ for (name in names(answer)) for (x in answer[[name]]) {
 # Values
 
 
-def test_a_citation_names_question_dataset_and_date():
-    one = cited()
-    number = hashlib.sha256(f"2:{'3f' * 32}".encode()).hexdigest()[:16]
-    assert one.identifier == f"verification:panel:{number}"
-    assert one.text == (
-        "Server (2026). Answer to the question “Is it true?” on A panel, version 2, "
-        f"28 November 2026. {one.identifier}. https://a.example/queries/1"
-    )
-
-
 def test_the_identifier_tells_versions_and_questions_apart_and_nothing_else():
     one = cited()
     others = [
@@ -209,9 +198,6 @@ def test_the_table_has_the_numbers_of_every_answer(answers, files, name):
         ]
         assert list(own[label]) == expected
     assert one.rows == [*zip(*found.values(), strict=True)]
-    known = columns(type(rows[0])) if isinstance(rows[0], Row) else {}
-    headings = [column.shown.heading for column in one.columns if column.shown]
-    assert sorted(headings) == sorted(column.heading for column in known.values())
     explained = {*WORDS["citation_columns"]["answer"]}
     assert {*own} <= explained | {column.label for column in one.columns if column.shown}
     confidential = hashlib.sha256(files[0].read_bytes()).hexdigest()
@@ -240,20 +226,12 @@ def test_addresses_in_bibtex_contain_no_special_character():
     assert url == "\\url{http://h%7B%7D%5C%20%25/q%0A?a=1&b%23~}"
 
 
-def test_the_reader_of_bibtex_finds_an_open_brace():
-    """Control: BibTeX counts a brace behind a backslash, too."""
-    assert typeset(latex("{")) == "{"
-    with pytest.raises((IndexError, AssertionError)):
-        read_bibtex("@misc{key,\n  title = {{a \\{ b}},\n}\n")
-
-
 # R, Stata, CSV
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-@pytest.mark.parametrize("texts", [HOSTILE, ("one",)])
-def test_r_reads_the_table_back(tmp_path, texts):
-    one = cited(rows(texts), title="\n".join(HOSTILE))
+def test_r_reads_the_table_back(tmp_path):
+    one = cited(rows(HOSTILE), title="\n".join(HOSTILE))
     (tmp_path / "answer.R").write_text(one.r_code)
     (tmp_path / "read.R").write_text(R_READER)
     ran = subprocess.run(["Rscript", "read.R"], cwd=tmp_path, capture_output=True, text=True)
@@ -265,7 +243,7 @@ def test_r_reads_the_table_back(tmp_path, texts):
     assert [*found] == [*table(one)]
     assert {kind for kind, _ in found["cell"]} == {"character"}
     texts_back = ["".join(map(chr, map(int, value.split()))) for _, value in found["cell"]]
-    assert texts_back == [*texts]
+    assert texts_back == [*HOSTILE]
     values = table(one)["value"]
     read = [None if text == "NA" else float(text) for _, text in found["value"]]
     assert read == [None if value is None else float(value) for value in values]
@@ -273,84 +251,39 @@ def test_r_reads_the_table_back(tmp_path, texts):
     assert tuple(logical) == table(one)["holds_in_synthetic"]
 
 
-@pytest.mark.parametrize("texts", [HOSTILE, ("one",)])
-def test_stata_reads_the_table_back(texts):
-    one = cited(rows(texts), dataset="a'`$/*\n")
+def test_stata_reads_the_table_back():
+    one = cited(rows(HOSTILE), dataset="a'`$/*\n")
     found = read_stata(one.stata_code)
-    assert found["cell"] == [*texts]
+    assert found["cell"] == [*HOSTILE]
     for name in ("value", "holds_in_synthetic"):
         expected = [None if value is None else float(value) for value in table(one)[name]]
         assert found[name] == expected
 
 
-def test_plain_and_foreign_letters_are_written_as_they_are():
-    one = cited(rows(["Größe von 漢: a > 0?"]), author="Statistik Köln")
-    for text in (one.r_code, one.stata_code):
-        assert '"Größe von 漢: a > 0?"' in text
-        assert "\\U" not in text
-    assert read_bibtex(one.bibtex)[2]["author"] == "{Statistik Köln}"
-
-
-def test_the_title_names_what_cells_contain():
-    what = "Number of persons, each by one row that a key draws"
-    one = cited({"words": ["x"], "released": [[7]], "cells": [{"cell": "F"}], "what": what})
-    assert read_bibtex(one.bibtex)[2]["title"] == (
-        f"{{Answer to the question “Is it true?” ({what}) on A panel}}"
-    )
-    assert table(one)["what"] == (what,)
-    for text in (one.text, one.csv_text, one.r_code, one.stata_code):
-        assert what in text
-
-
-def test_the_reader_of_stata_finds_what_stata_would_expand():
-    """Control."""
-    text = cited(rows(["a"])).stata_code
-    for unsafe in ("`x'", "$x", "/*", "\\", 'a"b'):
-        with pytest.raises(AssertionError):
-            read_stata(text.replace('"a"', f'"{unsafe}"'))
-
-
-@pytest.mark.parametrize("texts", [HOSTILE, ("one",), [f"c{n}" for n in range(5_000)]])
-def test_csv_is_read_back(texts):
-    one = cited(rows(texts))
+def test_csv_is_read_back_and_no_text_is_a_formula():
+    """As OWASP advises (CSV injection): an apostrophe before each text that may be computed."""
+    one = cited(rows(HOSTILE))
     head, *lines = csv.reader(io.StringIO(one.csv_text, newline=""))
     assert head == [*table(one)]
     found = dict(zip(head, zip(*lines, strict=True), strict=True))
     starts = ("=", "+", "-", "@", "\t", "\r", "\n")
-    guarded = ["'" * text.startswith(starts) + text for text in texts]
+    guarded = ["'" * text.startswith(starts) + text for text in HOSTILE]
     assert [*found["cell"]] == guarded
     assert [*found["value"]] == [
         "" if value is None else str(value) for value in table(one)["value"]
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["=1+1", "+1", "-1+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "\n=1"]
-)
-def test_no_text_in_csv_is_a_formula_and_numbers_stay(text):
-    """As OWASP advises (CSV injection): an apostrophe before each text that may be computed."""
-    lines = [{"cell": text, "value": -2.5}, {"cell": f" {text}", "value": None}]
-    answer = {"words": ["x"], "released": [[1]], "cells": lines}
-    one = cited(answer, question=text)
-    (_, first, second) = csv.reader(io.StringIO(one.csv_text, newline=""))
-    assert first[:5] == [f"'{text}", "y ~ x", "x", f"'{text}", "-2.5"]
-    assert second[3:5] == [f" {text}", ""]
-
-
 def test_an_answer_with_nothing_but_words_has_a_table():
     one = cited({"words": ["Cannot tell."], "released": [[]], "value": None})
-    assert table(one, "answer") == {"value": (None,)}
-    assert one.released == ()
+    assert (table(one, "answer"), one.released) == ({"value": (None,)}, ())
     assert read_stata(one.stata_code)["value"] == [None]
-    assert (
-        one.csv_text == "question,formula,coefficient,value,epsilon\r\nIs it true?,y ~ x,x,,1.0\r\n"
-    )
 
 
 # SACRO
 
 
-@pytest.mark.parametrize("name", ["interval", "counts", "residuals"])
+@pytest.mark.parametrize("name", ["interval", "counts"])
 def test_the_folder_for_sacro_is_what_its_viewer_loads(answers, name):
     """As `sacro.models.ACROOutputs` of the viewer and `load_records` of ACRO read it."""
     one = cited(content=json.loads(answers[name].json_text), title=HOSTILE[0])
@@ -358,21 +291,16 @@ def test_the_folder_for_sacro_is_what_its_viewer_loads(answers, name):
     assert folder.testzip() is None
     files = {path: folder.read(path) for path in folder.namelist()}
     assert all(re.fullmatch(r"(checksums/)?[A-Za-z0-9_.-]+", path) for path in files)
-    assert [path for path in files if path.endswith(".json")] == ["results.json"]
     results = json.loads(files["results.json"])
-    major, minor, *_ = map(int, results["version"].split("."))
-    assert (major, minor) >= (0, 4)
     ((key, output),) = results["results"].items()
-    assert key == one.key
+    assert (key, output["status"]) == (one.key, "pass")
     assert {*output} == {
         "status", "type", "properties", "files", "summary", "timestamp", "comments",
     }  # fmt: skip
-    assert (output["status"], output["summary"].split("; ")[0]) == ("pass", "pass")
     assert output["type"] == ("table" if name == "counts" else "regression")
     assert output["properties"]["method"] == one.content["query"]["ask"]["measure"]
     assert datetime.fromisoformat(output["timestamp"]) == AT.replace(tzinfo=None)
     assert output["comments"][1] == html.escape(one.text)  # the viewer takes it for HTML
-    assert "epsilon 1 for each person" in output["summary"]
     (file,) = output["files"]
     assert files[file["name"]].decode() == one.csv_text
     noted = files.pop(f"checksums/{file['name']}.txt").decode()

@@ -61,9 +61,8 @@ def test_from_the_release_to_an_answer(release, tmp_path):
     refused = call(*dear)
     assert refused.exit_code == 2
     assert "global budget" in refused.output
-    assert call("ledger", "cap", ledger, "global", "--cap", 2).exit_code == 0
-    assert call("ledger", "cap", ledger, "user", "--name", "unnamed", "--cap", 2).exit_code == 0
-    assert call("ledger", "cap", ledger, "analysis", "--name", "unnamed", "--cap", 2).exit_code == 0
+    for scope in (("global",), ("user", "--name", "unnamed"), ("analysis", "--name", "unnamed")):
+        assert call("ledger", "cap", ledger, *scope, "--cap", 2).exit_code == 0
     assert call(*dear).exit_code == 0
 
 
@@ -116,29 +115,17 @@ def test_a_codebook_that_somebody_changed_is_refused(release, tmp_path):
         assert "no codebook of a release" in made.output
 
 
-def test_what_is_no_release_is_refused(tmp_path):
-    for source in (tmp_path, tmp_path / "codebook.json"):
-        made = call("public-schema", source, "-o", tmp_path / "schema.yaml")
-        assert made.exit_code == 2
-        assert "no codebook of a release" in made.output
-
-
 LONG = "x" * 300
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("public-schema", LONG, "-o", "new.yaml"), "no codebook of a release"),
-        (("public-schema", "run", "-o", LONG), "too long"),
         (("public-schema", "run", "-o", "run/codebook.json"), "is one of the files that are read"),
-        (("verify", "--dry-run", "-o", LONG), "too long"),
         (("verify", "--dry-run", "-o", "query.yaml"), "not a directory"),
-        (("verify", "--dry-run", "-o", "a/b"), "no directory"),
         (("verify", "--dry-run", "-o", "asked"), "is one of the files that are read"),
         (("verify", "--confidential", LONG, "--ledger", LONG), "no such file"),
         (("ledger", "new", LONG, "--confidential", LONG, "--cap", 1), "too long"),
-        (("ledger", "show", LONG), "too long"),
     ],
 )
 def test_names_that_no_system_takes_and_files_that_are_read(

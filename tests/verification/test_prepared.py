@@ -9,15 +9,15 @@ import pytest
 from replay_trials import GAP, QUESTIONS, SCHEMA, Exact, neighbour, people
 
 from synthesizer.data.sources import from_pandas
-from synthesizer.verification.prepared import (
+from synthesizer.verification.public_schema import PublicSchema, strictly
+from synthesizer.verification.query import query_of
+from synthesizer.verification.questions import (
     is_prepared,
     prepared_view,
     rows_of,
+    view_of,
     write_prepared,
 )
-from synthesizer.verification.public_schema import PublicSchema, strictly
-from synthesizer.verification.query import query_of
-from synthesizer.verification.questions import view_of
 from synthesizer.verification.verify import sound_asked
 
 KEY = b"k" * 32

@@ -131,35 +131,23 @@ def test_what_is_written_is_read_back_as_itself(schema):
     ("change", "words"),
     [
         ({"epsilon": 0}, "epsilon: must be at least 0.001"),
-        ({"epsilon": -1}, "epsilon"),
-        ({"epsilon": 1e-9}, "epsilon"),
         ({"epsilon": 101}, "epsilon: must be at most 100"),
         ({"epsilon": float("nan")}, "epsilon"),
-        ({"epsilon": float("inf")}, "epsilon"),
         ({"epsilon": "1"}, "epsilon"),
         ({"epsilon": True}, "epsilon"),
         ({"partitions": 9}, "partitions: must be at least 10"),
         ({"partitions": 501}, "partitions: must be at most 500"),
         ({"partitions": 50.5}, "partitions"),
-        ({"partitions": "50"}, "partitions"),
         ({"formula": "pay ~ __import__('os').system('x')"}, "formula"),
         ({"formula": "pay ~ log(age)"}, "I(log(age))"),
-        ({"formula": "pay ~ I(age.__class__)"}, "formula"),
-        ({"formula": "pay ~ {age}"}, "formula"),
-        ({"formula": "pay ~ scale(age)"}, "formula"),
-        ({"formula": ""}, "formula is empty"),
         ({"formula": None}, "formula: is needed"),
         ({"subset": "sex = 'F'"}, "subset"),
-        ({"ask": {"measure": "interval", "coefficient": "sex[F]"}}, "ask"),
         ({"ask": {**INTERVAL, "below": ".inf"}}, "ask.below"),
         ({"ask": {"measure": "interva"}}, "ask"),
         ({"ask": {"measure": "claim", "coefficient": "sex[F]", "above": 0}, "errors": "report"},
          "no category of errors"),
         ({"ask": {**INTERVAL, "belwo": 1}}, "did you mean 'below'"),
-        ({"ask": {"measure": "significance", "coefficient": "sex[F]"}, "errors": "report"},
-         "no category of errors"),
         ({"familly": "logit"}, "did you mean 'family'"),
-        ({"family": "poisson"}, "family"),
         ({"subset": "a\ud800"}, "subset"),
     ],
 )  # fmt: skip
@@ -186,21 +174,16 @@ def test_every_fault_of_form_is_told_at_once_and_doubled_keys_are_refused(tmp_pa
     ("change", "words"),
     [
         ({"formula": "I(log(pay)) ~ sexx + age"}, "formula: 'sexx' is not in the public schema"),
-        ({"formula": "I(log(pay)) ~ sex + person"}, "formula: 'person' is not in the public"),
         ({"subset": "salary > 3"}, "subset: 'salary' is not in the public schema"),
         ({"subset": "sex == 'X'"}, "subset"),
         ({"subset": "age"}, "subset"),
         ({"subset": "open('x')"}, "subset: unknown function"),
-        ({"formula": "I(scale(pay)) ~ sex"}, "unknown function"),
-        ({"subset": "pay == 'a'"}, "subset"),
         ({"formula": "sex ~ age"}, "I(sex == '"),
         ({"formula": "I(sex) ~ age"}, "formula"),
         ({"formula": "pay ~ C(age)"}, "no levels in the public schema"),
         ({"formula": "pay ~ sex:race"}, "race*sex"),
-        ({"formula": "I(log(race)) ~ sex"}, "formula: I(log(race))"),
         ({"family": "logit", "formula": "race ~ age"}, "I(race == '"),
         ({"ask": {**INTERVAL, "coefficient": "sex[M]"}}, "ask.coefficient"),
-        ({"ask": {**INTERVAL, "coefficient": "sex[f]"}}, "did you mean"),
         ({"ask": {**INTERVAL, "coefficient": "agency[DD]"}}, "ask.coefficient"),
         ({"schema": "0" * 64}, "schema: the query is about another one"),
         ({"synthetic": "0" * 64}, "synthetic: the query is about another one"),
@@ -222,21 +205,6 @@ def test_what_is_wrong_in_several_keys_is_told_at_once(schema):
 def test_a_sound_query_has_no_problems(schema):
     assert query_of(QUERY).problems(schema, "1" * 64) == []
     assert query_of(QUERY).bound(schema, "1" * 64).problems(schema, "1" * 64) == []
-
-
-def test_any_formula_of_pieces_is_refused_or_canonical():
-    pieces = ["+", ":", "*", "|", "sex", "I(", ")", "C(", "age", "1", "**", "[", "'", "race"]
-    rng = random.Random(2)
-    texts = {"pay~" + "".join(rng.choices(pieces, k=n)) for n in range(1, 8) for _ in range(100)}
-    read = 0
-    for text in sorted(texts):
-        try:
-            query = query_of({**QUERY, "formula": text})
-        except ConfigError:
-            continue
-        read += 1
-        assert query_of({**QUERY, "formula": query.formula}).formula == query.formula
-    assert read > 5
 
 
 def test_the_queries_of_the_page_are_queries():

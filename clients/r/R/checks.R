@@ -10,7 +10,7 @@
 #' @param control Records of the same population that the synthesis never saw: a data frame, or the
 #'   path of a file.
 #' @param variables For `risk()` what is known of columns, as in [synthesize()]; for `utility()`
-#'   names of the columns to compare.
+#'   names of the columns of a data frame to compare.
 #' @param fits Models to fit on both sides: formulas, texts, or lists with `formula` and `family`,
 #'   `weights`, `clusters`, `offset` or `by`, such as
 #'   `list(list(formula = "pay ~ age", weights = "w"))`.
@@ -41,7 +41,10 @@ risk <- function(object, data, keys = NULL, target = NULL, control = NULL, ..., 
 utility <- function(object, data, variables = NULL, fits = NULL, ..., limits = NULL, seed = 0) {
   checks <- checks_keys("utility", data, names(formals(utility)), ...)
   checks$fits <- fits_of(fits, if (inherits(object, "synthesis")) object$rule)
-  if (is.data.frame(data) && length(variables)) {
+  if (!is.data.frame(data) && length(variables)) {
+    fail("variables: needs a data frame; of files all columns are compared")
+  }
+  if (length(variables)) {
     unknown <- setdiff(variables, names(data))
     if (length(unknown)) fail(paste("variables:", unknown_names(unknown, names(data), "no column")))
   }
@@ -71,8 +74,8 @@ checks_keys <- function(what, data, arguments, ..., keys = NULL, target = NULL) 
   checks
 }
 
-run_checks <- function(command, object, data, checks, variables = NULL, names = NULL,
-                       control = NULL, limits = NULL, seed = 0, arguments = character()) {
+run_checks <- function(only, object, data, checks, variables = NULL, names = NULL,
+                       control = NULL, limits = NULL, seed = 0) {
   check_arguments(seed = seed)
   synthesizer_version()
   folder <- private_directory()
@@ -80,24 +83,22 @@ run_checks <- function(command, object, data, checks, variables = NULL, names = 
   files <- check_inputs(object, data, control, folder, names)
   config <- config_of_checks(files, checks, limits, variables, folder)
   out <- file.path(folder, "checks.json")
-  if (is.character(data) && length(names)) {
-    arguments <- c(arguments, "--variables", paste(names, collapse = ","))
-  }
-  called <- call_checks(c(
-    command, files$original, files$synthetic, "--config", config, "--out", out,
-    "--seed", yaml_scalar(seed), arguments,
-    if (!is.null(files$control)) c("--control", files$control)
-  ), accepted = if (command == "utility") 1L)
+  called <- call_check(files, config, out, "--only", only, "--seed", yaml_scalar(seed))
   content <- read_json(out)
   if (is.null(content)) fail(called$problems, called$status)
   exceeded <- if (called$status == 3L) called$problems
-  checks <- checks_of(content, command, exceeded)
+  checks <- checks_of(content, only, exceeded)
   if (called$status == 1L) warn_of_failures(checks$failed)
   warn_of_limits(exceeded)
   checks
 }
 
-call_checks <- function(...) as_arguments(call_synthesizer(...))
+# 1 says that a model has no result, where everything else is there.
+call_check <- function(files, config, out, ...) {
+  arguments <- c("check", files$original, files$synthetic, "--config", config, "--out", out, ...,
+                 if (!is.null(files$control)) c("--control", files$control))
+  as_arguments(call_synthesizer(arguments, accepted = 1L))
+}
 
 # Errors name keys of `checks` as what they are here: arguments.
 as_arguments <- function(expression) {
@@ -287,11 +288,8 @@ report_of_files <- function(object, data, checks, variables, limits, control, fi
   files <- check_inputs(object, data, control, folder)
   config <- config_of_checks(files, checks, limits, variables, folder)
   page <- file %||% file.path(private_directory(), "report.html")
-  called <- call_checks(c(
-    "report", "--original", files$original, as.vector(rbind("--synthetic", files$synthetic)),
-    if (!is.null(files$control)) c("--control", files$control),
-    "--config", config, "--out", page, if (overwrite) "--overwrite"
-  ))
-  warn_of_limits(called$problems)
+  called <- call_check(files, config, page, if (overwrite) "--overwrite")
+  if (called$status == 1L && !file.exists(page)) fail(called$problems, called$status)
+  warn_of_limits(if (called$status == 3L) called$problems)
   page
 }

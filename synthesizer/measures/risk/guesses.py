@@ -91,6 +91,8 @@ class Guesses(Measured):
 
 
 _SHOWN = 10
+_PAIRS = 6_000_000
+"""Pairs of records that are compared at most; each variable is a target."""
 OTHERS, KEYS = "all other variables", "the keys"
 
 
@@ -177,7 +179,7 @@ def _tally(
     """
     most = max(round(DIFFERING[-1] * len(compared.names)), 1)
     blocks = blocks_of(compared.synthetic, most + 1)
-    kept = affordable(compared.records, compared.synthetic, blocks, compared.owners, rng)
+    kept = affordable(compared.records, compared.synthetic, blocks, compared.owners, rng, _PAIRS)
     records, owners = compared.records[kept], compared.owners[kept]
     # of records that are as near the first one is taken, so their order must tell nothing
     synthetic = rng.permutation(compared.synthetic)

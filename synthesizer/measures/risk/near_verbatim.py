@@ -17,11 +17,14 @@ nearby: in a common cell somebody is near to everything.
 *The nearest person.* A last look counts the other records that are less than half as far from one
 person as from the next, however many variables differ: noise on every number, or numbers on another
 scale, leave no value that agrees. Distances are Gower's, with ranks of numbers and the diversity of
-levels as weights. Persons of one side who are alike in everything count as one.
+levels as weights. Persons of one side who are alike in everything count as one. The same at nine
+tenths of the distance to the next person has less power against a few persons, and more against
+many who are changed in a quarter of their variables: that look can alarm, and a pass does not need
+it.
 
-*Groups.* The same excess among the persons of each level and of the outer hundredth of each number:
-thirty persons of three thousand are no excess at large, though all of a group. The intervals of all
-groups hold together.
+*Groups.* The same excess among the persons of each level, of each value of a number with few
+values, and of the outer hundredth of each number: thirty persons of three thousand are no excess at
+large, though all of a group. The intervals of all groups hold together.
 
 *Repeats.* One person may be copied many times. How many records point to one person has about a
 geometric tail, whose rate is that of the holdout; the most of a person in the data is held against
@@ -70,8 +73,9 @@ FEW_DIFFERING = 3
 FEWEST_VARIABLES = 2
 FEWEST = 10
 """Persons that a group needs in the data; and that either side needs."""
-OUTER = 0.01
-"""Share of persons at either end of a number who are a group."""
+OUTER, FEW_VALUES = 0.01, 100
+"""Share of persons at either end of a number who are a group; and values of a number, up to which
+the persons of each value are one."""
 STEP = 0.01
 """Standard deviations of a number within which two values agree."""
 FOUND = 0.95
@@ -80,8 +84,9 @@ REPEATS = 0.001
 """Probability of a person with so many records by chance, below which it is an alarm."""
 FEW_REPEATS = 5
 """So many records of one person are no alarm, beside twice the most of the holdout."""
-DISTINCT = 0.5
-"""Distance to the nearest person over that to the next, below which a record points to one."""
+DISTINCT, HARDLY = 0.5, 0.9
+"""Distance to the nearest person over that to the next, below which a record points to one; and
+below which it does in the look that can only alarm."""
 _DISTANCES = 150_000_000
 """Pairs whose distances are computed at most."""
 _PAIRS = 30_000_000
@@ -127,6 +132,8 @@ class NearVerbatim(Measured):
     datasets: int = column("datasets", "count", "that were looked at together")
     splits: int = column("splits", "count", "random splits; numbers of persons are their means")
     looks: tuple[Look, ...]
+    loose: Look
+    """At the nearest person, hardly nearer than the next one; it can alarm, not pass."""
     groups: tuple[GroupLook, ...]
     """Those with the highest lower ends."""
     n_groups: int = column("groups", "count", "that were looked at")
@@ -237,7 +244,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     compared = both[0][1]
     allowed = [round(share * len(compared.names)) for share in DIFFERING]
     allowed[-1] = max(allowed[-1], min(FEW_DIFFERING, len(compared.names) // 3))
-    allowed.append(len(compared.names))
+    allowed += [len(compared.names), len(compared.names) + 1]  # the nearest: distinctly, hardly
     tallies: dict[tuple[str, str], IntArray] = {}
     repeats = []
     for each, one in both:
@@ -255,13 +262,15 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     z = quantile_of(len(allowed) * max(len(found), 1))
     groups = sorted((_group_look(*one, z, times) for one in found), key=lambda group: -group.low)
     most, most_outside, by_chance = max(repeats, key=lambda one: one[0] - one[2])
+    *looks, loose = _looks(whole, allowed, times)
     return NearVerbatim(
         n=round(whole[0, 0] / times),
         n_outside=round(whole[1, 0] / times),
         variables=len(compared.names),
         datasets=compared.datasets,
         splits=ceil(times),
-        looks=tuple(_looks(whole, allowed, times)),
+        looks=tuple(looks),
+        loose=loose,
         groups=tuple(groups[:_SHOWN]),
         n_groups=len(groups),
         repeats=most,
@@ -405,13 +414,14 @@ def affordable(
     blocks: Sequence[list[int]],
     owners: IntArray,
     rng: np.random.Generator,
+    most: int | None = None,
 ) -> IntArray:
-    """Return the rows of all persons, or of so many at random as can be compared."""
+    """Return the rows of all persons, or of so many at random as make about ``most`` pairs."""
     pairs = 0
     for block in blocks:
         ours, theirs = keys_of(records, synthetic, block)
         pairs += int(np.bincount(theirs, minlength=ours.max() + 1)[ours].sum())
-    share = min(_PAIRS / max(pairs, 1), _DISTANCES / (len(records) * len(synthetic)))
+    share = min((most or _PAIRS) / max(pairs, 1), _DISTANCES / (len(records) * len(synthetic)))
     if share >= 1:
         return np.arange(len(records))
     n = int(owners.max()) + 1
@@ -486,11 +496,11 @@ def _pointed(
     return whom, differing
 
 
-def _distinctly_nearest(
+def _nearest(
     records: IntArray, synthetic: IntArray, is_number: Sequence[bool]
-) -> IntArray:
-    """Return the place of the record that each synthetic one is nearest to, -1 where the next one
-    is less than twice as far.
+) -> tuple[IntArray, FloatArray]:
+    """Return the place of the record that each synthetic one is nearest to, and its distance over
+    that to the next one.
 
     Distances are differences of ranks of numbers, and of unequal labels the chance that two records
     differ in the variable.
@@ -508,7 +518,7 @@ def _distinctly_nearest(
         values.append((places[0].astype(np.float32), places[1].astype(np.float32)))
         shares = np.unique(ranked, return_counts=True)[1] / len(ranked)
         weights.append(np.float32(1 - (shares**2).sum()))
-    nearest = np.full(len(synthetic), -1)
+    nearest, ratio = np.zeros(len(synthetic), np.int64), np.ones(len(synthetic))
     step = max(1, _IN_CACHE // len(records))
     for start in range(0, len(synthetic), step):
         rows = slice(start, start + step)
@@ -523,8 +533,9 @@ def _distinctly_nearest(
         place, every = far.argmin(axis=1), np.arange(len(far))
         first = far[every, place]
         far[every, place] = np.inf
-        nearest[rows] = np.where(first < DISTINCT * far.min(axis=1), place, -1)
-    return nearest
+        nearest[rows] = place
+        np.divide(first, following := far.min(axis=1), out=ratio[rows], where=following > 0)
+    return nearest, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -556,17 +567,19 @@ class _People:
             owners, each = np.unique(alike, axis=0, return_inverse=True, return_counts=True)[1:]
             owners, total = owners.ravel(), len(each)
             n_inside = int(owners[: compared.n_records].max()) + 1
-        blocks = blocks_of(synthetic, allowed[-2] + 1)
+        *_, fifth, distinct, hardly = allowed
+        blocks = blocks_of(synthetic, fifth + 1)
         kept = affordable(records, synthetic, blocks, owners, rng)
         counted = np.bincount(owners[kept], minlength=total) > 0
-        whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, allowed[-2])
+        whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, fifth)
         others = np.flatnonzero(whom < 0)
-        place = _distinctly_nearest(records[kept], synthetic[others], compared.is_number)
-        whom[others] = np.where(place < 0, -1, owners[kept][place])
-        differing[others] = np.where(place < 0, _FAR, allowed[-1])
+        place, ratio = _nearest(records[kept], synthetic[others], compared.is_number)
+        whom[others] = np.where(ratio < HARDLY, owners[kept][place], -1)
+        differing[others] = np.select([ratio < DISTINCT, ratio < HARDLY], [distinct, hardly], _FAR)
         near = np.full(total, _FAR)
         np.minimum.at(near, whom[whom >= 0], differing[whom >= 0])
         sides = (owners[: compared.n_records], owners[compared.n_records :])
+        whom[differing == hardly] = -1
         return cls(each * counted, whom, near, sides, n_inside, allowed)
 
     def tally(self, side: int, records: BoolArray) -> list[int]:
@@ -605,6 +618,9 @@ def _memberships(
             continue
         numbers = [np.where(c.is_observed, c.data, np.nan) for c in sides]
         known = np.sort(numbers[0][~np.isnan(numbers[0])])
+        values, counts = np.unique(known, return_counts=True)
+        for value in values[counts >= FEWEST] if len(values) <= FEW_VALUES else ():
+            yield ((name, f"{value:g}"), *(side == value for side in numbers))
         k = max(int(OUTER * len(known)), FEWEST)
         if len(known) > 2 * k:
             yield ((name, "highest"), *(side >= known[-k] for side in numbers))

@@ -31,6 +31,9 @@ class RareValuesRow(Row):
     names: int = column(
         "that are names", "count", "of them, texts of no public list that no held-out record has"
     )
+    identifying: int = column(
+        "that identify", "count", "of them, in a variable of one value for two records or fewer"
+    )
     names_outside: int = column(
         "of the holdout", "count", "names of few held-out records that the original lacks"
     )
@@ -128,22 +131,28 @@ class RareValuesSeen:
     def result(self) -> RareValues:
         """Return what the datasets so far show."""
         rows = (self._row(self._original[name]) for name in self._names)
-        table = self._original
         return RareValues(
-            n=table.index.n_persons if isinstance(table, PanelTable) else table.n_rows,
+            n=self._n,
             has_control=self._control is not None,
             variables=tuple(row for row in rows if row.levels or row.extremes or row.names_outside),
         )
 
+    @property
+    def _n(self) -> int:
+        """Records of the original, or its persons."""
+        table = self._original
+        return table.index.n_persons if isinstance(table, PanelTable) else table.n_rows
+
     def _row(self, column: Column) -> RareValuesRow:
         name, levels, extremes, rare = column.variable.name, 0, 0, 0
-        names, outside = 0, 0
+        names, outside, identifies = 0, 0, False
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
             few = np.flatnonzero((holders > 0) & (holders < RARE))
             shown = {column.variable.levels[code] for code in few} & self._levels[name]
             levels = len(shown)
-            if name not in self._public and not are_codes(column.variable.levels):
+            identifies = 2 * int((holders > 0).sum()) >= self._n
+            if name not in self._public and (identifies or not are_codes(column.variable.levels)):
                 held_out = self._held_out(name)
                 names = len(shown - {*held_out})
                 few_there = {level for level, n in held_out.items() if n < RARE}
@@ -155,8 +164,8 @@ class RareValuesSeen:
             extremes = len(exact)
             rare = sum(self._holders(column, end) < RARE for end in exact)
         return RareValuesRow(
-            variable=name, levels=levels, names=names, names_outside=outside,
-            extremes=extremes, rare_extremes=rare,
+            variable=name, levels=levels, names=names, identifying=names * identifies,
+            names_outside=outside, extremes=extremes, rare_extremes=rare,
         )  # fmt: skip
 
     def _held_out(self, name: str) -> dict[str, int]:

@@ -148,13 +148,16 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
             if warning.kind == kind:
                 by_dataset.setdefault(warning.dataset, []).append(warning)
         for most in by_dataset.values():
-            if sum(w.share for w in most) < LARGE_SHARE:
+            # a record has one target level, and may have several pairs
+            joined = sum if kind == "one-way" else max
+            if joined(w.share for w in most) < LARGE_SHARE:
                 continue
+            largest = "the largest of " if kind == "two-way" and len(most) > 1 else ""
             yield (
-                f"DiSCO counts {sum(w.records for w in most):,} {{records}} "
-                f"({sum(w.share for w in most):.0%} of its {{records}}, dataset "
-                f"{most[0].dataset}) for {len(most)} {what}: if that is common knowledge, name "
-                "them under checks.exclude (attribute.warnings in checks.json writes them out)"
+                f"DiSCO counts {joined(w.records for w in most):,} {{records}} "
+                f"({joined(w.share for w in most):.0%} of its {{records}}, dataset "
+                f"{most[0].dataset}) for {largest}{len(most)} {what}: if that is common knowledge, "
+                "name them under checks.exclude (attribute.warnings in checks.json writes them out)"
             )
             break
 

@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from synthesizer.verification.sentences import PROMISE
 from synthesizer.verification.server import (
     api,
-    citation_pages,
     pages,
     person_requests,
     steward_pages,
@@ -85,7 +84,7 @@ def create_app(
     app.state.guard = Guard(accounts, service.config.access)
     install(app)
     app.add_exception_handler(HTTPException, problem_outside)
-    for room in (api, pages, steward_pages, citation_pages, person_requests):
+    for room in (api, pages, steward_pages, person_requests):
         app.include_router(room.router)
     app.add_middleware(Shield, access=service.config.access)
     return app

@@ -94,7 +94,7 @@ def append(
     *,
     dataset: str = "",
     details: Mapping[str, Any] | None = None,
-) -> AuditEntry:
+) -> None:
     """Add an entry within the caller's transaction: it is kept with the step that it tells.
 
     Nobody else can append until that transaction ends, so call this last: who holds budgets waits
@@ -112,11 +112,6 @@ def append(
         Name of the dataset, where there is one.
     details : mapping, optional
         What JSON can hold.
-
-    Returns
-    -------
-    AuditEntry
-        As it is kept.
     """
     if store.dialect.name == "postgresql":
         store.exec_driver_sql("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE")
@@ -124,14 +119,12 @@ def append(
     at = now()
     words = json.dumps(details or {}, sort_keys=True, allow_nan=False)
     content = (last.number + 1, _text(at), actor, action, dataset, words)
-    digest = _hash(last.hash, content)
     store.execute(
         insert(AUDIT).values(
             id=last.number + 1, at=at, actor=actor, action=action, dataset=dataset, details=words,
-            previous=last.hash, hash=digest,
+            previous=last.hash, hash=_hash(last.hash, content),
         )
     )  # fmt: skip
-    return AuditEntry(last.number + 1, at, actor, action, dataset, json.loads(words), digest)
 
 
 def head(store: Connection) -> Head:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, urlencode
@@ -22,14 +22,18 @@ from urllib.parse import quote, urlencode
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 from markupsafe import Markup
+from sqlalchemy import func, select
 from starlette.exceptions import HTTPException
 
 from synthesizer.data.errors import ConfigError, RequestError, SynthesizerError
-from synthesizer.verification.database import now
+from synthesizer.verification.citation import Citation
+from synthesizer.verification.database import now, transaction
+from synthesizer.verification.ledger import VERSION
 from synthesizer.verification.messages import DatasetInfo, DryRun, Submission
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.api import Steps, TokenNumber
+from synthesizer.verification.server.problem_json import NO_TEXT, is_storable
 from synthesizer.verification.server.query_form import (
     EXPERTS,
     KINDS,
@@ -40,15 +44,14 @@ from synthesizer.verification.server.query_form import (
     number_or_text,
 )
 from synthesizer.verification.server.security import (
-    NO_TEXT,
     Signed,
     check_csrf,
     guard_of,
-    is_storable,
     only,
     signed_in,
 )
 from synthesizer.verification.server.server_datasets import Dataset
+from synthesizer.verification.server.server_tables import SUBMISSION
 from synthesizer.verification.server.service import Service
 from synthesizer.verification.server.templating import (
     SIGN_IN,
@@ -492,3 +495,53 @@ def download(found: Found) -> Response:
     name = f"answer_{found.digest[:12]}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="application/json", headers=headers)
+
+
+# Citations
+
+
+FILES: dict[str, tuple[str, Callable[[Citation], str | bytes]]] = {
+    "bib": ("application/x-bibtex", lambda cited: cited.bibtex),
+    "R": ("text/plain", lambda cited: cited.r_code),
+    "do": ("text/plain", lambda cited: cited.stata_code),
+    "csv": ("text/csv", lambda cited: cited.csv_text),
+    "zip": ("application/zip", lambda cited: cited.sacro_zip),
+}
+"""Media type and content of each file, by the end of its name."""
+
+
+def citation_of(visit: Visiting, found: Found) -> Citation:
+    """Return the citation of an answer; RequestError (404) where there is none of the account."""
+    if found.content is None or found.due is None:
+        raise RequestError("there is no answer yet; its page shows when it is released", 404)
+    steps = visit.steps
+    home = (steps.config.url or str(visit.request.base_url)).rstrip("/")
+    asked = select(SUBMISSION.c.version).where(SUBMISSION.c.id == found.id).scalar_subquery()
+    until = select(func.count()).where(VERSION.c.dataset == found.dataset, VERSION.c.id <= asked)
+    with transaction(steps.engine, reads=True) as store:
+        version = store.execute(until).scalar_one()
+    title = info_of(steps, found.dataset).title
+    page, asked_for = f"{home}/queries/{found.id}", in_words(found.content["query"])
+    author = steps.config.author or title
+    return Citation(
+        found.content, asked_for, found.dataset, title, version, found.due, author, page
+    )
+
+
+Cited = Annotated[Citation, Depends(citation_of)]
+
+
+@router.get("/queries/{number}/cite")
+def show_citation(visit: Visiting, cited: Cited, number: str) -> Response:
+    """Show how to cite an answer."""
+    return visit.page("cite.html", cited=cited, here=f"/queries/{number}")
+
+
+@router.get("/queries/{number}/cite/{kind}")
+def download_citation(cited: Cited, kind: str) -> Response:
+    """Return a file that cites an answer, or contains its numbers."""
+    if kind not in FILES:
+        raise RequestError("there is no such file; the page 'Cite this answer' lists them", 404)
+    media_type, content = FILES[kind]
+    headers = {"Content-Disposition": f'attachment; filename="{cited.key}.{kind}"'}
+    return Response(content(cited), media_type=media_type, headers=headers)

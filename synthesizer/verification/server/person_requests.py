@@ -7,6 +7,11 @@ hand, outside of the server, and writes the reply. What a person writes is not c
 differential privacy, and every page says so. Each step is in the audit log, as states and lengths:
 texts may quote confidential numbers. Somebody else's request and one that does not exist are
 refused in the same words. Who may do what by role is declared at the routes.
+
+The form has a draft in R that answers the question on the confidential file; the researcher changes
+it, and nothing here runs it. It reads the file as the public schema does: missing codes are
+missing, other texts than levels, too, and numbers are clipped into their ranges. Errors are
+clustered by person, as they are in the groups of persons.
 """
 
 from __future__ import annotations
@@ -14,26 +19,38 @@ from __future__ import annotations
 import json
 import re
 import secrets
+from collections.abc import Mapping
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Response
 from pydantic import AwareDatetime
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
 from synthesizer.data.errors import RequestError
+from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.verification.database import now, transaction
-from synthesizer.verification.request_code import code_of
-from synthesizer.verification.sentences import WORDS
+from synthesizer.verification.messages import DryRun
+from synthesizer.verification.public_schema import PublicSchema
+from synthesizer.verification.query import query_of
+from synthesizer.verification.sentences import WORDS, template
 from synthesizer.verification.server import audit
 from synthesizer.verification.server.accounts import Account
-from synthesizer.verification.server.api import Steps
-from synthesizer.verification.server.pages import LISTED, OwnForm, Who, first, info_of
+from synthesizer.verification.server.pages import (
+    LISTED,
+    OwnForm,
+    Tried,
+    Visit,
+    Visiting,
+    first,
+    info_of,
+)
 from synthesizer.verification.server.query_form import in_words
-from synthesizer.verification.server.security import Signed, only
+from synthesizer.verification.server.security import only
 from synthesizer.verification.server.server_tables import ACCOUNT, DRY_RUN, PERSON_REQUEST
 from synthesizer.verification.server.service import Service
-from synthesizer.verification.server.templating import PageRoute, html_page, moved
+from synthesizer.verification.server.templating import PageRoute, moved
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 MOST_OPEN = 5
@@ -162,6 +179,68 @@ def _row(store: Connection, account: Account, number: str) -> Row[Any]:
     return row
 
 
+# The draft of the code
+
+_IN_R = {
+    "and": "&", "or": "|", "not ": "!", "in": "%in%", "[": "c(", "]": ")", "C(": "factor(",
+    "True": "TRUE", "False": "FALSE", "missing(": "is.na(", "//": "%/%", "%": "%%",
+}  # fmt: skip
+_WORD = re.compile(
+    r"'(?:[^'\\]|\\.)*'|`[^`]*`|\b(?:and|or|in|True|False)\b|\bnot |\b(?:C|missing)\(|//|[][%]"
+)
+"""Quoted texts and names, which stay, and what R spells in another way."""
+
+
+def code_of(
+    query: Mapping[str, Any], schema: PublicSchema, confidential: Path = Path("confidential.csv")
+) -> str:
+    """Return R code that computes what a question asks for.
+
+    Parameters
+    ----------
+    query : mapping
+        A sound query as plain values.
+    schema : PublicSchema
+        How the file is read.
+    confidential : Path
+        The confidential file; nothing but its kind is used.
+
+    Examples
+    --------
+    >>> from synthesizer.verification.public_schema import PublicVariable
+    >>> sex = PublicVariable(kind="categorical", levels=("F", "M"), reference="M")
+    >>> schema = PublicSchema(person="id", variables={"sex": sex})
+    >>> code = code_of({"ask": {"measure": "counts", "by": ["sex"]}}, schema).splitlines()
+    >>> print(code[-1])
+    print(table(data[c("sex")]))
+    """
+    asked = query_of({key: value for key, value in query.items() if value is not None})
+    formula = parse_formula(asked.formula) if asked.formula else None
+    atoms = formula.atoms if formula else ()
+    named = {a.text: schema.levels(a) for a in atoms if a.kind == "name"}
+    is_parquet = confidential.suffix.lower() in (".parquet", ".pq")
+    text = _DRAFT.render(
+        query=asked, formula=formula, schema=schema,
+        kind="folder" if confidential.is_dir() else "parquet" if is_parquet else "csv",
+        variables={name: one for name, one in schema.variables.items() if name in asked.names},
+        references={name: levels[0] for name, levels in named.items() if levels},
+    )  # fmt: skip
+    return text.rstrip("\n")
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+_DRAFT = template(
+    "request_code.R.jinja",
+    r=lambda text: _WORD.sub(lambda found: _IN_R.get(found[0], found[0]), text),
+    r_number="{:.15g}".format,
+    text=_text,
+    vector=lambda texts: f"c({', '.join(map(_text, texts))})",
+)
+
+
 # Pages
 
 _ASK = "/datasets/{name}/dry-runs/{digest}/ask-a-person"
@@ -169,87 +248,84 @@ _ASK = "/datasets/{name}/dry-runs/{digest}/ask-a-person"
 
 @router.get(_ASK)
 @only("researcher")
-def write_request(request: Request, who: Who, steps: Steps, name: str, digest: str) -> Response:
+def write_request(visit: Visiting, tried: Tried) -> Response:
     """Show the form of a request; its code is a draft of what answers the question."""
-    return _ask_page(request, who, steps, name, digest)
+    return _ask_page(visit, tried)
 
 
 @router.post(_ASK)
 @only("researcher")
-def send_request(
-    request: Request, who: Who, steps: Steps, name: str, digest: str, form: OwnForm
-) -> Response:
+def send_request(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
     """Send a request."""
     typed = {"reason": first(form, "reason"), "code": first(form, "code")}
     try:
-        number = ask_person(steps, who.account, name, digest, **typed)
+        number = ask_person(visit.steps, visit.account, tried.dataset, tried.digest, **typed)
     except RequestError as error:
-        return _ask_page(request, who, steps, name, digest, typed, error)
+        return _ask_page(visit, tried, typed, error)
     return moved(f"/requests/{number}")
 
 
 def _ask_page(
-    request: Request, who: Signed, steps: Service, name: str, digest: str,
-    typed: dict[str, str] | None = None, error: RequestError | None = None,
+    visit: Visit, tried: DryRun, typed: dict[str, str] | None = None,
+    error: RequestError | None = None,
 ) -> Response:  # fmt: skip
-    query = steps.find_dry_run(who.account, name, digest).query
+    steps, name = visit.steps, tried.dataset
     file = steps.config.datasets[name].confidential
-    typed = typed or {"reason": "", "code": code_of(query, steps.dataset(name).schema, file)}
-    return html_page(
-        request, "ask_a_person.html", error=error,
-        dataset=info_of(steps, name), digest=digest, question=in_words(query), most=LONGEST,
-        **typed,
+    typed = typed or {"reason": "", "code": code_of(tried.query, steps.dataset(name).schema, file)}
+    return visit.page(
+        "ask_a_person.html", error=error, dataset=info_of(steps, name), digest=tried.digest,
+        question=in_words(tried.query), most=LONGEST, **typed,
     )  # fmt: skip
 
 
 @router.get("/requests")
 def show_requests(
-    request: Request, who: Who, steps: Steps, before: AwareDatetime | None = None,
-    closed: bool = False,
-) -> Response:  # fmt: skip
+    visit: Visiting, before: AwareDatetime | None = None, closed: bool = False
+) -> Response:
     """Show a researcher's own requests; to others the open ones of all, or the closed ones, too."""
-    everybody = who.account.role != "researcher"
-    found = list_requests(steps, who.account, open_only=everybody and not closed, before=before)
-    return html_page(
-        request, "requests.html", everybody=everybody, closed=closed,
+    everybody = visit.account.role != "researcher"
+    open_only = everybody and not closed
+    found = list_requests(visit.steps, visit.account, open_only=open_only, before=before)
+    return visit.page(
+        "requests.html", everybody=everybody, closed=closed,
         requests=[(one, in_words(json.loads(one.content))) for one in found],
         older=found[-1].made.isoformat() if len(found) == LISTED else None,
     )  # fmt: skip
 
 
 @router.get("/requests/{number}")
-def show_request(request: Request, who: Who, steps: Steps, number: str) -> Response:
+def show_request(visit: Visiting, number: str) -> Response:
     """Show a request, with the reply or with the form of one."""
-    return _request_page(request, who, steps, number)
+    return _request_page(visit, number)
 
 
 @router.post("/requests/{number}/withdraw")
 @only("researcher")
-def withdraw(who: Who, steps: Steps, number: str, _form: OwnForm) -> Response:
+def withdraw(visit: Visiting, number: str, _form: OwnForm) -> Response:
     """Withdraw an open request."""
-    close_request(steps, who.account, number, "withdrawn")
+    close_request(visit.steps, visit.account, number, "withdrawn")
     return moved(f"/requests/{number}")
 
 
 @router.post("/requests/{number}")
 @only("steward")
-def send_reply(request: Request, who: Who, steps: Steps, number: str, form: OwnForm) -> Response:
+def send_reply(visit: Visiting, number: str, form: OwnForm) -> Response:
     """Reply to a request."""
     decision, reply = first(form, "decision"), first(form, "reply")
     try:
-        close_request(steps, who.account, number, decision, reply)
+        close_request(visit.steps, visit.account, number, decision, reply)
     except RequestError as error:
-        return _request_page(request, who, steps, number, decision, reply, error)
+        return _request_page(visit, number, error, decision, reply)
     return moved(f"/requests/{number}")
 
 
 def _request_page(
-    request: Request, who: Signed, steps: Service, number: str, decision: str = "",
-    reply: str = "", error: RequestError | None = None,
+    visit: Visit, number: str, error: RequestError | None = None, decision: str = "",
+    reply: str = "",
 ) -> Response:  # fmt: skip
-    found = find_request(steps, who.account, number)
-    return html_page(
-        request, "request.html", error=error,
-        found=found, question=in_words(json.loads(found.content)), replies=REPLIES,
-        title=info_of(steps, found.dataset).title, decision=decision, reply=reply, most=LONGEST,
+    found = find_request(visit.steps, visit.account, number)
+    return visit.page(
+        "request.html", error=error, found=found, question=in_words(json.loads(found.content)),
+        title=info_of(visit.steps, found.dataset).title, replies=REPLIES, decision=decision,
+        reply=reply, most=LONGEST,
     )  # fmt: skip

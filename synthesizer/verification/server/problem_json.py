@@ -1,13 +1,21 @@
-"""Errors as replies (RFC 9457): what is wrong and how to mend it, never what was sent.
+"""JSON of the API: bodies are read strictly, errors are replies (RFC 9457) without what was sent.
 
 A body that does not have the form of the API is told by places and kinds, of which both are words
 of the API. A query is told by its problems with the public schema, as `synthesizer verify` prints
 them: they name its own variables, which nobody could mend otherwise. What the program did not
 expect is told as nothing but that.
+
+JSON is read strictly: what two readers could take for different things is refused. Twice the same
+key, NaN, Infinity and numbers beyond floats are no JSON; Python reads them all the same. Halves of
+characters and the character 0 cannot be stored in every database. Deep nesting exhausts the stack
+of whoever walks through it.
 """
 
 from __future__ import annotations
 
+import json
+import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -26,7 +34,75 @@ _UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
 """Kinds of faults whose place ends with a key that the client made up."""
 LONGEST_SENTENCE = 1_000
 """Characters of a problem: long formulas are not sent back."""
+NO_TEXT = "a text contains the character 0 or half a character, which no database takes"
+DEEPEST = 20
+"""So many arrays and objects within one another."""
+LONGEST_NUMBER = 30
+"""Digits of a whole number; Python's time to read one grows with their square."""
 _BUSY = "the database does not answer; ask again in a moment"
+
+
+def is_storable(text: str) -> bool:
+    """Whether every database takes a text: without the character 0 and halves of characters."""
+    return not re.search("[\0\ud800-\udfff]", text)
+
+
+def read_json(text: bytes) -> Any:
+    """Return what a text says.
+
+    Raises
+    ------
+    ValueError
+        With a sentence that repeats nothing of the text.
+
+    Examples
+    --------
+    >>> read_json(b'{"a": [1, 2.5, null]}')
+    {'a': [1, 2.5, None]}
+    >>> read_json(b'{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+    ...
+    ValueError: a key is there twice; keep one of them
+    """
+    try:
+        content = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_int=_int)
+    except UnicodeDecodeError:
+        raise ValueError("the body is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"the body is no JSON at character {error.pos}") from None
+    except RecursionError:
+        raise ValueError(_TOO_DEEP) from None
+    left = [(1, content)]  # a list of what is left, not the stack
+    while left:
+        depth, value = left.pop()
+        if depth > DEEPEST:
+            raise ValueError(_TOO_DEEP)
+        match value:
+            case str() if not is_storable(value):
+                raise ValueError(NO_TEXT)
+            case float() if not math.isfinite(value):
+                raise ValueError("a number is NaN, Infinity or beyond 1.8e308")
+            case dict():
+                left += ((depth + 1, one) for one in (*value, *value.values()))
+            case list():
+                left += ((depth + 1, one) for one in value)
+    return content
+
+
+_TOO_DEEP = f"the body has more than {DEEPEST} arrays and objects within one another"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ValueError("a key is there twice; keep one of them")
+    return content
+
+
+def _int(text: str) -> int:
+    if len(text) > LONGEST_NUMBER:
+        raise ValueError(f"a number has more than {LONGEST_NUMBER} digits")
+    return int(text)
 
 
 class ProblemReply(BaseModel):

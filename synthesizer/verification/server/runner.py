@@ -15,7 +15,7 @@ only the limits of the process hold.
 That a process reaches a limit must not reveal a person. So a dry run rehearses the job with as many
 rows as the confidential file may have at most, a public number, and a question that takes more than
 half of a limit there is refused. The steps of a job hang on rows and columns, not on what they hold
-(`synthesizer.verification.prepared`, `partition_fits`), so no job comes near its limits.
+(`synthesizer.verification.questions`, `partition_fits`), so no job comes near its limits.
 """
 
 from __future__ import annotations
@@ -51,10 +51,9 @@ from synthesizer.report.page import sections_html
 from synthesizer.verification.choosing import chosen
 from synthesizer.verification.mechanisms import DryNoise, OpenDP, Planned
 from synthesizer.verification.messages import Outlook
-from synthesizer.verification.prepared import prepared_view
 from synthesizer.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.verification.query import query_of
-from synthesizer.verification.questions import View, within
+from synthesizer.verification.questions import View, prepared_view, within
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.verify import Asked, concluded, sound_asked

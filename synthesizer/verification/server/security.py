@@ -10,10 +10,11 @@ of API and pages (`only`), before the body is read, and nowhere else.
 Headers of a proxy count where the TCP peer is one of the configuration's proxies. Anybody else can
 send them, too, and they are ignored.
 
-JSON is read strictly: what two readers could take for different things is refused. Twice the same
-key, NaN, Infinity and numbers beyond floats are no JSON; Python reads them all the same. Halves of
-characters and the character 0 cannot be stored in every database. Deep nesting exhausts the stack
-of whoever walks through it.
+The log has one line of JSON an event, of fields that are named here and no others: people read it
+who may not see the data. So no text of a library is written down: neither its messages, which may
+quote values, nor those of exceptions. What goes wrong is told by the kind of the exception and the
+place in the program. Requests are told by the route ("/queries/{id}"), never by path, query string
+or body.
 """
 
 from __future__ import annotations
@@ -21,13 +22,16 @@ from __future__ import annotations
 import hmac
 import json
 import logging
-import math
-import re
 import secrets
 import threading
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from fastapi import Request, Response
@@ -38,22 +42,18 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.errors import RequestError
+from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Account, Accounts, Role, require
-from synthesizer.verification.server.problem_json import problem_of
+from synthesizer.verification.server.problem_json import NO_TEXT, problem_of, read_json
 from synthesizer.verification.server.server_config import Access, plain_address
-from synthesizer.verification.server.server_log import NAME
 
 LARGEST_BODY = 64 * 1024
 """Bytes; the longest query that makes sense has a tenth of it."""
 HEADERS: dict[str, str] = WORDS["headers"]
 """Of every reply."""
-NO_TEXT = "a text contains the character 0 or half a character, which no database takes"
-DEEPEST = 20
-"""So many arrays and objects within one another."""
-LONGEST_NUMBER = 30
-"""Digits of a whole number; Python's time to read one grows with their square."""
 _BY_TLS = {"Strict-Transport-Security": "max-age=31536000"}
+NAME = "synthesizer.verification.server"
 _log = logging.getLogger(NAME)
 
 
@@ -343,74 +343,11 @@ def signed_in(request: Request) -> Signed:
     return signed if isinstance(signed, Signed) else guard_of(request).by_page(request)
 
 
-def is_storable(text: str) -> bool:
-    """Whether every database takes a text: without the character 0 and halves of characters."""
-    return not re.search("[\0\ud800-\udfff]", text)
-
-
 def check_csrf(request: Request, sent: str) -> None:
     """Raise RequestError (403) where a form is not of the session that sends it."""
     csrf = signed_in(request).csrf
     if not hmac.compare_digest(sent.encode("utf-8", "replace"), csrf.encode()):
         raise RequestError("the form is of another session; open the page again", 403)
-
-
-def read_json(text: bytes) -> Any:
-    """Return what a text says.
-
-    Raises
-    ------
-    ValueError
-        With a sentence that repeats nothing of the text.
-
-    Examples
-    --------
-    >>> read_json(b'{"a": [1, 2.5, null]}')
-    {'a': [1, 2.5, None]}
-    >>> read_json(b'{"a": 1, "a": 2}')
-    Traceback (most recent call last):
-    ...
-    ValueError: a key is there twice; keep one of them
-    """
-    try:
-        content = json.loads(text.decode("utf-8"), object_pairs_hook=_object, parse_int=_int)
-    except UnicodeDecodeError:
-        raise ValueError("the body is not UTF-8") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"the body is no JSON at character {error.pos}") from None
-    except RecursionError:
-        raise ValueError(_TOO_DEEP) from None
-    left = [(1, content)]  # a list of what is left, not the stack
-    while left:
-        depth, value = left.pop()
-        if depth > DEEPEST:
-            raise ValueError(_TOO_DEEP)
-        match value:
-            case str() if not is_storable(value):
-                raise ValueError(NO_TEXT)
-            case float() if not math.isfinite(value):
-                raise ValueError("a number is NaN, Infinity or beyond 1.8e308")
-            case dict():
-                left += ((depth + 1, one) for one in (*value, *value.values()))
-            case list():
-                left += ((depth + 1, one) for one in value)
-    return content
-
-
-_TOO_DEEP = f"the body has more than {DEEPEST} arrays and objects within one another"
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    content = dict(pairs)
-    if len(content) < len(pairs):
-        raise ValueError("a key is there twice; keep one of them")
-    return content
-
-
-def _int(text: str) -> int:
-    if len(text) > LONGEST_NUMBER:
-        raise ValueError(f"a number has more than {LONGEST_NUMBER} digits")
-    return int(text)
 
 
 class _StrictRequest(Request):
@@ -462,3 +399,62 @@ class GuardedRoute(APIRoute):
 def account_of(request: Request) -> Account:
     """Return who makes a request of the API, after the route has looked."""
     return cast(Signed, request.state.signed).account  # `GuardedRoute` puts it there
+
+
+# The log
+
+FIELDS = ("method", "route", "status", "milliseconds", "account", "address")
+"""What ``extra={"fields": ...}`` of a record may tell."""
+_OWN, _TEMPLATES = "synthesizer.", "uvicorn."
+"""Loggers whose words are our own, and those whose words are fixed before values are filled in."""
+
+
+class FieldFormatter(logging.Formatter):
+    """Writes the fields of `FIELDS`, time, level, logger and, of our own loggers, the words.
+
+    Examples
+    --------
+    >>> record = logging.LogRecord("a.library", logging.ERROR, "f.py", 3, "salary 1234", (), None)
+    >>> "1234" in FieldFormatter().format(record)
+    False
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return a line."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line: dict[str, Any] = {"at": at, "level": record.levelname, "logger": record.name}
+        if record.name.startswith(_OWN):
+            line["message"] = record.getMessage()
+        elif record.name.startswith(_TEMPLATES):
+            line["message"] = _with_numbers(record)
+        else:
+            line["place"] = f"{record.module}:{record.lineno}"
+        fields = getattr(record, "fields", {})
+        line |= {key: fields[key] for key in FIELDS if key in fields}
+        if record.exc_info and record.exc_info[0] is not None:
+            line["error"] = record.exc_info[0].__name__
+            line["place"] = place_of_error(record.exc_info[2])
+        return json.dumps(line)
+
+
+def _with_numbers(record: logging.LogRecord) -> str:
+    """Return words with whole numbers filled in, such as that of the process, and no text."""
+    values = record.args if isinstance(record.args, tuple) else ()
+    try:
+        return str(record.msg) % tuple(v if isinstance(v, int) else "..." for v in values)
+    except (TypeError, ValueError):  # the words ask for another kind of value
+        return str(record.msg)
+
+
+def place_of_error(trace: TracebackType | None) -> str:
+    """Return module and line where an exception was raised."""
+    frames = traceback.extract_tb(trace)
+    if not frames:
+        return ""
+    last = frames[-1]
+    return f"{Path(last.filename).name}:{last.lineno}"
+
+
+_TEXT = resources.files("synthesizer.verification").joinpath("logging.yaml").read_text("utf-8")
+LOGGING: dict[str, Any] = parse_yaml(_TEXT, origin="logging.yaml")
+"""For `uvicorn.Config(log_config=LOGGING, access_log=False)`: requests are logged by the app."""

@@ -13,12 +13,14 @@ from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.verification.public_schema import STRICT, read_strictly
-from synthesizer.verification.query import LEAST_EPSILON, MOST_EPSILON
+from synthesizer.verification.questions import LEAST_EPSILON, MOST_EPSILON
 from synthesizer.verification.sentences import WORDS
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]
 SQLITE = "sqlite:///"
+_FILES = ("confidential", "synthetic", "public_schema")
+"""Of a dataset."""
 
 
 def plain_address(text: object) -> IPv4Address | IPv6Address:
@@ -153,10 +155,7 @@ class ServerConfig(BaseModel):
             database = SQLITE + str((folder / database.removeprefix(SQLITE)).absolute())
         datasets = {
             name: one.model_copy(
-                update={
-                    key: (folder / getattr(one, key)).absolute()
-                    for key in ("confidential", "synthetic", "public_schema")
-                }
+                update={key: (folder / getattr(one, key)).absolute() for key in _FILES}
             )
             for name, one in self.datasets.items()
         }
@@ -168,13 +167,10 @@ class ServerConfig(BaseModel):
     def missing_files(self) -> Iterator[str]:
         """Yield which files of datasets are not there."""
         for name, one in self.datasets.items():
-            for key, path in (
-                ("confidential", one.confidential),
-                ("synthetic", one.synthetic),
-                ("schema", one.public_schema),
-            ):
-                if not path.exists():
-                    yield f"datasets.{name}.{key}: {path}: no such file; check name and directory"
+            for key in _FILES:
+                if not (path := getattr(one, key)).exists():
+                    place = f"datasets.{name}.{key.removeprefix('public_')}"
+                    yield f"{place}: {path}: no such file; check name and directory"
 
     def shared_files(self) -> Iterator[str]:
         """Yield which datasets are about the same confidential file, under a cap each."""

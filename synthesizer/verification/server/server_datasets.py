@@ -14,9 +14,9 @@ from synthesizer.data.files import sha256
 from synthesizer.verification.database import transaction
 from synthesizer.verification.ledger import DATASET, VERSION, Ledger, new_dataset, new_version
 from synthesizer.verification.mechanisms import micro
-from synthesizer.verification.prepared import is_prepared, prepared_rows, rows_of, write_prepared
 from synthesizer.verification.public_schema import Encoded, PublicSchema, load_schema
 from synthesizer.verification.query import problems_of_unsound, query_of
+from synthesizer.verification.questions import is_prepared, prepared_rows, rows_of, write_prepared
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.runner import Task
 from synthesizer.verification.server.server_config import DatasetConfig, ServerConfig

@@ -6,14 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.jobs.check_frames import assess
+from synthesizer import check
 from synthesizer.measures.risk.scenario import Question
 
 ROUNDS = 12
 ASKED = {
     "keys": ["area", "age", "tenure"],
     "target": "job",
-    "questions": Question(sensitive="vote", public=("area", "age")),
+    "settings": {"inference": [Question(sensitive="vote", public=("area", "age"))]},
+    "only": "risk",
 }
 
 
@@ -41,7 +42,7 @@ def test_targets_that_have_nothing_to_do_with_the_keys_come_to_chance():
     distances = defaultdict(list)
     for _ in range(ROUNDS):
         original, made, control = (without_secrets(people(rng), rng) for _ in range(3))
-        for _, figure in assess(original, made, control=control, **ASKED).figures:
+        for _, figure in check(original, made, control, **ASKED).figures:
             if figure.chance is not None and figure.value is not None:
                 distances[figure.name].append(figure.value - figure.chance)
     assert len(distances) >= 18
@@ -56,7 +57,7 @@ def test_the_original_as_its_own_copy_comes_to_the_original(seed):
     rng = np.random.default_rng(seed)
     original, control = people(rng), people(rng)
     checked = 0
-    for _, figure in assess(original, original, control=control, **ASKED).figures:
+    for _, figure in check(original, original, control, **ASKED).figures:
         if figure.original is not None:
             assert figure.value == pytest.approx(figure.original, abs=1e-9), figure.name
             checked += 1

@@ -150,7 +150,7 @@ def test_counts_of_several_splits_are_means_of_slow_code():
     for look, inside, outside in zip(found.looks, ours, theirs, strict=True):
         assert (look.inside, look.outside) == (round(inside / 3), round(outside / 3))
         assert (look.excess, look.low) == pytest.approx(
-            difference(inside, 240, outside, 240, quantile_of(4))[:2]
+            difference(inside, 240, outside, 240, quantile_of(5))[:2]
         )
     guessed = guesses(run, NAMES, [])
     assert guessed.n == guessed.n_outside == 80

@@ -51,6 +51,7 @@ def test_extremes_that_are_exactly_those_of_the_original():
                 variable="pay",
                 levels=0,
                 names=0,
+                identifying=0,
                 names_outside=0,
                 extremes=counts[0],
                 rare_extremes=counts[1],

@@ -101,7 +101,7 @@ def test_levels_that_dominate_are_told_once_a_kind_in_the_first_dataset_where_th
         "DiSCO counts 50 {records} (50% of its {records}, dataset 2) for 1 target level"
     )
     assert two.startswith(
-        "DiSCO counts 20 {records} (50% of its {records}, dataset 1) for 2 pairs of a key level"
+        "DiSCO counts 30 {records} (75% of its {records}, dataset 2) for 1 pairs of a key level"
     )
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer import check
+from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
-from synthesizer.jobs.check_frames import assess
 from synthesizer.measures.figure import collected
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.weight_disclosure import FEWER_THAN, WeightsSeen, weight_as_key
@@ -139,16 +140,19 @@ def test_what_the_weight_adds_at_both_ends():
 def test_files_are_measured_where_a_weight_is_named():
     frames = [frame_of(survey(seed)) for seed in (1, 2)]
     scenario = {"keys": ["town", "sex"], "target": "ill"}
-    on = ALL_OFF | {"weight_disclosure": True}
+    on = ALL_OFF | {"cap": True, "weight_disclosure": True}
     for options, is_measured in (
         ({"weight": "w"}, True), ({}, False), ({"weight": "w", "weight_disclosure": False}, False)
     ):  # fmt: skip
-        risk = assess(*frames, **scenario, settings=on | options)
+        risk = check(*frames, **scenario, settings=on | options).risk
         assert ("weight_disclosure" in risk.further) == is_measured
         assert ("weight as a key" in risk.scenarios[0].further) == is_measured
         assert risk.failed == {}
-    without = assess(frames[0], frames[1].drop(columns="w"), **scenario, settings={"weight": "w"})
-    assert any("'w' is not in every file" in note for note in without.notes)
+    less = frames[1].drop(columns="w")
+    without = check(frames[0], less, **scenario, settings=on, config={"weights": "w"}, seed=1)
+    assert any("'w' is not in every file" in note for note in without.risk.notes)
+    with pytest.raises(DataError, match="'w'"):
+        check(frames[0], less, **scenario, settings=on | {"weight": "w"})
 
 
 def test_a_household_with_one_weight_counts_once():

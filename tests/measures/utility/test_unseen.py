@@ -283,7 +283,7 @@ def test_codes_alone_have_no_tails():
 def test_without_a_holdout_use_is_judged_by_the_training_records():
     utility = UtilityResult(n=100, n_synthetic=(100,))
     (_, _, use) = verdict(CheckResults(risk=RiskResult(), utility=utility)).lines
-    assert {e.key for e in use.evidence} == {"equivalent_sample"}
+    assert {e.key for e in use.evidence} == {"equivalent_sample", "tails"}
     training, holdout, made, _ = three(300, 13)
     utility = UtilityResult(
         n=100, n_synthetic=(100,), further={"unseen": found(training, holdout, made)}

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer import check
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.jobs.check_frames import evaluate
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.survey_design import Design, design_mean
 from synthesizer.measures.utility.fits import fit_model
@@ -187,8 +187,7 @@ def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
 def test_files_are_weighted_where_a_weight_is_named():
     frames = [survey(seed).select(["town", "sex", "w"]) for seed in (1, 2)]
     on = ALL_OFF | {"weighted_estimates": True}
-    assert "weighted_estimates" in evaluate(*frames, settings=on | {"weight": "w"}).further
-    both = evaluate(*frames, settings=ALL_OFF | {"weight": "w", "fits": ["sex ~ town"]} | {
-        "fits": [{"formula": "sex ~ town", "family": "logit"}]
-    })  # fmt: skip
+    assert "weighted_estimates" in check(*frames, settings=on | {"weight": "w"}).utility.further
+    fits = [{"formula": "sex ~ town", "family": "logit"}]
+    both = check(*frames, settings=ALL_OFF | {"weight": "w", "fits": fits}).utility
     assert [fit.weights for fit in both.fits] == [None, "w"]

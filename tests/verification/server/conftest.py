@@ -1,8 +1,11 @@
 """A server about a small panel, without its pages: service, two researchers, work by hand."""
 
 import pytest
+from fastapi.testclient import TestClient
+from replay_trials import GAP
 
 from synthesizer.verification.database import connect
+from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.public_schema import yaml_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.accounts import Accounts
@@ -17,6 +20,16 @@ from synthesizer.verification.server.service import Service
 def in_this_process(task, limits, *, seconds, is_stopped):
     """Do a task at once; nothing can kill it, and what other tests take is none of its limits."""
     return runner.outcome(task, JobLimits(seconds=3_600, memory_mb=1_000_000))
+
+
+def ask(service, account, **changes):
+    """Ask for the project `gap`."""
+    return service.submit(account, "panel", {**GAP, **changes}, project="gap")
+
+
+def spent(service):
+    """Return the epsilon that is spent in all."""
+    return service.datasets["panel"].ledger.spending().budgets[0].spent / MICRO
 
 
 @pytest.fixture
@@ -98,3 +111,16 @@ def work():
                 pass
 
     return work
+
+
+@pytest.fixture
+def signed_in(app, accounts):
+    """Return a function that opens a browser in which somebody is signed in."""
+
+    def signed_in(name):
+        http = TestClient(app, follow_redirects=False, raise_server_exceptions=False)
+        token = accounts.new_token(accounts.named(name), "test", actor="test")
+        http.cookies.set(app.state.guard.cookie, accounts.sign_in(token))
+        return http
+
+    return signed_in

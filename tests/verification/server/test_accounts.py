@@ -111,24 +111,6 @@ def test_a_closed_account_is_out_at_once(accounts, ada, token):
     assert accounts.by_token(token) is accounts.session(secret) is None  # its tokens ended
 
 
-@pytest.mark.parametrize("ends", ["wait", "close", "revoke", "none"])
-def test_whatever_is_wrong_with_a_token_the_refusal_is_the_same(accounts, ada, token, clock, ends):
-    match ends:
-        case "wait":
-            clock.wait(days=90)
-        case "close":
-            accounts.set_active("ada", is_active=False, actor="root")
-        case "revoke":
-            accounts.revoke(ada, accounts.tokens(ada)[0].id, actor="root")
-        case "none":
-            token = token[::-1]
-    assert accounts.by_token(token) is None
-    assert refused(accounts.sign_in, token) == (
-        401,
-        ("the token is not valid; ask the steward for another one",),
-    )
-
-
 def test_a_single_sign_on_lets_in_whom_it_names_exactly(accounts, ada):
     upper = accounts.add("Bob@Agency.gov", "researcher", actor="root")
     assert accounts.signed_on("ada") == ada
@@ -164,11 +146,6 @@ def test_what_cannot_be_is_refused_with_its_status_and_no_trace(accounts, ada, c
     assert refused(call, accounts)[0] == status
     assert actions(accounts) == before
     assert accounts.all() == [ada]
-
-
-def test_all_problems_of_an_account_are_told_at_once(accounts):
-    status, problems = refused(lambda: accounts.add("-ve", "owner", actor="root"))
-    assert (status, len(problems)) == (422, 2)
 
 
 def test_the_last_admin_stays(accounts):

@@ -9,10 +9,9 @@ import time
 import zipfile
 
 import pytest
-from fastapi.testclient import TestClient
-from replay_trials import GAP, QUESTIONS, people
+from replay_trials import GAP, people
 
-from synthesizer.verification.server.citation_pages import FILES
+from synthesizer.verification.server.pages import FILES
 from synthesizer.verification.server.query_form import in_words
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.service import Service
@@ -27,18 +26,10 @@ def config(config):
 
 
 @pytest.fixture
-def browser(app, accounts, project):
+def browser(signed_in, accounts, project):
     """Return a function that signs somebody in."""
     accounts.add("root", "admin", actor="test")
-
-    def signed_in(name):
-        http = TestClient(app, follow_redirects=False, raise_server_exceptions=False)
-        account = accounts.named(name)
-        token = accounts.new_token(account, "test", actor="test")
-        http.cookies.set(app.state.guard.cookie, accounts.sign_in(token))
-        return http, account
-
-    return signed_in
+    return lambda name: (signed_in(name), accounts.named(name))
 
 
 def answered(service, account, work, query=GAP):
@@ -66,11 +57,8 @@ def test_the_page_has_the_answer_and_every_file(service, work, browser):
     assert page.status_code == 200
     text = html.unescape(page.text)
     assert content["answer"]["words"][0] in text
-    assert "verification:panel:" in text
     assert content["query"]["schema"] in text
-    assert content["query"]["synthetic"] in text
     assert "<b>" not in page.text
-    assert "style=" not in page.text.partition("<main")[2]
     for kind in FILES:
         assert f'href="/queries/{number}/cite/{kind}"' in page.text
     files = {kind: http.get(f"/queries/{number}/cite/{kind}") for kind in FILES}
@@ -79,15 +67,12 @@ def test_the_page_has_the_answer_and_every_file(service, work, browser):
     query = content["query"]
     assert (line["formula"], line["question"]) == (query["formula"], in_words(query))
     assert line["coefficient"] == query["ask"]["coefficient"]
-    assert all(html.escape(one) in page.text for one in (query["formula"], in_words(query)))
     # noise and epsilon are there, but folded
     shown = re.sub(r"<details.*?</details>", "", page.text, flags=re.DOTALL)
     assert ("groups_of_persons" in page.text, "groups_of_persons" in shown) == (True, False)
-    assert not re.search("epsilon|<code>(partitions|groups|noise|scale)", shown)
-    assert TITLE in files["R"].text.splitlines()[0]
+    assert "epsilon" not in shown
     folder = zipfile.ZipFile(io.BytesIO(files["zip"].content))
-    results = json.loads(folder.read("results.json"))["results"]
-    ((key, _),) = results.items()
+    (key,) = json.loads(folder.read("results.json"))["results"]
     assert files["bib"].text.startswith(f"@misc{{{key},")
     for kind, reply in files.items():
         assert reply.headers["content-disposition"] == f'attachment; filename="{key}.{kind}"'
@@ -111,22 +96,6 @@ def test_nothing_is_cited_before_the_answer_is_due(service, work, browser):
     work(service)
     assert {http.get(path).status_code for path in paths(made.id)} == {404}
     assert http.get(f"/queries/{answered(service, ada, work)}/cite/exe").status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("name", "year"),
-    [("claim", 2018), ("significance", 2019), ("counts", 2012), ("residuals", 2016)],
-)
-def test_each_kind_of_question_has_its_paper(service, work, browser, name, year):
-    http, ada = browser("ada")
-    query = {key: one for key, one in {**GAP, **QUESTIONS[name]}.items() if one is not None}
-    number = answered(service, ada, work, query)
-    page = http.get(f"/queries/{number}/cite")
-    assert page.status_code == 200
-    assert set(re.findall(r"\((20\d\d)\),", page.text)) == {str(year)}
-    partitions = service.find(ada, number).content["query"]["partitions"]
-    is_dealt = f"dealt to {partitions} random groups" in page.text
-    assert is_dealt == (name in ("claim", "significance"))
 
 
 def test_the_configuration_names_the_address_in_citations(app, service, work, browser):
@@ -157,5 +126,3 @@ def test_another_confidential_file_is_another_version(
         http.get(f"/queries/{number}/cite/bib").text.splitlines()[0] for number in (first, second)
     ]
     assert names[0] != names[1]
-    assert "version 1," in http.get(f"/queries/{first}/cite").text
-    assert "version 2," in http.get(f"/queries/{second}/cite").text

@@ -9,19 +9,16 @@ from replay_trials import GAP
 
 from synthesizer.data.errors import DataError
 from synthesizer.verification.database import now, transaction
-from synthesizer.verification.ledger import Ledger
-from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.public_schema import digest_of
-from synthesizer.verification.server import audit, runner
+from synthesizer.verification.server import audit
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB
 from synthesizer.verification.server.service import Service
+from tests.verification.server.conftest import ask, in_this_process, spent
 
-
-def in_this_process(task, limits, *, seconds, is_stopped):
-    return runner.outcome(task, JobLimits(seconds=3_600, memory_mb=1_000_000))
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def until(service, account, submission, state, seconds=60.0):
@@ -30,19 +27,6 @@ def until(service, account, submission, state, seconds=60.0):
         assert time.monotonic() < end, found
         time.sleep(0.05)
     return found
-
-
-@pytest.fixture(autouse=True)
-def member(project):
-    """All here ask for a project."""
-
-
-def spent(service):
-    return service.datasets["panel"].ledger.spending().budgets[0].spent / MICRO
-
-
-def ask(service, account, **changes):
-    return service.submit(account, "panel", {**GAP, **changes}, project="gap")
 
 
 def test_a_question_is_checked_charged_once_and_answered_when_due(service, ada, bob):
@@ -61,7 +45,7 @@ def test_a_question_is_checked_charged_once_and_answered_when_due(service, ada, 
         assert ask(service, ada).id == first.id
     finally:
         dispatcher.stop()
-    assert service.datasets["panel"].ledger.spending().budgets[0].spent == 1_000_000
+    assert spent(service) == 1.0
 
 
 def test_what_cannot_be_paid_is_refused_and_nothing_is_charged(service, ada, work):
@@ -91,14 +75,6 @@ def test_an_answer_leaves_at_a_time_that_was_fixed_before_its_job_began(service,
         assert {row.state for row in store.execute(JOB.select())} == {"queued", "computed"}
     after = service.find(ada, early.id)
     assert (after.state, after.content, after.due) == ("waiting", None, early.due)
-
-
-def test_slots_hang_on_charged_questions_alone(service):
-    moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    with transaction(service.engine) as store:
-        slot = service.next_slot(store, moment)
-    end = moment + timedelta(seconds=service.config.job.seconds)
-    assert slot == {"lane": 0, "begins": moment, "due": service.config.tick_after(end)}
 
 
 @pytest.mark.parametrize("tick", [0.2, 1, 7, 30])
@@ -328,15 +304,3 @@ def test_of_two_first_looks_at_once_one_is_on_record(service, ada, sam, work):
     with transaction(service.engine) as store:
         given = [one for one in audit.entries(store) if one.action == "answer given"]
     assert len(given) == 1
-
-
-def test_an_answer_is_stored_before_it_is_shown(service, ada, work):
-    asked = ask(service, ada)
-    work(service)
-    work(service, answers=True)
-    ledger = Ledger(service.engine, dataset="panel")
-    stored = ledger.answer(asked.digest)
-    assert stored is not None
-    assert until(service, ada, asked.id, "answered").content["answer"]["released"] == [
-        list(stored[0])
-    ]

@@ -8,9 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from fastapi import FastAPI, HTTPException, Request
 from fastapi.testclient import TestClient
-from fuzz_server import BODIES, CANARY, faults_of, fuzz, hostile_body, send, small_server
+from fuzz_server import BODIES, faults_of, hostile_body, send, small_server
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_trials import GAP
@@ -53,14 +52,6 @@ def test_no_body_is_a_fault_of_the_server(server, seed, operation):
     assert list(faults_of(body, *send(http, tokens, operation, body))) == []
 
 
-def wrongly_taken(ask, amounts):
-    """Yield the amounts that were taken and are no price from .001 to 100."""
-    for amount in amounts:
-        is_number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
-        if amount is not None and ask(amount) < 300 and not (is_number and 0.001 <= amount <= 100):
-            yield amount
-
-
 @given(epsilons=st.lists(NUMBERS, min_size=1, max_size=8), partitions=NUMBERS)
 @settings(max_examples=60, deadline=None)
 def test_only_a_price_is_taken_for_a_price(server, epsilons, partitions):
@@ -71,30 +62,13 @@ def test_only_a_price_is_taken_for_a_price(server, epsilons, partitions):
         body = json.dumps({"query": query, "project": "gap"}).encode()
         return send(http, tokens, "submit", body)[0]
 
-    assert list(wrongly_taken(ask, epsilons)) == []
+    for epsilon in epsilons:
+        is_number = isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool)
+        if epsilon is not None and not (is_number and 0.001 <= epsilon <= 100):
+            assert ask(epsilon) >= 300
     if partitions is not None and ask(1.0, partitions) < 300:
         assert type(partitions) is int
         assert 10 <= partitions <= 500
-
-
-def test_the_usual_way_takes_what_is_no_price():
-    """Control: a float, and a budget that is read, compared and written."""
-    naive, spent = FastAPI(), [0.0]
-
-    @naive.post("/")
-    async def ask(request: Request) -> str:
-        epsilon = float(json.loads(await request.body())["epsilon"])
-        if spent[0] + epsilon > 1.0:
-            raise HTTPException(403)
-        spent[0] += epsilon
-        return "answer"
-
-    with TestClient(naive) as http:
-        taken = wrongly_taken(
-            lambda amount: http.post("/", content=json.dumps({"epsilon": amount})).status_code,
-            [-5.0, 1e-17, math.nan, 1000.0],
-        )
-        assert list(map(str, taken)) == ["-5.0", "1e-17", "nan", "1000.0"]
 
 
 def test_what_was_taken_is_paid():
@@ -123,22 +97,6 @@ def test_what_was_taken_is_paid():
     assert all(one["charged"] == (one["query"]["epsilon"] or 1) >= 0.001 for one in paid)
     assert spending.budgets[0].spent == sum(entry.epsilon for entry in spending.entries)
     assert spending.budgets[0].spent == round(sum(one["charged"] for one in paid) * MICRO)
-
-
-def test_the_fuzzer_sees_faults():
-    """Control."""
-    query = json.dumps({"query": {"epsilon": math.nan}}).encode()
-    assert list(faults_of(query, 202, b"")) == ["a query beyond the limits was taken"]
-    echo = json.dumps({"name": CANARY}).encode()
-    assert list(faults_of(echo, 422, echo)) == ["what was sent comes back"]
-    trace = b'Traceback (most recent call last):\n  File "api.py"'
-    assert list(faults_of(b"", 500, trace)) == ["status 500", "a traceback"]
-
-
-def test_the_script_runs_small():
-    result = fuzz(60, seed=5)
-    assert result["faults"] == []
-    assert sum(result["statuses"].values()) == 60
 
 
 def test_a_path_or_a_form_with_what_no_database_takes_is_refused(server):

@@ -5,22 +5,15 @@ from replay_trials import GAP
 
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.database import transaction
-from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB
 from synthesizer.verification.server.service import Service
+from tests.verification.server.conftest import ask, spent
 
-
-@pytest.fixture(autouse=True)
-def member(project):
-    """All here ask for a project."""
-
-
-def ask(service, account, **changes):
-    return service.submit(account, "panel", {**GAP, **changes}, project="gap")
+pytestmark = pytest.mark.usefixtures("project")
 
 
 def restarted(service, **limits):
@@ -30,11 +23,7 @@ def restarted(service, **limits):
     return Service(service.engine, config, open_datasets(service.engine, config))
 
 
-def spent(service):
-    return service.datasets["panel"].ledger.spending().budgets[0].spent / MICRO
-
-
-LOWER = [{"memory_mb": 2_000}, {"seconds": 1.25}, {"confined": False}]
+LOWER = [{"memory_mb": 2_000}, {"seconds": 1.25}]
 
 
 class Process:
@@ -119,25 +108,6 @@ def test_a_charged_query_that_needs_more_waits_and_the_operator_is_told(service,
     process = Process()
     assert Dispatcher(service, process=process).answer_next(0)  # with the limits of before
     assert process.kinds == ["answer"]
-
-
-def test_queries_of_a_file_that_is_not_served_are_told_at_start(service, ada, work, caplog):
-    ask(service, ada)
-    ask(service, ada, epsilon=0.5)
-    work(service)
-    path = service.config.datasets["panel"].confidential
-    old = path.read_text()
-    path.write_text(old + old.splitlines()[-1] + "\n")
-    try:
-        again = restarted(service)
-    finally:
-        path.write_text(old)
-    dispatcher = Dispatcher(again, process=Process())
-    dispatcher.start()
-    dispatcher.stop()
-    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
-    assert len(told) == 1
-    assert told[0].startswith("2 charged queries")
 
 
 # So much may wait

@@ -2,7 +2,7 @@
 
 import pytest
 from fastapi.testclient import TestClient
-from page_claims import Claim, Page, Visitor, trial
+from page_claims import Claim, Visitor, trial
 from replay_trials import Exact, people
 
 from synthesizer.verification.server import runner
@@ -49,17 +49,3 @@ def test_the_synthetic_data_alone_would_mislead(visitor):
     """Control: who takes the dry run for the answer believes what only the synthetic data say."""
     page = visitor.wait(visitor.try_out("panel", CLAIMS[2]), "Nothing here comes from")
     assert "the answer would be: Yes:" in page.text
-
-
-def test_forms_are_read_as_a_browser_sends_them():
-    page = Page(
-        """<form action="/a"><input name="x" value="1"><input type="checkbox" name="y" value="2">
-        <input type="checkbox" name="z" value="3" checked>
-        <select name="s"><option value="4">a</option><option value="5" selected>b</option></select>
-        <select name="t"><option value="6">a</option></select>
-        <button name="step" value="go">Go</button></form>""",
-        "/here",
-    )
-    assert page.forms[0].fields == [("x", "1"), ("z", "3"), ("s", "5"), ("t", "6")]
-    assert page.forms[0].names == {"x", "y", "z", "s", "t"}
-    assert page.forms[0].buttons == [("step", "go")]

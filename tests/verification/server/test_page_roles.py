@@ -7,7 +7,6 @@ from fastapi.testclient import TestClient
 from panel_server import Idle
 
 from synthesizer.verification.server import (
-    citation_pages,
     pages,
     person_requests,
     steward_pages,
@@ -30,7 +29,7 @@ def app(service, accounts):
 
 
 def routes():
-    for room in (pages, steward_pages, citation_pages, person_requests):
+    for room in (pages, steward_pages, person_requests):
         router = room.router
         for route in router.routes:
             path = route.path
@@ -38,14 +37,6 @@ def routes():
                 path = path.replace(f"{{{key}}}", value)
             assert "{" not in path, path
             yield route.path, path, *route.methods
-
-
-def browser(app, accounts, name):
-    """Return a browser in which somebody is signed in."""
-    http = TestClient(app, follow_redirects=False, raise_server_exceptions=False)
-    token = accounts.new_token(accounts.named(name), "test", actor="test")
-    http.cookies.set(app.state.guard.cookie, accounts.sign_in(token))
-    return http
 
 
 def test_without_a_session_all_leads_to_the_page_for_it(app):
@@ -57,10 +48,10 @@ def test_without_a_session_all_leads_to_the_page_for_it(app):
             assert reply.headers["location"].startswith("/sign-in"), (method, path)
 
 
-def forged(app, accounts):
+def forged(signed_in):
     """Yield the forms that do something without the token of their session."""
     for name in ("ada", "sam"):
-        http = browser(app, accounts, name)
+        http = signed_in(name)
         for template, path, method in routes():
             if method == "POST" and template != "/sign-in":
                 for form in ({}, {"csrf": "0" * 43}, {"csrf": ""}):
@@ -68,14 +59,14 @@ def forged(app, accounts):
                         yield path, status
 
 
-def test_no_form_counts_without_the_token_of_its_session(app, accounts):
-    assert list(forged(app, accounts)) == []
+def test_no_form_counts_without_the_token_of_its_session(signed_in):
+    assert list(forged(signed_in)) == []
 
 
-def test_forms_that_count_are_seen(app, accounts):
+def test_forms_that_count_are_seen(signed_in):
     """Control."""
     with patch.object(pages, "check_csrf", lambda request, sent: None):
-        assert len(list(forged(app, accounts))) > 20
+        assert len(list(forged(signed_in))) > 20
 
 
 OF_STEWARDS = {
@@ -97,10 +88,10 @@ def may(name, template, method):
     return name != "ada" or not template.startswith("/steward")
 
 
-def open_to_others(app, accounts):
+def open_to_others(signed_in):
     """Yield pages that reply to somebody who may not use them, before any form is read."""
     for name in ("ada", "sam", "root"):
-        http = browser(app, accounts, name)
+        http = signed_in(name)
         for template, path, method in routes():
             if not may(name, template, method):
                 reply = http.request(method, path, content=b"\xff")
@@ -108,14 +99,14 @@ def open_to_others(app, accounts):
                     yield name, method, path
 
 
-def test_pages_are_for_their_roles_only(app, accounts):
-    assert list(open_to_others(app, accounts)) == []
+def test_pages_are_for_their_roles_only(signed_in):
+    assert list(open_to_others(signed_in)) == []
 
 
-def test_pages_that_are_open_to_others_are_seen(app, accounts):
+def test_pages_that_are_open_to_others_are_seen(signed_in):
     """Control."""
     with patch.object(templating, "require", lambda account, *roles: None):
-        found = list(open_to_others(app, accounts))
+        found = list(open_to_others(signed_in))
     assert len([path for name, _, path in found if name == "ada"]) >= 10
     assert {name for name, *_ in found} == {"ada", "sam", "root"}
 

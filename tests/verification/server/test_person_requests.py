@@ -8,24 +8,21 @@ import subprocess
 
 import pandas as pd
 import pytest
-from fastapi.testclient import TestClient
 from replay_trials import GAP, QUESTIONS, people
-from sqlalchemy import insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import update
 
 from synthesizer.data.errors import RequestError
-from synthesizer.verification.database import now, transaction
+from synthesizer.verification.database import transaction
 from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.query import query_of
 from synthesizer.verification.questions import view_of
-from synthesizer.verification.request_code import code_of
 from synthesizer.verification.server import audit, person_requests
 from synthesizer.verification.server.person_requests import (
     LONGEST,
     MOST_OPEN,
-    REPLIES,
     ask_person,
     close_request,
+    code_of,
     find_request,
     list_requests,
 )
@@ -44,19 +41,6 @@ def world(app, service, accounts, work):
     digest = service.dry_run(who["ada"], "panel", GAP).digest
     work(service)
     return app, who, digest
-
-
-@pytest.fixture
-def browser(world, accounts):
-    """Return a function that signs somebody in."""
-
-    def signed_in(name):
-        http = TestClient(world[0], follow_redirects=False, raise_server_exceptions=False)
-        token = accounts.new_token(world[1][name], "test", actor="test")
-        http.cookies.set(world[0].state.guard.cookie, accounts.sign_in(token))
-        return http
-
-    return signed_in
 
 
 def post(http, page, path, **fields):
@@ -98,12 +82,9 @@ def test_a_request_is_answered_and_its_owner_reads_it(service, world, decision, 
     [
         ("answered", "It is 3."),
         ("answered", "٣"),
-        ("refused", ""),
         ("released", " \n "),
         ("released", "x" * (LONGEST["reply"] + 1)),
         ("withdrawn", "x"),
-        ("open", "x"),
-        ("", "x"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(service, world, decision, reply):
@@ -135,33 +116,30 @@ def test_lengths_at_both_ends(service, world):
     _, who, digest = world
     longest = asked(service, who["ada"], digest, "é" * LONGEST["reason"], "x" * LONGEST["code"])
     assert (len(longest.reason), len(longest.code)) == (LONGEST["reason"], LONGEST["code"])
-    least = asked(service, who["ada"], digest, " a\r\n", "b")
-    assert (least.reason, least.code) == ("a", "b")
-    for reason, code, problems in (
-        ("", "", 2),
-        ("é" * (LONGEST["reason"] + 1), "x", 1),
-        ("x", "x" * (LONGEST["code"] + 1), 1),
-    ):
+    before = len(log(service))
+    for reason, code, problems in (("", " \n", 2), ("x", "x" * (LONGEST["code"] + 1), 1)):
         with pytest.raises(RequestError) as error:
             asked(service, who["ada"], digest, reason, code)
         assert (error.value.status, len(error.value.problems)) == (422, problems)
+    assert len(log(service)) == before  # a step that fails is not in the log
 
 
 def test_an_account_has_so_many_open_requests(service, world):
     _, who, digest = world
     first, *_ = [asked(service, who["ada"], digest, code=str(n)) for n in range(MOST_OPEN)]
-    with pytest.raises(RequestError) as error:
-        asked(service, who["ada"], digest)
-    assert error.value.status == 429
+    for number, status in ((digest, 429), ("0" * 64, 404)):  # there is a dry run first
+        with pytest.raises(RequestError) as error:
+            asked(service, who["ada"], number)
+        assert error.value.status == status
     assert asked(service, who["bob"], digest).name == "bob"  # the limit is of each
     close_request(service, who["ada"], first.id, "withdrawn")
     asked(service, who["ada"], digest)
 
 
-def test_what_is_sent_twice_is_one_request_while_it_is_open(service, world, browser):
+def test_what_is_sent_twice_is_one_request_while_it_is_open(service, world, signed_in):
     _, who, digest = world
     form = f"/datasets/panel/dry-runs/{digest}/ask-a-person"
-    http, typed = browser("ada"), {"reason": "It decides.\n", "code": "fit"}
+    http, typed = signed_in("ada"), {"reason": "It decides.\n", "code": "fit"}
     sent = [post(http, form, form, **typed) for _ in range(2)]
     first = list_requests(service, who["ada"])[0].id
     assert [reply.headers["location"] for reply in sent] == [f"/requests/{first}"] * 2
@@ -171,12 +149,6 @@ def test_what_is_sent_twice_is_one_request_while_it_is_open(service, world, brow
     again = asked(service, who["ada"], digest, reason="It decides.", code="fit")
     assert len({first, other.id, own.id, again.id}) == 4
     assert len(list_requests(service, who["sam"])) == 4
-
-
-def test_there_is_a_dry_run_first(service, world):
-    with pytest.raises(RequestError) as error:
-        asked(service, world[1]["ada"], "0" * 64)
-    assert error.value.status == 404
 
 
 def test_lists_are_read_part_by_part(service, world, monkeypatch):
@@ -215,16 +187,6 @@ def test_every_step_is_in_the_log_without_a_word_of_it(service, world):
     assert SECRET not in json.dumps([dict(one.details) for one in log(service)])
 
 
-def test_a_step_that_fails_is_not_in_the_log(service, world):
-    _, who, digest = world
-    made, before = asked(service, who["ada"], digest), len(log(service))
-    with pytest.raises(RequestError):
-        close_request(service, who["sam"], made.id, "answered", "3")
-    with pytest.raises(RequestError):
-        asked(service, who["ada"], digest, reason="")
-    assert len(log(service)) == before
-
-
 def test_two_stewards_cannot_both_reply(service, world, monkeypatch):
     """The second one wrote while the first reply came; the state is looked at with the change."""
     _, who, digest = world
@@ -257,11 +219,11 @@ PAGES = {
 
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("name", ROLES)
-def test_pages_by_role_and_owner(service, world, browser, page, name):
+def test_pages_by_role_and_owner(service, world, signed_in, page, name):
     _, who, digest = world
     made = asked(service, who["ada"], digest)
     _, path, may = PAGES[page]
-    http = browser(name)
+    http = signed_in(name)
     there = http.get(path.format(digest=digest, request=made.id))
     absent = http.get(path.format(digest="0" * 64, request="0" * 32))
     if name in may:
@@ -274,110 +236,34 @@ def test_pages_by_role_and_owner(service, world, browser, page, name):
         assert (there.status_code, texts[0]) == (absent.status_code, texts[1])
 
 
-def test_forms_need_the_token_of_their_session_and_the_role(service, world, browser):
-    _, who, digest = world
-    made = asked(service, who["ada"], digest)
-    forms = {
-        f"/datasets/panel/dry-runs/{digest}/ask-a-person": {"reason": "why", "code": "x"},
-        f"/requests/{made.id}/withdraw": {},
-        f"/requests/{made.id}": {"decision": "released", "reply": "7"},
-    }
-    for name in ROLES:
-        http = browser(name)
-        for path, form in forms.items():
-            for csrf in ({}, {"csrf": ""}, {"csrf": "0" * 43}):
-                assert http.post(path, data={**form, **csrf}).status_code == 403, (name, path)
-    assert http.get("/requests").status_code == 200  # control: root is signed in
-    withdraw = f"/requests/{made.id}/withdraw"
-    assert post(browser("bob"), "/requests", withdraw).status_code == 404
-    assert post(browser("sam"), "/requests", withdraw).status_code == 403
-    assert find_request(service, who["ada"], made.id).state == "open"
-
-
 # Pages
 
 
-def test_the_way_of_a_request_through_the_pages(service, world, browser):
+def test_the_way_of_a_request_through_the_pages(service, world, signed_in):
     _, who, digest = world
-    ada, sam = browser("ada"), browser("sam")
+    ada, bob, sam = (signed_in(name) for name in ("ada", "bob", "sam"))
     page = f"/datasets/panel/dry-runs/{digest}/ask-a-person"
-    text = html.unescape(ada.get(page).text)
     query = service.find_dry_run(who["ada"], "panel", digest).query
-    assert code_of(query, service.datasets["panel"].schema) in text
+    assert code_of(query, service.datasets["panel"].schema) in html.unescape(ada.get(page).text)
+    assert post(ada, page, page, reason="a\0b", code="x").status_code == 400
     sent = post(ada, page, page, reason=HOSTILE, code=HOSTILE)
-    assert sent.status_code == 303
     path = sent.headers["location"]
-    assert path in sam.get("/requests").text
-    assert path not in browser("bob").get("/requests").text
-    assert path in ada.get("/requests").text
-    assert all(f'value="{decision}"' in sam.get(path).text for decision in REPLIES)
-    assert 'name="decision"' not in ada.get(path).text
+    assert [path in one.get("/requests").text for one in (ada, bob, sam)] == [True, False, True]
+    assert ['name="decision"' in one.get(path).text for one in (ada, sam)] == [False, True]
+    assert post(bob, "/requests", f"{path}/withdraw").status_code == 404
     wrong = post(sam, path, path, decision="answered", reply=f"{HOSTILE} 3")
-    assert wrong.status_code == 422
-    assert 'value="answered" required checked' in wrong.text
-    assert "{{ 77*7777 }}" in html.unescape(wrong.text)
-    assert post(sam, path, path, decision="destroyed", reply="x").status_code == 422
+    assert (wrong.status_code, "{{ 77*7777 }}" in html.unescape(wrong.text)) == (422, True)
     done = post(sam, path, path, decision="released", reply=HOSTILE)
     assert done.headers["location"] == path
     for http in (ada, sam):
-        shown = http.get(path)
-        assert shown.status_code == 200
-        assert NOT_PRIVATE in shown.text
-        assert shown.headers["content-security-policy"].startswith("default-src 'none'")
-        for markup in ("<script>alert", "</textarea></pre>", "598829", "‮", "style="):
-            assert markup not in shown.text.partition("<main")[2], markup
+        shown = http.get(path).text
+        assert NOT_PRIVATE in shown
+        for markup in ("<script>alert", "</textarea></pre>", "598829", "‮"):
+            assert markup not in shown.partition("<main")[2], markup
     assert path not in sam.get("/requests").text
     assert path in sam.get("/requests?closed=true").text
-    assert path in ada.get("/requests").text
     for strange in ("x", "2026-01-02T00:00:00", "2026-01-02T00:00:00+00:00%00"):
         assert ada.get(f"/requests?before={strange}").status_code in (400, 404)
-
-
-def test_the_link_to_older_requests_leads_to_them(service, world, browser, monkeypatch):
-    _, who, digest = world
-    made = [asked(service, who["ada"], digest, code=str(n)).id for n in range(3)]
-    monkeypatch.setattr(person_requests, "LISTED", 2)
-    for name, start in (("ada", "/requests"), ("sam", "/requests?closed=true")):
-        http = browser(name)
-        page = http.get(start).text
-        older = html.unescape(re.search(r'href="([^"]*before=[^"]*)"', page)[1])
-        assert [number in page for number in made] == [False, True, True]
-        assert [number in http.get(older).text for number in made] == [True, False, False]
-
-
-def test_only_researchers_see_the_link_to_the_form(world, browser):
-    page = f"/datasets/panel/dry-runs/{world[2]}"
-    shown = {name: "Ask a person instead" in browser(name).get(page).text for name in ROLES}
-    assert shown == {"ada": True, "bob": True, "sam": False, "root": False}
-
-
-def test_a_form_that_is_refused_shows_what_was_typed(world, browser):
-    _, _, digest = world
-    http, page = browser("ada"), f"/datasets/panel/dry-runs/{digest}/ask-a-person"
-    reply = post(http, page, page, reason="", code=HOSTILE)
-    assert reply.status_code == 422
-    assert html.unescape(reply.text).count("{{ 77*7777 }}") == 1
-    assert post(http, page, page, reason="a\0b", code="x").status_code == 400
-    assert list_requests(world[0].state.service, world[1]["ada"]) == []
-
-
-def test_what_is_stored_comes_back(service, world):
-    made = asked(service, world[1]["ada"], world[2], HOSTILE, HOSTILE)
-    assert (made.reason, made.code) == (HOSTILE, HOSTILE)
-
-
-def test_the_api_has_no_requests(app):
-    assert [path for path in app.openapi()["paths"] if "requests" in path] == []
-
-
-def test_the_table_is_made_on_both_databases(database):
-    """SQLite and PostgreSQL; the checks of the table are the database's."""
-    row = {"id": "0" * 32, "account": 1, "dataset": "d", "query": "0" * 64, "reason": "r",
-           "code": "c", "state": "lost", "made": now()}  # fmt: skip
-    with pytest.raises(IntegrityError), database.begin() as store:
-        store.execute(insert(PERSON_REQUEST).values(row))
-    with database.begin() as store:
-        assert store.execute(select(PERSON_REQUEST)).all() == []
 
 
 # The draft of the code
@@ -453,9 +339,9 @@ def test_a_draft_reads_codes_levels_and_ranges_as_the_public_schema_does(tmp_pat
 
 @R
 @pytest.mark.parametrize("name", QUESTIONS)
-@pytest.mark.parametrize("file", ["c.csv", "c.parquet", "."])
-def test_every_draft_is_r_and_reads_the_kind_of_the_file(tmp_path, schema, name, file):
+def test_every_draft_is_r_and_reads_the_kind_of_the_file(tmp_path, schema, name):
     content = {key: one for key, one in {**GAP, **QUESTIONS[name]}.items() if one is not None}
+    file = {"counts": "c.parquet", "means": "."}.get(name, "c.csv")
     path = tmp_path if file == "." else tmp_path / file
     code = code_of(query_of(content).content(), schema, path)
     assert ("arrow::read_parquet" in code) == (file != "c.csv")
@@ -484,15 +370,6 @@ def run(folder, code, people_too=True):
     ran = subprocess.run(["Rscript", "code.R"], cwd=folder, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
-
-
-def test_a_draft_with_constants_of_persons_uses_fixest(schema):
-    query = {"formula": "pay ~ age | person + year",
-             "ask": {"measure": "claim", "coefficient": "age", "above": 0}}  # fmt: skip
-    last = code_of(query, schema).splitlines()[-1].partition("  #")[0]
-    assert last == (
-        "print(fixest::feols(pay ~ age | `person` + `year`, data = data, cluster = ~ `person`))"
-    )
 
 
 def test_names_and_texts_are_quoted(schema):

@@ -86,9 +86,7 @@ def test_the_same_question_is_one_charge_for_all_and_free_for_the_second(
     assert budgets(service)["global", ""][0] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "questions"), [(0.01, 1), (1.0, 1), (1.000001, 2), (2.0, 2), (2.5, 3)]
-)
+@pytest.mark.parametrize(("epsilon", "questions"), [(1.0, 1), (1.000001, 2), (2.5, 3)])
 def test_an_experts_epsilon_counts_as_several_questions(
     service, ada, three, work, epsilon, questions
 ):
@@ -108,17 +106,6 @@ def test_questions_that_are_used_up_are_refused(service, ada, three, work):
     (refused,) = (one for one in service.submissions(ada) if one.state == "refused")
     assert "three has 0 questions left" in refused.problems[0]
     assert (left(service, ada), budgets(service)["analysis", "three"]) == ([0], (3.0, 3.0))
-
-
-def test_a_list_of_questions_comes_in_parts(service, ada, three):
-    made = [ask(service, ada, subset=f"age > {number + 20}").id for number in range(3)]
-    found, before = [], None
-    while part := service.submissions(ada, before=before, limit=2):
-        found += [one.id for one in part]
-        before = found[-1]
-    assert sorted(found) == sorted(made)
-    times = [service.find(ada, one).asked for one in found]
-    assert times == sorted(times, reverse=True)
 
 
 def test_two_at_once_do_not_both_get_the_last_question(service, ada, sam, work):
@@ -178,13 +165,6 @@ def test_a_question_that_cannot_be_decided_costs_nothing(service, ada, three, wo
     assert service.find(ada, expert.id).state == "waiting"
 
 
-def test_an_open_question_may_be_asked(service, ada, three, work, monkeypatch):
-    with_outlook(monkeypatch, "open")
-    asked = ask(service, ada)
-    work(service)
-    assert service.find(ada, asked.id).state == "waiting"
-
-
 def test_what_the_dataset_cannot_pay_is_refused_without_numbers(service, ada, sam, three, work):
     service.projects.set_cap(sam, "panel", 0.5)
     plain, expert = ask(service, ada), ask(service, ada, epsilon=0.9)
@@ -223,7 +203,6 @@ def test_stewards_change_questions_and_members_and_all_is_on_record(service, ada
         ({"name": "a/b"}, 422),
         ({"dataset": "none"}, 404),
         ({"members": ["sam"]}, 422),
-        ({"members": ["nobody"]}, 422),
         ({"questions": 0}, 422),
         ({"questions": None}, 422),
         ({"budget": 0.3, "questions": None}, 422),

@@ -92,22 +92,20 @@ GOOD = {
     "formula": "pay ~ sex", "ask.coefficient": "sex[M]", "ask.above": "1", "ask.over": "year",
     "ask.periods": "2000 to 2002 rising", "ask.of": "pay", "ask.within": "1",
 }  # fmt: skip
-NUMBERS_TYPED = ("x", "1,5", "nan", "-1e9", "1e9", "1.5", "9" * 400)
+NUMBERS_TYPED = ("x", "-1e9", "1e9", "1.5")
 PERIODS_TYPED = ("x", "2002 to 2000 rising", "1900 to 1950 rising", "2000 to 2002", "2000 rising",
                  "2000 to 2002 between 3 and 1", "2000 to 2002 between x and y",
                  ";".join(["2000 to 2002 rising"] * 30), "2000 to 2002 up; x")  # fmt: skip
 TYPED = {
-    "formula": ("y", "pay ~", "a ~ b ~ c", "sex ~ pay", "pay ~ seks", "pay ~ scale(sex)",
-                "x" * 9_000,
-                "log(pay) ~ sex", "pay ~ sex | year | sex", "pay ~ sex - 1", "pay ~ I(pay ^ 2)",
-                "pay ~ I(sex == M)", "pay ~ C(pay)", "+".join("abc") * 200),
+    "formula": ("", "y", "pay ~", "sex ~ pay", "pay ~ seks", "x" * 9_000, "log(pay) ~ sex",
+                "pay ~ I(pay ^ 2)", "pay ~ I(sex == M)", "pay ~ C(pay)"),
     "family": ("x",),
     "ask.coefficient": ("", "sex", "sex[F]", "y" * 3_000, "(Intercept)"),
     "ask.over": ("", "nothing", "sex", "pay"),
     "ask.periods": PERIODS_TYPED,
     "ask.by": ("nothing", "pay"),
     "ask.of": ("", "nothing", "sex"),
-    "subset": ("x", "sex = 'M'", "sex == 'X'", "pay", "year >=", "pay > 'a'", "x" * 6_000),
+    "subset": ("x", "sex = 'M'", "sex == 'X'", "pay", "x" * 6_000),
     "errors": ("x",),
 }  # fmt: skip
 
@@ -150,79 +148,16 @@ def test_every_problem_is_at_its_field_and_names_no_key(measure):
     assert [one for one in found if told.search(one[2])] == []
 
 
-@pytest.mark.parametrize(
-    ("measure", "typed", "key", "words"),
-    [
-        ("claim", {"ask.above": ""}, "ask.above", "“At most”"),
-        ("claim", {"ask.share": "10"}, "ask.above", "“At least”"),
-        ("interval", {"ask.above": ""}, "ask.above", "“At most”"),
-        ("interval", {"ask.above": "3", "ask.below": "1"}, "ask.above", "“At most”"),
-        ("tolerance", {"ask.within": ""}, "ask.share", "a distance"),
-        ("means", {"ask.high": "-1"}, "ask.high", "-1"),
-        ("means", {"ask.low": "1e9"}, "ask.low", "1e+09"),
-        ("counts", {"ask.rows": "6"}, "ask.rows", "5 rows"),
-    ],
-)
-def test_fields_that_do_not_fit_together_are_named_by_their_labels(measure, typed, key, words):
-    (fault,) = faults_of(measure, typed)
-    assert fault.field.key == key
-    assert words in fault.text
-
-
 def test_a_number_with_a_percent_sign_is_taken_as_a_part_of_one():
     form = QueryForm.new("claim", SCHEMA)
     for typed, value in (("5%", 0.05), ("-2.5 %", -0.025), ("0.05", 0.05), ("x%", "x")):
         content = form.filled({"ask.above": [typed], "ask.share": ["5%"]}).content
         assert content["ask"]["above"] == value
         assert content["ask"]["share"] == 0.05
-
-
-def test_a_formula_is_refused_with_all_that_is_wrong_with_it():
-    content = {
-        "formula": "sex ~ I(log(sexx)) + C(pay) + I(pay + sex)", "subset": "yeer > 3",
-        "ask": {"measure": "claim", "coefficient": "x", "above": 0},
-    }  # fmt: skip
-    problems = query_of(content).problems(SCHEMA)
-    for part in ("'sexx' is not in", "C(pay) has no levels", "I(pay + sex): ",
-                 "the response sex has", "'yeer' is not in"):  # fmt: skip
-        assert sum(part in problem for problem in problems) == 1, (part, problems)
-    assert len(problems) == 5
-
-
-def test_an_empty_form_names_the_formula_and_the_coefficient_at_once():
-    faults = faults_of("claim", {"formula": "", "ask.coefficient": ""})
-    assert [fault.field.key for fault in faults] == ["formula", "ask.coefficient"]
-
-
-@pytest.mark.parametrize(
-    ("typed", "share"),
-    [("10", 0.1), ("10 %", 0.1), ("7%", 0.07), ("12.5", 0.125), ("100", 1.0), ("0.1", 0.001)],
-)
-def test_nearness_is_typed_in_percent(typed, share):
-    content = {**MODEL, "ask": {**CLAIM, "share": share}}
-    form = QueryForm.new("claim", SCHEMA).filled(
-        {"formula": ["pay ~ sex + year"], "ask.coefficient": ["sex[M]"], "ask.share": [typed]}
-    )
-    assert query_of(form.content).digest == query_of(content).digest
-    again = QueryForm.of(query_of(content).content(), SCHEMA)
-    assert again.value("ask.share") == typed.rstrip("% ")
-    assert f"within {typed.rstrip('% ')} % of" in in_words(content)
-
-
-@pytest.mark.parametrize(
-    ("typed", "limit"),
-    [("0", "above 0"), ("-1", "above 0"), ("100.5", "100"), ("1000", "100"), ("ten", "a number")],
-)
-def test_what_is_no_percentage_is_refused(typed, limit):
-    (fault,) = faults_of("tolerance", {"ask.share": typed, "ask.within": ""})
-    assert fault.field.key == "ask.share"
-    assert fault.text.endswith(limit)
-
-
-def test_a_share_above_one_is_refused():
-    for share in (1.01, 10.0):
-        with pytest.raises(ConfigError, match=r"ask\.share: must be at most 1"):
-            query_of({**MODEL, "ask": {**CLAIM, "share": share}})
+    ask = {**CLAIM, "share": 0.07}
+    again = QueryForm.of(query_of({**MODEL, "ask": ask}).content(), SCHEMA)
+    assert again.value("ask.share") == "7"
+    assert query_of(again.content).ask.share == pytest.approx(0.07)
 
 
 def test_the_time_of_a_trend_is_a_number_or_in_order_and_the_period_is_first():
@@ -244,25 +179,6 @@ def test_the_time_of_a_trend_is_a_number_or_in_order_and_the_period_is_first():
     assert choice == ("year", "year (period, 2000 to 2004)")
 
 
-@pytest.mark.parametrize(
-    ("formula", "family"),
-    [("sex ~ pay", "linear"), ("C(year) ~ pay", "linear"), ("C(year) ~ pay", "logit"),
-     ("pay ~ sex", "logit"), ("log(pay) ~ sex", "linear")],
-)  # fmt: skip
-def test_a_response_that_is_advised_is_accepted(formula, family):
-    ask = {"measure": "accuracy"}
-    content = {"formula": formula, "family": family, "ask": ask}
-    try:
-        problems = query_of(content).problems(SCHEMA)
-    except ConfigError as error:
-        problems = error.problems
-    (problem,) = problems
-    advised = re.findall(r"I\(.*\)", problem.split(" write ")[-1].split(" (got")[0])[0]
-    right = formula.partition(" ~ ")[2]
-    sound = query_of({**content, "formula": f"{advised} ~ {right}"})
-    assert sound.problems(SCHEMA) == []
-
-
 @pytest.mark.parametrize("content", QUERIES, ids=lambda c: c["ask"]["measure"])
 def test_a_query_comes_back_from_its_form(content):
     query = query_of(content)
@@ -274,11 +190,6 @@ def test_a_query_comes_back_from_its_form(content):
     if content["ask"]["measure"] not in EXPERTS:
         assert not QueryForm.of(plain, SCHEMA).expert
     assert content["ask"].get("coefficient", "") in in_words(query.content())
-
-
-def test_defaults_are_a_query_but_for_what_must_be_typed():
-    form = QueryForm.new("counts", SCHEMA)
-    assert query_of(form.content).digest == query_of({"ask": {"measure": "counts"}}).digest
 
 
 def test_problems_stand_beside_the_fields_whose_keys_they_name():
@@ -302,21 +213,6 @@ def test_problems_stand_beside_the_fields_whose_keys_they_name():
     ]
     assert form.faults_of("epsilon") == ["must be a number"]
     assert form.value("epsilon") == "a lot"  # what was typed is kept
-
-
-@pytest.mark.parametrize(
-    "text", ["x", "2000 rising", "2000 to 2002 between 1", "2000-2002 rising;"]
-)
-def test_a_problem_of_a_period_stands_at_the_field(text):
-    form = QueryForm.new("trend", SCHEMA).filled({"ask.periods": [text]})
-    with pytest.raises(ConfigError) as raised:
-        query_of(form.content)
-    assert form.faulty(raised.value.problems).faults_of("ask.periods")
-
-
-def test_a_problem_without_a_field_is_kept():
-    faulty = QueryForm.new("trend", SCHEMA).faulty(["synthetic: another file"])
-    assert faulty.faults[-1].field is None
 
 
 @pytest.mark.parametrize(

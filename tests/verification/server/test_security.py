@@ -5,10 +5,9 @@ import logging
 import re
 
 import pytest
-from fastapi import FastAPI, Request, Response
+from fastapi import Request, Response
 from fastapi.testclient import TestClient
 from panel_server import Idle
-from pydantic import BaseModel
 from replay_trials import GAP
 
 from synthesizer.data.errors import ConfigError, LedgerError
@@ -18,6 +17,7 @@ from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.security import (
     HEADERS,
     LARGEST_BODY,
+    FieldFormatter,
     RequestLimit,
     check_csrf,
     guard_of,
@@ -25,7 +25,6 @@ from synthesizer.verification.server.security import (
     signed_in,
 )
 from synthesizer.verification.server.server_config import Access
-from synthesizer.verification.server.server_log import FieldFormatter
 from synthesizer.verification.server.service import Service
 
 CANARY = "zqCANARY7"
@@ -57,26 +56,10 @@ def problems(reply, status):
 def test_every_reply_has_the_headers(http):
     for path in ("/api/v1/me", "/api/v1/openapi.json", "/none", "/api/v1/queries/x"):
         headers = http.get(path).headers
-        assert HEADERS.items() <= {key.title(): headers[key] for key in headers}.items() or all(
-            headers[key] == value for key, value in HEADERS.items()
-        )
+        assert all(headers[key] == value for key, value in HEADERS.items())
         assert "strict-transport-security" not in headers
     assert "'unsafe" not in HEADERS["Content-Security-Policy"]
     assert "default-src 'none'" in HEADERS["Content-Security-Policy"]
-
-
-def test_by_tls_browsers_are_told_to_stay_there(service, accounts):
-    access = service.config.access.model_copy(update={"secure_cookies": True})
-    service.config = service.config.model_copy(update={"access": access})
-    with TestClient(create_app(service, accounts, dispatcher=Idle)) as http:
-        assert "max-age" in http.get("/api/v1/openapi.json").headers["strict-transport-security"]
-
-
-def test_what_can_be_done_at_a_path_is_told_whole(http):
-    for path, allowed in (("me", "GET"), ("tokens", "GET"), ("tokens/3", "DELETE")):
-        reply = http.put(f"/api/v1/{path}")
-        problems(reply, 405)
-        assert reply.headers["allow"] == allowed
 
 
 @pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json", "/api/v1/docs"])
@@ -132,23 +115,6 @@ def test_faults_are_places_and_kinds_and_never_what_was_sent(http, body, problem
     assert CANARY not in reply.text
 
 
-def test_the_default_reply_of_fastapi_would_send_it_back():
-    """Control: the same body and the framework's own handler, which takes NaN, too."""
-    naive = FastAPI()
-
-    class Body(BaseModel):
-        epsilon: float
-
-    @naive.post("/")
-    def take(body: Body) -> Body:
-        return body
-
-    with TestClient(naive, raise_server_exceptions=False) as http:
-        assert CANARY in http.post("/", json={"epsilon": CANARY}).text
-        kind = {"Content-Type": "application/json"}
-        assert http.post("/", content=b'{"epsilon": NaN}', headers=kind).status_code == 200
-
-
 def test_what_was_not_expected_is_told_to_nobody(http, monkeypatch, caplog):
     caplog.handler.setFormatter(FieldFormatter())
 
@@ -157,16 +123,13 @@ def test_what_was_not_expected_is_told_to_nobody(http, monkeypatch, caplog):
 
     monkeypatch.setattr(Service, "list_datasets", fails)
     (problem,) = problems(http.get("/api/v1/datasets"), 500)
-    assert "server failed" in problem
-    assert CANARY not in caplog.text
+    assert CANARY not in caplog.text + problem
     assert "RuntimeError" in caplog.text
 
-
-def test_a_database_that_fails_is_503_without_its_name(http, monkeypatch):
-    def fails(self):
+    def database(self):
         raise LedgerError(f"{CANARY} is in use") from OSError(CANARY)
 
-    monkeypatch.setattr(Service, "list_datasets", fails)
+    monkeypatch.setattr(Service, "list_datasets", database)
     reply = http.get("/api/v1/datasets")
     assert CANARY not in problems(reply, 503)[0]
     assert reply.headers["retry-after"] == "5"
@@ -308,6 +271,9 @@ def test_a_session_is_a_cookie_that_scripts_and_other_sites_cannot_use(pages, en
 
 def test_by_tls_the_cookie_is_of_this_host_only(service, accounts):
     access = service.config.access.model_copy(update={"secure_cookies": True})
+    service.config = service.config.model_copy(update={"access": access})
+    with TestClient(create_app(service, accounts, dispatcher=Idle)) as http:
+        assert "max-age" in http.get("/api/v1/openapi.json").headers["strict-transport-security"]
     guard = security.Guard(accounts, access)
     reply = Response()
     guard.keep(reply, "secret")
@@ -326,21 +292,6 @@ def test_a_form_counts_with_the_csrf_token_of_its_session_only(pages, enter):
         for form in ({}, *({"csrf": one} for one in wrong)):
             assert eve.post("/form", data=form).status_code == 403, form
         assert eve.post("/form", data={"csrf": own}).status_code == 200
-
-
-def test_a_token_is_no_session_and_a_session_no_token(pages, enter, http):
-    problems(http.get("/page"), 401)
-    with TestClient(pages) as eve:
-        enter(eve, "eve")
-        secret = eve.cookies["session"]
-        assert eve.get("/api/v1/me").status_code == 401
-        header = {"Authorization": f"Bearer {secret}"}
-        assert eve.get("/api/v1/me", headers=header).status_code == 401
-
-
-def test_an_app_without_a_session_says_so(pages):
-    with TestClient(pages) as http:
-        assert http.post("/form", data={"csrf": ""}).status_code == 401
 
 
 # The single sign-on of the agency
@@ -365,23 +316,23 @@ def behind(service, accounts, ada):
     return browser
 
 
-def test_the_sign_on_lets_in_whom_the_proxy_names(behind):
+def test_the_sign_on_lets_in_whom_the_proxy_names(behind, accounts):
+    eve = accounts.add("eve", "researcher", actor="test")
+    secret = accounts.sign_in(accounts.new_token(eve, "x", actor="test"))
     for peer in (PROXY, f"::ffff:{PROXY}", "::1"):
-        page = behind(peer, (HEADER, "ada")).get("/datasets")
-        assert page.status_code == 200
-        assert "Signed in as" in page.text
-        assert "Sign out" not in page.text  # the sign-on does that
+        http = behind(peer, (HEADER, "ada"))
+        http.cookies.set("session", secret)  # the sign-on goes before a cookie
+        assert "Tokens of ada" in http.get("/tokens").text
+        assert http.get("/api/v1/me").status_code == 401  # and is no key to the API
 
 
-def test_the_header_of_anybody_else_is_ignored(behind):
+def test_the_header_of_anybody_else_is_ignored(behind, service, accounts):
     for peer in ("10.0.0.2", "127.0.0.1", "::ffff:10.0.0.2", "::2", "testclient"):
         page = behind(peer, (HEADER, "ada"), ("X-Forwarded-For", PROXY)).get("/datasets")
         assert page.status_code == 303, peer
-        assert page.headers["location"].startswith("/sign-in")
-
-
-def test_without_the_setting_the_header_of_a_proxy_is_ignored(behind, service, accounts):
-    access = Access(proxies=(PROXY,), secure_cookies=False)
+    access = Access(
+        proxies=(PROXY,), secure_cookies=False
+    )  # nor is it believed without the setting
     service.config = service.config.model_copy(update={"access": access})
     app = create_app(service, accounts, dispatcher=Idle)
     with TestClient(app, client=(PROXY, 5000), follow_redirects=False) as http:
@@ -394,12 +345,8 @@ def test_a_name_without_an_open_account_is_sent_to_the_steward(behind, accounts)
     for name in ("eve", "mallory", "Ada", "ada, ada", "<script>", "\xe9"):
         page = behind(PROXY, (HEADER, name.encode("latin-1"))).get("/datasets")
         assert page.status_code == 403, name
-        assert "ask the steward for an account" in page.text
         assert "<script>" not in page.text
-
-
-def test_two_names_are_none(behind):
-    for second in ("ada", "root", ""):
+    for second in ("ada", ""):  # two names are none
         page = behind(PROXY, (HEADER, "ada"), (HEADER.lower(), second)).get("/datasets")
         assert page.status_code == 403, second
 
@@ -407,10 +354,6 @@ def test_two_names_are_none(behind):
 def test_no_name_leads_to_the_page_for_tokens(behind):
     for headers in ((), ((HEADER, ""),), (("X_Remote_User", "ada"),)):
         assert behind(PROXY, *headers).get("/datasets").status_code == 303
-
-
-def test_the_sign_on_is_of_pages_and_no_key_to_the_api(behind):
-    assert behind(PROXY, (HEADER, "ada")).get("/api/v1/me").status_code == 401
 
 
 def test_a_form_behind_the_sign_on_needs_the_token_of_its_account(behind, accounts):
@@ -429,20 +372,11 @@ def test_a_form_behind_the_sign_on_needs_the_token_of_its_account(behind, accoun
     assert me.json()["name"] == "ada"
 
 
-def test_the_sign_on_goes_before_a_cookie(behind, accounts):
-    eve = accounts.add("eve", "researcher", actor="test")
-    secret = accounts.sign_in(accounts.new_token(eve, "x", actor="test"))
-    http = behind(PROXY, (HEADER, "ada"))
-    http.cookies.set("session", secret)
-    assert "Tokens of ada" in http.get("/tokens").text
-
-
 @pytest.mark.parametrize(
     ("peer", "passed", "address"),
     [
         ("10.9.9.9", ["1.2.3.4"], "10.9.9.9"),
         (PROXY, [], PROXY),
-        (PROXY, ["1.2.3.4"], "1.2.3.4"),
         (PROXY, ["6.6.6.6, 1.2.3.4"], "1.2.3.4"),
         (PROXY, ["6.6.6.6", "1.2.3.4"], "1.2.3.4"),
         (PROXY, ["6.6.6.6, 1.2.3.4, ::1"], "1.2.3.4"),

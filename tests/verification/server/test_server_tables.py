@@ -73,10 +73,9 @@ def test_a_failure_leaves_nothing(url, monkeypatch):
     engine.dispose()
 
 
-@pytest.mark.parametrize("mark", ["SET version = 99", "SET version = 0"])
-def test_a_database_of_another_version_is_refused(database, mark):
+def test_a_database_of_another_version_is_refused(database):
     with transaction(database) as store:
-        store.execute(text(f"UPDATE verification_server {mark}"))
+        store.execute(text("UPDATE verification_server SET version = 99"))
     with pytest.raises(LedgerError, match="another version"):
         create_tables(database)
 

@@ -4,25 +4,21 @@ import json
 
 import pytest
 
-from synthesizer.verification.server.security import DEEPEST, LONGEST_NUMBER, read_json
+from synthesizer.verification.server.problem_json import DEEPEST, LONGEST_NUMBER, read_json
 
 AMBIGUOUS = {
     b'{"a": 1, "a": 2}': "twice",
-    b'{"b": {"a": 1, "a": 1}}': "twice",
     b'{"a": NaN}': "is NaN",
     b"[-Infinity]": "Infinity",
     b"1e999": "beyond",
     b"9" * (LONGEST_NUMBER + 1): "digits",
     b'"\\ud800"': "half a character",
-    b'{"\\udfff": 1}': "half a character",
     b'"a\\u0000"': "character 0",
     b"[" * 60_000: "within one another",
-    b'{"a":' * 10_000: "within one another",
     b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1): "within one another",
     b"\xff": "UTF-8",
     b"\xef\xbb\xbf{}": "no JSON",
     b"{": "no JSON",
-    b"": "no JSON",
 }
 
 
@@ -32,20 +28,6 @@ def test_what_can_be_read_in_two_ways_is_refused_in_words_of_our_own(text):
         read_json(text)
     assert type(caught.value) is ValueError
     assert len(str(caught.value)) < 80
-
-
-def test_python_alone_takes_most_of_it():
-    """Control: `json.loads` says nothing about keys, numbers and halves of characters."""
-    taken = [text for text in AMBIGUOUS if _is_taken(text)]
-    assert len(taken) >= 9
-
-
-def _is_taken(text):
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
 
 
 @pytest.mark.parametrize(

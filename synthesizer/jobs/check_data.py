@@ -1,0 +1,558 @@
+"""The checks of data as they are arranged: every problem at once, the figures, what to know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from synthesizer.data.codes import ColumnCoder, JointCoder
+from synthesizer.data.errors import (
+    DataError,
+    ExpressionError,
+    Problems,
+    SynthesizerError,
+    did_you_mean,
+    in_other_case,
+    plural,
+)
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.pairs import (
+    as_table,
+    as_tables,
+    check_comparable,
+    check_keys,
+    column_names,
+    written_otherwise,
+)
+from synthesizer.data.panel.households import follows
+from synthesizer.data.panel.view import seen_names
+from synthesizer.data.progress import Listener, counted, silent
+from synthesizer.data.randomness import AnySeed, Seed, seeded
+from synthesizer.data.table import Kind, Table
+from synthesizer.data.workers import worker_problems
+from synthesizer.measures.checks import Checks
+from synthesizer.measures.measure import is_on
+from synthesizer.measures.results import CheckResults
+from synthesizer.measures.risk.attribute import check_exclusions
+from synthesizer.measures.risk.copied import copied_uniques
+from synthesizer.measures.risk.near_verbatim import FEWEST
+from synthesizer.measures.risk.public_inference import check_inference
+from synthesizer.measures.risk.scenario import Question, Scenario
+from synthesizer.measures.risk.scenario_risk import unfamiliar
+from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
+from synthesizer.measures.settings import CheckSettings
+from synthesizer.measures.utility.suite import Synthesis, person_of_rows
+from synthesizer.plan.arrange import ComparedData, FilesPlan
+from synthesizer.plan.inputs import values_in_periods
+
+ASKED = "as asked for"
+"""Why keys and target are those that they are, where somebody named them."""
+
+
+@dataclass(frozen=True)
+class Named:
+    """Columns that somebody named, which the data must have."""
+
+    names: tuple[str, ...]
+    kept_out: tuple[str, ...]
+    """Names that no synthetic dataset needs."""
+
+    @classmethod
+    def of(cls, plan: FilesPlan) -> Named:
+        """Return the columns that settings name; a weight of the configuration may be absent."""
+        checks, asked = plan.checks, plan.asked
+        halves = checks.differential_confidentiality
+        names = [*(checks.keys or ()), checks.target, asked.get("weight") and checks.weight]
+        further = _names([part.scenario() for part in checks.scenarios], checks.inference)
+        return cls(
+            tuple(filter(None, (*names, *further))), tuple(filter(None, (halves.by, halves.units)))
+        )
+
+    def lacking(
+        self,
+        original: Sequence[str] | None,
+        synthetic: Mapping[int, Sequence[str]],
+        control: Sequence[str] | None = None,
+    ) -> Iterator[str]:
+        """Say which names the columns of the data lack; None for data that could not be read."""
+        every = tuple(dict.fromkeys((*self.names, *self.kept_out)))
+        if original is not None:
+            yield from _unknown_names(every, original)
+        known = [name for name in every if original is None or name in original]
+        needed = [name for name in known if name in self.names]
+        for number, columns in synthetic.items():
+            yield from _lacking_names(needed, columns, f"synthetic dataset {number}")
+        if control is not None:
+            yield from _lacking_names(known, control, "the control")
+
+
+def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
+    """Yield what is wrong with settings, whatever the data are."""
+    checks, asked = plan.checks, plan.asked
+    if not checks.looks_at("risk") and not checks.looks_at("utility"):
+        yield "checks: no check is switched on; switch one on"
+    for number, fit in enumerate(checks.fits, 1):
+        problems = Problems()
+        problems.attempt(getattr, fit, "names")
+        if plan.synthesis is not None and fit.rule is not None:
+            problems += plan.synthesis.rule_problems(fit.rule)
+        yield from (f"checks.fits.{number}: {problem}" for problem in problems)
+    for scenario in (checks, *checks.scenarios):
+        names = (*(scenario.keys or ()), scenario.target)
+        for name in scenario.groups if scenario.keys and scenario.target else ():
+            if name not in names:
+                yield f"checks.groups: {name!r} is neither a key nor the target; take it out"
+    if has_control:
+        return
+    halves = asked.get("differential_confidentiality")
+    options = halves if isinstance(halves, Mapping) else {}
+    named = [f"differential_confidentiality.{key}" for key in ("by", "units") if options.get(key)]
+    named += ["attacks"] if asked.get("attacks") and is_on(checks, "attacks") else []
+    for key in named:
+        yield f"checks.{key}: needs a control, records that were kept out of the synthesis"
+
+
+def check_data(
+    data: ComparedData,
+    plan: FilesPlan,
+    *,
+    notes: Iterable[str] = (),
+    seed: AnySeed = 0,
+    workers: int = 1,
+    listener: Listener = silent,
+    problems: Iterable[str] = (),
+) -> CheckResults:
+    """Return every figure that the plan asks for, of data as they are arranged.
+
+    ``notes`` stand before those of the data, and so do ``problems``, which are raised with all
+    others before anything is computed; `synthesizer.jobs.check.check` explains the rest.
+    """
+    faults = Problems(problems)
+    draws = faults.attempt(seeded, seed) or Seed(0)
+    faults += worker_problems(workers)
+    settings, named = plan.checks, Named.of(plan)
+    of_risk, of_use = settings.looks_at("risk"), settings.looks_at("utility")
+    units = settings.differential_confidentiality.units
+    if data.counts_persons:
+        if units not in (None, data.person):
+            faults.append(f"{_UNITS}: the persons of a panel are split already; take it out")
+        others = (name for name in named.kept_out if name != units)
+        named, units = replace(named, kept_out=tuple(others)), None
+    if data.control is None:
+        named = replace(named, kept_out=())
+    faults += _name_problems(data, named)
+    data, settings, weight_notes = _weighted(data, settings)
+    if of_use:
+        faults += _fit_problems(data, settings)
+    questions = settings.inference if of_risk else ()
+    scenarios = _scenarios(data, settings, faults) if of_risk else []
+    names = [*_names(scenarios, questions), *named.kept_out]
+    with faults.gathered():
+        table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
+        with faults.gathered():
+            _control(data, table, names, units)
+        faults += _risk_problems(table, datasets, scenarios, questions)
+    faults += _control_problems(data, names)
+    faults.settle(DataError)
+    columns, replicates = _alike(data), _replicates(data, settings)
+    columns = replace(columns, names=tuple(n for n in columns.names if n not in replicates))
+    if of_use and not columns.names:
+        raise DataError(dict.fromkeys(_nothing(data, columns)))
+    names += columns.names
+    fitted = (name for fit in settings.fits for name in fit.names)
+    design = filter(None, (settings.weight, settings.strata, settings.psu))
+    wanted = [*names, *fitted, *design, *replicates]
+    table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
+    control, whole = _control(data, table, names, units), table.select(columns.names)
+    checks = Checks(
+        table,
+        settings,
+        scenarios=scenarios,
+        seed=draws,
+        synthesis=_as_seen(plan, data, table),
+        names=columns.names,
+        frame=data.frame,
+        person=data.person,
+        control=control,
+        counts_kept=True,
+        workers=workers,
+        listener=listener,
+    )
+    show = counted(listener, "compare")
+    for number, dataset in enumerate(datasets, start=1):
+        checks.add(dataset)
+        show(number, len(datasets))
+    every = [
+        *notes,
+        *data.notes,
+        *(_scenario_notes(settings, scenarios) if of_risk else ()),
+        *(columns.notes if of_use else ()),
+        *(columns.notes_of_records if of_risk else ()),
+        *weight_notes,
+        *_rule_notes(plan),
+        *_control_notes(whole, control),
+        *_unit_notes(table, control, units),
+        *_spelling_notes(whole, data),
+        *(_unlike_notes(whole, datasets) if of_risk else ()),
+    ]
+    failed = {f"column {name!r}": why for name, why in columns.failed.items()} if of_use else {}
+    return checks.finish(notes=tuple(dict.fromkeys(every)), failed=failed)
+
+
+def _scenarios(data: ComparedData, settings: CheckSettings, problems: Problems) -> list[Scenario]:
+    """Return what an intruder knows and seeks, as named or as the original suggests."""
+    first, further = settings.scenario(reason=ASKED), [s.scenario() for s in settings.scenarios]
+    if first.keys and first.target:
+        return [first, *further]
+    if not settings.needs_scenario or problems:
+        # beside what is wrong already nothing is suggested, which is no fault of the data
+        return further
+    return [*(problems.attempt(_suggested, data, first) or []), *further]
+
+
+def _scenario_notes(settings: CheckSettings, scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """Say which keys and target were suggested, or that none were found."""
+    if not (settings.keys and settings.target) and settings.needs_scenario:
+        yield scenarios[0].reason if len(scenarios) > len(settings.scenarios) else NO_SCENARIO
+
+
+def _as_seen(plan: FilesPlan, data: ComparedData, table: Table) -> Synthesis | None:
+    """Return how the data were made, with kept variables by their names in a row a person."""
+    made = plan.synthesis
+    if made is None or data.frame is None:
+        return made
+    return replace(made, kept=seen_names(tuple(table.names), made.kept, data.frame.drawn_career))
+
+
+_UNITS = "checks.differential_confidentiality.units"
+
+
+def _replicates(data: ComparedData, settings: CheckSettings) -> tuple[str, ...]:
+    """Return the replicate weights, which take part in weighted figures only."""
+    if settings.replicates is None:
+        return ()
+    return settings.replicates.among(column_names(data.original), but=[settings.weight])
+
+
+def _nothing(data: ComparedData, columns: _Columns) -> Iterator[str]:
+    """Say why no column can be compared."""
+    yield from _name_problems(data, Named(columns.absent, ()))
+    yield from (why for name, why in columns.failed.items() if name not in columns.absent)
+    if not columns.failed:
+        yield "there is no variable to compare: name data with columns of the original"
+
+
+def _rule_notes(plan: FilesPlan) -> Iterator[str]:
+    """Say which combining rule was taken where nothing says how the data were made."""
+    if plan.synthesis is None and any(fit.rule is None for fit in plan.checks.fits):
+        yield (
+            "no manifest or configuration says how the data were synthesised: rule simple takes "
+            "all values as drawn with fixed parameters; name another one (rule) if they were not"
+        )
+
+
+def _weighted(
+    data: ComparedData, settings: CheckSettings
+) -> tuple[ComparedData, CheckSettings, list[str]]:
+    """Read the survey weight as a number; do without what files lack of it, and say so."""
+    every = [column_names(table) for table in (data.original, *data.synthetic)]
+    named = {key: getattr(settings, key) for key in ("weight", "strata", "psu")}
+    lost = {key: None for key, name in named.items() if name and _lacks(every, name)}
+    if settings.replicates is not None and not settings.replicates.among(every[0]):
+        lost["replicates"] = None
+    notes = [
+        f"checks.{key}: {named.get(key, key)!r} is not in every file; weighted figures do without"
+        for key in lost
+    ]
+    weight = named["weight"]
+    if weight is not None and "weight" not in lost:
+        declared = dict(data.declared or {})
+        declared[weight] = replace(declared.get(weight, Declaration()), kind=Kind.NUMERIC)
+        data = replace(data, declared=declared)
+    return data, settings.model_copy(update=lost), notes
+
+
+def _lacks(every: Iterable[Sequence[str]], name: str) -> bool:
+    return not all(name in columns for columns in every)
+
+
+def _names(scenarios: Sequence[Scenario], questions: Sequence[Question]) -> Iterable[str]:
+    """Return the variables that original and synthetic data must have."""
+    of_scenarios = (name for scenario in scenarios for name in scenario.names)
+    of_units = (part for part in questions if part.units == "persons")
+    return dict.fromkeys([*of_scenarios, *(name for part in of_units for name in part.names)])
+
+
+# Everything that is wrong with the data, for one error.
+
+
+def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:
+    for fit in settings.fits:
+        try:
+            names = fit.names
+        except ExpressionError:  # told already
+            continue
+        if person_of_rows(names, data.original, data.person) is None:
+            lacking = _name_problems(data, Named(tuple(names), ()))
+            yield from (f"fit {fit.formula!r}: {problem}" for problem in lacking)
+
+
+def _name_problems(data: ComparedData, named: Named) -> Iterator[str]:
+    """Yield names that data lack."""
+    columns = {number: column_names(one) for number, one in enumerate(data.synthetic, 1)}
+    control = None if data.control is None else column_names(data.control)
+    yield from named.lacking(column_names(data.original), columns, control)
+
+
+def _unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]:
+    """Say which names are no columns of the original, and what may be meant."""
+    for name in dict.fromkeys(names):
+        if name not in columns:
+            views = values_in_periods(name, columns)
+            hint = did_you_mean(name, columns, "name one of its columns")
+            yield views or f"column {name!r} is not in the original; {hint}"
+
+
+def _lacking_names(names: Iterable[str], columns: Sequence[str], where: str) -> Iterator[str]:
+    """Say in one sentence which columns a file lacks, and which it has in another case."""
+    lacking = [name for name in names if name not in columns]
+    if not lacking:
+        return
+    others = [alike for name in lacking if (alike := in_other_case(name, columns))]
+    hint = "name columns that all files have"
+    if others:
+        hint = f"it has {_quoted(others)}: upper and lower case count, write names alike"
+    yield f"{where} has no column{'s'[: len(lacking) > 1]} {_quoted(lacking)}; {hint}"
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _risk_problems(
+    table: Table,
+    datasets: Sequence[Table],
+    scenarios: Sequence[Scenario],
+    questions: Sequence[Question],
+) -> Problems:
+    """Return what stands against the scenarios and the questions of these tables."""
+    problems = Problems()
+    named = [name for name in _names(scenarios, questions) if name in table]
+    if not datasets:
+        with problems.gathered():
+            check_comparable(table, datasets)
+    for number, dataset in enumerate(datasets, start=1):
+        with problems.gathered():
+            there = [name for name in named if name in dataset]
+            check_comparable(table, [dataset], there, first=number)
+    for scenario in scenarios:
+        if not set(scenario.names) <= set(table):
+            continue
+        target: dict[str, Any] = {"keys": scenario.keys, "target": scenario.target}
+        with problems.gathered():
+            check_keys(table, **target, groups=scenario.groups)
+        if scenario.exclude:
+            having = [data for data in datasets if set(scenario.names) <= set(data)]
+            with problems.gathered():
+                check_exclusions([table, *having], **target, exclude=scenario.exclude)
+    is_whole = all(name in data for data in (table, *datasets) for name in named)
+    for question in questions if is_whole and not problems else []:
+        with problems.gathered():
+            rows, *others = (question.rows(data) for data in (table, *datasets))
+            check_inference(rows, others, **question.settings)
+    return problems
+
+
+def _control(
+    data: ComparedData, table: Table, names: Sequence[str], units: str | None
+) -> Table | None:
+    """Return the control in the codes of the original; raises DataError with all its problems."""
+    if data.control is None:
+        return None
+    try:
+        persons = [] if units is None else [units]
+        _, (control,) = as_tables(table, data.control, names, persons=persons)
+    except DataError as error:  # it is read like a synthetic one, and must not be called so
+        raise DataError(
+            p.replace("synthetic dataset 1", "control") for p in error.problems
+        ) from None
+    for what, part in (("original", table), ("control file", control)):
+        if units in part and not part[str(units)].is_observed.any():
+            raise DataError(f"units: column {units!r} of the {what} is empty")
+    return control
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Columns that can be compared, and why others cannot."""
+
+    names: tuple[str, ...]
+    absent: tuple[str, ...] = ()
+    """Those that not all data have."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Why a column cannot be compared; absent ones too."""
+    notes: tuple[str, ...] = ()
+    """What else is not compared."""
+
+    @property
+    def notes_of_records(self) -> Iterator[str]:
+        """Say what whole records are compared without."""
+        less = "whole {records} are compared without"
+        if self.absent:
+            yield f"{less} {', '.join(sorted(self.absent))} (not in all files)"
+        for name, why in self.failed.items():
+            if name not in self.absent:
+                yield f"{less} {name}: {why}"
+
+
+def _alike(data: ComparedData) -> _Columns:
+    """Look for columns that all data have and that can be read alike, but identifiers.
+
+    One that cannot be read does not lose the others.
+    """
+    every = [n for n in column_names(data.original) if not follows(data.original, n)]
+    failed = {
+        name: "; ".join(problems)
+        for name in every
+        if (problems := [*_name_problems(data, Named((name,), ()))])
+    }
+    absent = tuple(failed)
+    shared = [name for name in every if name not in failed]
+    try:
+        names = _readable(data, shared)
+    except SynthesizerError:
+        names = []
+        for name in shared:
+            try:
+                names += _readable(data, [name])
+            except SynthesizerError as error:
+                why = "; ".join(error.problems)
+                failed[name] = why.replace(
+                    f"synthetic dataset {len(data.synthetic) + 1}", "control"
+                )
+    notes = [
+        f"column {name!r} of synthetic dataset {number} is not in the original, and not compared"
+        for number, table in enumerate(data.synthetic, start=1)
+        for name in column_names(table)
+        if name not in column_names(data.original)
+    ]
+    if ids := [name for name in shared if name not in names and name not in failed]:
+        notes.append(f"identifiers are not compared: {', '.join(ids)}")
+    return _Columns(tuple(names), absent, failed, tuple(notes))
+
+
+def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
+    """Return which columns are no identifiers; raises what is wrong with them in any data."""
+    table = as_table(data.original, names, data.declared, ids=False)
+    kept = [name for name in names if name in table]
+    _, others = as_tables(table, data.others, kept)
+    if kept and others:
+        check_comparable(table, others, kept)
+    return kept
+
+
+_THEM = {"keys": "them", "target": "it"}
+
+
+def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
+    """Return the scenario with keys and target that the original suggests; none without them."""
+    names = _alike(replace(data, synthetic=(), control=None)).names
+    table = as_table(data.original, names, data.declared, ids=False)
+    suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
+    if not suggestion.keys or suggestion.target is None:
+        if scenario.keys or scenario.target:
+            other = "target" if scenario.keys else "keys"
+            raise DataError(f"no {other} could be found in the original: name {_THEM[other]}")
+        return []
+    keys, target, reason = suggestion.keys, suggestion.target, suggestion.reason
+    groups = {name: cuts for name, cuts in scenario.groups.items() if name in (*keys, target)}
+    return [replace(scenario, keys=keys, target=target, groups=groups, reason=reason)]
+
+
+# What should be known of the data before their figures are read.
+
+SAME_PEOPLE = 0.5
+"""Share of the control records found in the original above which there is no control."""
+
+
+def _control_notes(whole: Table, control: Table | None) -> list[str]:
+    """Say how many control records are those of the original, and whether that may be chance.
+
+    Far more of the original's unique records than a new sample could have are no chance. Where
+    most of the control is there, or it has hardly any record, it is no control.
+    """
+    if control is None or not len(whole):
+        return []
+    if control.n_rows < FEWEST:
+        few = plural(control.n_rows, "record")
+        raise DataError(f"the control has {few}; name one of {FEWEST} or more, best of thousands")
+    control = control.select(whole.names)
+    same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
+    note = (
+        f"{same:,} of {control.n_rows:,} control {{records}} are in the original too, alike in "
+        "every variable"
+    )
+    if copied_uniques(whole, control, keys=whole.names).alarm is None:
+        return [f"{note}; a new sample may have as many"] if same else []
+    note += ": a control must hold other people, or it shows no risk"
+    if same > SAME_PEOPLE * control.n_rows:
+        raise DataError(note.replace("{records}", "records"))
+    return [note]
+
+
+def _control_problems(data: ComparedData, named: Collection[str]) -> Iterator[str]:
+    """Refuse a control that lacks columns or differs in most; ``named`` ones are not looked at.
+
+    Another column that cannot be compared, such as one that is empty, is left out with a note.
+    """
+    if data.control is None:
+        return
+    columns = _alike(replace(data, synthetic=()))
+    shared = [{*column_names(table)} for table in data.synthetic]
+    failed = [n for n in columns.failed if n not in named and all(n in names for names in shared)]
+    lacking = _quoted(name for name in failed if name in columns.absent)
+    others = [columns.failed[name] for name in failed if name not in columns.absent]
+    if lacking or len(failed) > len(columns.names):
+        yield (
+            "the control has another structure than the original: "
+            f"{'; '.join([*([f'it lacks {lacking}'] if lacking else []), *others])}; name a sample "
+            "of the same population with the same columns and codes"
+        )
+
+
+def _unit_notes(original: Table, control: Table | None, units: str | None) -> list[str]:
+    """Say that persons are named alike in the original and in the control."""
+    if units is None or control is None:
+        return []
+    column = control[units]
+    both = np.unique(ColumnCoder.fit(original[units]).encode(column)[column.is_observed])
+    count = int((both >= 0).sum())
+    if not count:
+        return []
+    return [
+        f"{count:,} values of {units!r} are in the original and in the control: if they are the "
+        "same persons, take them out of the control; they count as two"
+    ]
+
+
+def _spelling_notes(table: Table, data: ComparedData) -> Iterator[str]:
+    """Say which values are compared as equal although files write them otherwise."""
+    others = [written_otherwise(other, table) for other in data.others]
+    if names := dict.fromkeys(name for found in others for name in found):
+        yield (
+            f"{', '.join(names)}: values are written otherwise than in the original (such as 3.0 "
+            "for 3, 1 for 01, TRUE for true, NA for nothing), and compared as equal"
+        )
+
+
+def _unlike_notes(whole: Table, synthetic: Sequence[Table]) -> list[str]:
+    """Say that categories are written differently: whole records then never agree."""
+    coded = [column.name for column in whole.columns if column.is_coded]
+    return [
+        f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the original "
+        "lacks: check that both files write it alike"
+        for name, share in unfamiliar(whole, synthetic, coded).items()
+    ]

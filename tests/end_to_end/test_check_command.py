@@ -1,0 +1,330 @@
+"""The command ``check``: any files, a run, settings by key, exit codes, secrecy, every problem."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer.measures.figure import typed
+from synthesizer.measures.utility.suite import UtilityResult
+from tests.end_to_end.commands import call, persons_frame, write_yaml
+
+KNOWN = ["--keys", "sex, age,region", "--target", "marital"]
+FEW = {"nearest": False, "near_verbatim": False, "unseen": False, "guesses": False,
+       "attacks": False, "differential_confidentiality": False}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Original, two synthetic files of somebody else, a control, and two runs of our own."""
+    where = tmp_path_factory.mktemp("check")
+    frame = persons_frame(300)
+    frame.to_csv(where / "original.csv", index=False)
+    rng = np.random.default_rng(1)
+    frame.apply(lambda column: rng.permutation(column)).to_csv(where / "made.csv", index=False)
+    frame.sample(200, random_state=1).to_parquet(where / "sample.parquet")
+    persons_frame(300, seed=9).to_csv(where / "control.csv", index=False)
+    content = {
+        "data": {"path": "original.csv"},
+        "output": {"directory": "out", "report": False},
+        "seed": 3,
+        "secret": "none",
+        "m": 2,
+        "checks": {"keys": ["sex", "age", "region"], "target": "marital", "propensity": "logit"}
+        | FEW,
+        "limits": {"cap": 0.9},
+        "variables": {"income": {"missing": ["-8"]}},
+    }
+    assert call("run", write_yaml(where / "run.yaml", content), "-q").exit_code == 0
+    output = {"directory": "proper", "report": False}
+    proper = content | {"proper": True, "output": output, "checks": False, "limits": {}}
+    assert call("run", write_yaml(where / "proper.yaml", proper), "-q").exit_code == 0
+    return where
+
+
+def files(folder: Path, *names: str) -> list[object]:
+    return ["check", folder / "original.csv", *(folder / name for name in names or ("made.csv",))]
+
+
+def read(*words: object, exit_code: int = 0) -> dict[str, Any]:
+    """Return the JSON that a command prints."""
+    result = call(*words, "--json")
+    assert result.exit_code == exit_code, result.output
+    content: dict[str, Any] = json.loads(result.stdout)
+    return content
+
+
+def test_the_screen_has_the_verdict_first(folder: Path) -> None:
+    result = call(*files(folder), *KNOWN)
+    assert result.exit_code == 0, result.output
+    places = [result.output.index(words) for words in ("A person in the data:", "Anybody:", "Use:")]
+    assert places == sorted(places)
+    assert places[0] == 0
+    copied = files(folder, "original.csv")
+    refused = call(*copied, *KNOWN, "--only", "risk", "--fail-on", "fail")
+    assert refused.exit_code == 3
+    assert "Use:" not in refused.output
+    assert call(*copied, "--only", "utility", "--fail-on", "fail").exit_code == 0
+    every = call(*files(folder), *KNOWN, "--all").output
+    for name in ("TCAP", "repU", "largest DIS-SUDA", "Chi-square", "SPECKS", "ROE", "S_pMSE"):
+        assert name in every
+    assert call(*files(folder), *KNOWN, "-q").output == ""
+
+
+def test_a_control_adds_what_the_release_adds(folder: Path) -> None:
+    words = [*files(folder, "sample.parquet"), *KNOWN, "--control", folder / "control.csv"]
+    found = read(*words, "--set", "differential_confidentiality.by=sex")
+    main = found["results"]["risk"]["scenarios"][0]
+    assert main["differential"]["worst_group"]["by"] == "sex"
+    attacks = found["results"]["risk"]["attacks"]["attacks"]
+    assert len(attacks) == 4
+    assert all(each["asked"] == 5000 >= each["n"] > 0 for each in attacks)
+    assert found["results"]["utility"]["further"]["unseen"]
+    assert found["verdict"]["lines"][0]["word"] == "fail"  # all of it are records of the original
+    without = read(*words, "--set", "attacks=false")
+    assert without["results"]["risk"]["attacks"] is None
+
+
+def test_json_is_the_same_and_secret(folder: Path, tmp_path: Path) -> None:
+    words = [*files(folder, "made.csv", "sample.parquet"), *KNOWN, "--seed", 2]
+    words += ["--set", "groups={age: [20, 40]}", "--set", "three_way=true"]
+    words += ["--set", "inference={sensitive: sex, public: [age, region], groups: {age: 4}}"]
+    out = tmp_path / "found.json"
+    found = read(*words, "-o", out)
+    assert json.loads(out.read_text()) == found
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert found["confidential"]
+    assert found["seed"] == 2
+    assert [entry["name"] for entry in found["files"]] == [str(path) for path in words[1:4]]
+    assert [len(entry["sha256"]) for entry in found["files"]] == [64] * 3
+    risk, use = found["results"]["risk"], found["results"]["utility"]
+    (main,) = risk["scenarios"]
+    assert [row["m"] for row in main["cap"]["synthetic"] if row["subset"] == "all"] == [1, 2]
+    assert main["scenario"]["groups"] == {"age": [20.0, 40.0]}
+    assert risk["inference"][0]["sensitive"] == "sex"
+    assert typed(UtilityResult, use).tables.of_order(3)
+    assert found["results"]["failed"] == {}
+    before = out.read_bytes()
+    assert "exists already" in call(*words, "-o", out).output
+    assert call(*files(folder), "--keys", "x", "-o", out, "--overwrite").exit_code == 2
+    assert out.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["found.json"]
+
+
+def test_a_page_about_files_of_others(folder: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    words = [*files(folder), "--control", folder / "control.csv", *KNOWN]
+    result = call(*words, "-o", page, "--profile", "elemam")
+    assert result.exit_code == 0, result.output
+    assert str(page) in result.output
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    text = page.read_text(encoding="utf-8")
+    for shown in ("<h1>Synthetic data from", "Use: ", "elemam", "near-verbatim records"):
+        assert shown in text
+    # nothing is known of its models: no advice on them, no seed, no chain
+    for words_of_runs in ("min_leaf", "visit_sequence", "Secret of the draws", "The chain"):
+        assert words_of_runs not in text
+
+
+def test_a_run_is_what_its_own_checks_found(folder: Path) -> None:
+    words = [*files(folder, "out"), "--config", folder / "run.yaml"]
+    found = read(*words, "--seed", 3)
+    run = json.loads((folder / "out" / "checks.json").read_text())
+    first = {(f["place"], f["key"]): f["value"] for f in run["figures"]}
+    again = {(f["place"], f["key"]): f["value"] for f in found["figures"]}
+    assert again == first
+    assert "propensity score by cart" not in call(*words, "--all").output
+    limits = ["--set", "limits.cap=0.0", "--set", "limits.nearer_share=0.1"]
+    limited = read(*words, *limits, "--set", "limits.mean_two_way=0.001", exit_code=3)
+    assert len(limited["exceeded"]) == 2
+    (dropped,) = [note for note in limited["notes"] if note.startswith("limits.")]
+    assert "limits.nearer_share" in dropped  # there is no control
+    limits += ["--set", "limits.mean_two_way=0.001"]
+    (alone,) = read(*words, *limits, "--only", "utility", exit_code=3)["exceeded"]
+    assert "limits.mean_two_way" in alone
+
+
+def test_settings_go_before_the_configuration(folder: Path) -> None:
+    checks = {
+        "keys": ["sex", "age"],
+        "target": "region",
+        "scenarios": [{"keys": ["sex", "age"], "target": "marital"}],
+        "suda": {"max_size": 2, "sampling_fraction": 0.1},
+        "tau": 0.7,
+        "identity": False,
+    }
+    content = {"data": {"path": "original.csv"}, "checks": checks, "limits": {"cap": 0.0}}
+    config = write_yaml(folder / "more.yaml", content)
+    found = read(*files(folder), "--config", config, "--only", "risk", exit_code=3)
+    first, second = found["results"]["risk"]["scenarios"]
+    assert (first["suda"]["max_size"], first["suda"]["sampling_fraction"]) == (2, 0.1)
+    assert (first["tcap"]["tau"], first["identity"]) == (0.7, None)
+    assert second["scenario"]["target"] == "marital"
+    assert len(found["exceeded"]) == 2  # of both scenarios
+    words = ["--target", "marital", "--set", "checks.tau=0.9", "--set", "scenarios=[]"]
+    words += ["--set", "limits.cap=1"]
+    (main,) = read(*files(folder), "--config", config, *words)["results"]["risk"]["scenarios"]
+    assert main["scenario"]["target"] == "marital"
+    assert main["tcap"]["tau"] == 0.9
+
+
+def test_fits_by_the_rule_of_the_synthesis(folder: Path) -> None:
+    fit = ["--only", "utility", "--set", "fits=income ~ age + sex"]
+    for name, rule in (("out", "simple"), ("proper", "proper"), ("made.csv", "simple")):
+        found = read(*files(folder, name), *fit)
+        assert [part["rule"] for part in found["results"]["utility"]["fits"]] == [rule]
+        assert any("rule simple" in note for note in found["notes"]) == (name == "made.csv")
+    wrong = ["--set", "fits={formula: age ~ sex, rule: simple}"]
+    refused = call(*files(folder, "proper"), *wrong)
+    assert refused.exit_code == 2
+    assert "checks.fits.1: " in refused.output
+    lost = call(*files(folder), "--set", "fits={formula: income ~ sex, family: logit}", "--all")
+    assert lost.exit_code == 1, lost.output
+    assert "fit income ~ sex: has no result" in lost.output
+    assert "mean two-way S_pMSE" in lost.output  # nothing else is lost
+
+
+def test_a_limit_does_not_hold_for_columns_that_could_not_be_compared(
+    folder: Path, tmp_path: Path
+) -> None:
+    frame = pd.read_csv(folder / "made.csv")
+    frame.replace({"sex": {"f": "female", "m": "male"}}).to_csv(tmp_path / "o.csv", index=False)
+    words = ["check", folder / "original.csv", tmp_path / "o.csv", "--only", "utility"]
+    (above,) = read(*words, "--set", "limits.mean_two_way=1000", exit_code=3)["exceeded"]
+    assert "'sex'" in above
+
+
+def test_text_that_is_not_utf_8_is_read_as_named(tmp_path: Path) -> None:
+    frame = persons_frame(60).replace({"region": {"north": "Łódź"}})
+    frame.to_csv(tmp_path / "original.csv", index=False, encoding="cp1250")
+    frame.to_csv(tmp_path / "made.csv", index=False)  # a release may well be UTF-8
+    words = [*files(tmp_path), *KNOWN, "--only", "risk"]
+    assert "encoding: cp12" in call(*words).output
+    found = read(*words, "--set", "data.encoding=cp1250")
+    assert found["results"]["risk"]["replicated"]["datasets"][0]["replicated"] == 60
+
+
+def test_files_in_the_wrong_order_are_noted(folder: Path) -> None:
+    made = folder / "out" / "synthetic_1.csv"
+    notes = " ".join(read("check", made, folder / "original.csv", *KNOWN)["notes"])
+    assert "is a synthetic dataset by the manifest beside it" in notes
+    assert "the original that the other files were made from" in notes
+    notes = " ".join(read("check", folder / "control.csv", made, *KNOWN)["notes"])
+    assert "come from another file" in notes
+    assert "manifest" not in " ".join(read(*files(folder, "out"), *KNOWN)["notes"])
+
+
+def test_missing_values_written_in_two_ways_come_after_the_verdict(
+    folder: Path, tmp_path: Path
+) -> None:
+    original = pd.read_csv(folder / "original.csv", dtype=str, keep_default_na=False)
+    original.loc[original.index[:60], "region"] = ""
+    for name, code in (("original", ""), ("made", "N")):
+        path = tmp_path / f"{name}.csv"
+        original.assign(region=original["region"].replace("", code)).to_csv(path, index=False)
+    shown = "\nmissing values of 'region' are '' in the original and 'N' in synthetic dataset 1"
+    assert shown in call(*files(tmp_path), *KNOWN).output
+    assert shown not in call(*files(tmp_path, "original.csv"), *KNOWN).output
+
+
+def test_names_with_commas(folder: Path, tmp_path: Path) -> None:
+    frame = pd.read_csv(folder / "original.csv").rename(columns={"age": "age, years"})
+    frame.to_csv(tmp_path / "original.csv", index=False)
+    asked = ["--keys", "sex, 'age, years'", "--target", "marital"]
+    asked += ["--set", "groups={'age, years': 3}", "--only", "risk"]
+    found = read(*files(tmp_path, "original.csv"), *asked)
+    scenario = found["results"]["risk"]["scenarios"][0]["scenario"]
+    assert (scenario["keys"], scenario["groups"]) == (["sex", "age, years"], {"age, years": 3})
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--keys", "sexx,agee", "--target", "marital"], ["'sexx'", "'agee'"]),
+        (["--keys", "sex,marital", "--target", "marital"], ["'marital' is also a key"]),
+        (["--keys", "sex,`age", "--target", "marital"], ["--keys: write names as A,B,C"]),
+        (["--keys", ",,", "--target="], ["--keys: write names", "--target"]),
+        (["--set", "groups=age:5"], ["checks.groups"]),
+        (["--set", "groups={sex: 5}", *KNOWN], ["'sex'"]),
+        (["--set", "groups={income: 4}", *KNOWN], ["checks.groups: 'income'"]),
+        (["--set", "tau"], ["--set tau: write KEY=VALUE"]),
+        (["--set", "tau=0.5", "--set", "checks.tau=0.6"], ["--set checks.tau: is there twice"]),
+        (["--set", "keys=[sex]", *KNOWN], ["--set keys: is there twice"]),
+        (["--set", "tau={"], ["--set tau: not valid YAML"]),
+        (["--set", "taw=1"], ["checks.taw: unknown key"]),
+        (["--set", "inference={public: [age]}"], ["checks.inference.1.sensitive"]),
+        (["--set", "inference={sensitive: sex, public: [age], units: periods}", *KNOWN],
+         ["only a panel has periods"]),
+        (["--set", "attacks=true", "--set", "differential_confidentiality.by=sex"],
+         ["checks.attacks", "checks.differential_confidentiality.by"]),
+        (["--set", "fits=[income ~ wealth + age, {formula: rent ~ age, clusters: town}]"],
+         ["fit 'income ~ wealth + age': column 'wealth'", "fit 'rent ~ age': column 'rent'",
+          "fit 'rent ~ age': column 'town'"]),
+        (["--set", "tau=2", "--set", "suda.max_size=0", "--set", "fits=age ~ (", "--set",
+          "propensity=forest", "--control", "absent.csv", "--out", "nowhere/risk.json", "--keys",
+          "sexx", "--set", "weight=w"],
+         ["checks.tau", "checks.suda.max_size: must be at least 1 (got 0)", "checks.fits.1",
+          "checks.propensity", "absent.csv", "nowhere", "'sexx'", "'w'"]),
+        (["--seed", "-1", "--workers", "0"], ["seed", "workers"]),
+        (["--out", "page.txt"], ["page.txt must be named .html"]),
+        (["--profile", "none"], ["limits.profile"]),
+    ],
+)  # fmt: skip
+def test_bad_words_are_told_at_once_by_their_keys(
+    folder: Path, words: list[str], expected: list[str]
+) -> None:
+    result = call(*files(folder), *words)
+    assert result.exit_code == 2, result.output
+    for word in expected:
+        assert word in result.output
+
+
+def test_bad_files_are_errors(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty.csv").write_text("sex,age,region,marital\n")
+    lacking = pd.read_csv(folder / "made.csv").drop(columns=["age", "marital"])
+    lacking.to_csv(tmp_path / "lacking.csv", index=False)
+    result = call(*files(folder), tmp_path / "empty.csv", tmp_path / "none.csv", *KNOWN)
+    assert result.exit_code == 2
+    assert "empty.csv" in result.output
+    assert "none.csv" in result.output
+    result = call("check", folder / "original.csv", tmp_path / "lacking.csv", *KNOWN)
+    assert result.exit_code == 2
+    assert "'age', 'marital'" in result.output
+    run = tmp_path / "run"
+    shutil.copytree(folder / "out", run)
+    manifest = json.loads((run / "manifest.json").read_text())
+    shutil.move(run / "synthetic_2.csv", tmp_path / "synthetic_2.csv")
+    for entry in manifest["files"]:
+        if entry["name"] == "synthetic_2.csv":
+            entry["name"] = "../synthetic_2.csv"
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    result = call("check", folder / "original.csv", run)
+    assert result.exit_code == 2
+    assert "files.1.name" in result.output
+
+
+def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_path: Path) -> None:
+    original = tmp_path / "original.json"
+    original.write_bytes((folder / "original.csv").read_bytes())
+    for kept in (folder / "out" / "manifest.json", folder / "run.yaml", original):
+        before = kept.read_bytes()
+        asked = [*files(folder, "out"), "--config", folder / "run.yaml", "--control", original]
+        assert call(*asked, "-o", kept, "--overwrite").exit_code == 2
+        assert kept.read_bytes() == before
+    same = call(*files(folder), *KNOWN, "--control", folder / "original.csv")
+    assert same.exit_code == 2
+    assert "must be of others" in same.output
+
+
+@pytest.mark.parametrize("name", ["risk", "utility"])
+def test_an_earlier_command_names_the_one_in_its_place(name: str) -> None:
+    result = call(name, "a.csv", "b.csv", "--keys", "sex")
+    assert result.exit_code == 2
+    assert f"check ORIGINAL SYNTHETIC --only {name}" in result.output

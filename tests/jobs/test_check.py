@@ -1,0 +1,348 @@
+"""The one front for checks: what it measures is that of the measures, and every problem at once."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthesizer import CheckSettings, FitRequest, LimitConfig, Question, check
+from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.guessing import Declaration
+from synthesizer.measures.figure import plain
+from synthesizer.measures.risk import (
+    Exclusion,
+    Tolerance,
+    attribute,
+    cap,
+    identity,
+    inference,
+    replicated_uniques,
+    suda,
+    tcap,
+)
+from synthesizer.measures.settings import ALL_OFF
+from synthesizer.measures.utility import table_utility
+from tests.end_to_end.test_panel import long_frame
+from tests.household_file import RULES, household_frame
+from tests.tables import persons
+
+
+def people(n: int = 300, seed: int = 0) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            "person_id": [f"p{k}" for k in rng.permutation(n)],
+            "sex": rng.choice(["f", "m"], n),
+            "age": rng.integers(18, 80, n),
+            "region": rng.choice(list("abcd"), n),
+            "job": rng.choice(["none", "part", "full"], n),
+            "pay": np.round(rng.gamma(2, 900, n) - 200),
+        }
+    )
+
+
+KNOWN = {"keys": ["sex", "age", "region"], "target": "job"}
+OF_RISK = {**KNOWN, "only": "risk"}
+ORIGINAL, MADE, CONTROL = people(), people(200, 1), people(300, 2)
+VARIABLES = ["sex", "age", "region", "job", "pay"]
+
+
+def test_figures_are_those_of_the_measures() -> None:
+    question = Question(sensitive="sex", public=("age", "job"))
+    found = check(ORIGINAL, [MADE, CONTROL], **KNOWN, settings={"inference": [question]})
+    main, pair = found.risk.main, (ORIGINAL, [MADE, CONTROL])
+    assert main.cap == cap(*pair, **KNOWN)
+    assert main.tcap == tcap(*pair, **KNOWN)
+    assert main.identity == identity(*pair, keys=KNOWN["keys"])
+    assert main.attribute == attribute(*pair, **KNOWN)
+    assert main.suda == suda(ORIGINAL, KNOWN["keys"]).result
+    assert found.risk.inference[0] == inference(*pair, sensitive="sex", public=["age", "job"])
+    assert found.risk.replicated == replicated_uniques(*pair, exclude=["person_id"])
+    tables = table_utility(*pair, names=VARIABLES, ways=(1, 2), quantiles_of="original")
+    assert found.utility.tables == tables.result()
+    assert [part.variable for part in found.utility.distributions] == VARIABLES
+    assert (found.utility.n, found.utility.n_synthetic) == (300, (200, 300))
+    assert (main.differential, found.risk.nearest, found.risk.attacks) == (None, None, None)
+    assert found.failed == {}
+    assert json.dumps(plain(found), allow_nan=False)
+
+
+def test_both_at_once_are_either_alone() -> None:
+    both = check(ORIGINAL, MADE, CONTROL, **KNOWN, seed=3)
+    risk = check(ORIGINAL, MADE, CONTROL, **OF_RISK, seed=3)
+    use = check(ORIGINAL, MADE, CONTROL, only="utility", seed=3)
+    assert (risk.utility, use.risk.figures) == (None, ())
+    assert both.risk.to_frame().equals(risk.risk.to_frame())
+    assert both.utility.to_frame().equals(use.utility.to_frame())
+    assert both.risk == check(ORIGINAL, MADE, CONTROL, **KNOWN, seed=3).risk
+    assert [line.word for line in both.verdict.lines][-1] == use.verdict["use"].word
+
+
+def test_a_control_shows_what_is_risk() -> None:
+    by = {"settings": {"differential_confidentiality": {"by": "region"}}}
+    copied = check(ORIGINAL, ORIGINAL, CONTROL, **OF_RISK, **by).risk
+    difference, uniques, worst = copied.main.differential.figures
+    assert difference.value == pytest.approx(difference.original)
+    assert difference.low > 0
+    assert (uniques.value, worst.name, copied.nearest.share) == (1, "worst group", 1)
+    assert copied.attacks["singling out by combinations"].low > 0
+    new = check(ORIGINAL, MADE, CONTROL, **OF_RISK).risk
+    assert new.nearest.low < 0.5 < new.nearest.high
+    attack = new.attacks["singling out by combinations"]
+    assert attack.low <= 0 <= attack.high
+
+
+def test_the_verdict_is_that_of_the_limits_named() -> None:
+    found = check(ORIGINAL, MADE, **OF_RISK, limits={"cap": 0.0})
+    assert [e.key for e in found.verdict["anybody"].evidence if e.word == "fail"] == ["cap"]
+    assert len(found.exceeded()) == 1
+    assert found.exceeded(LimitConfig(cap=1.0)) == ()
+    assert check(ORIGINAL, MADE, **OF_RISK).exceeded() == ()
+    other = check(ORIGINAL, MADE.assign(sex="x"), only="utility", limits={"mean_two_way": 1e6})
+    (above,) = other.exceeded()  # a limit does not hold for what could not be compared
+    assert "'sex'" in above
+
+
+def test_tables_of_codes_are_taken_too() -> None:
+    found = check(persons(200), persons(100, 1), keys=["sex", "age"], target="marital")
+    assert found.risk.main.cap.n == 200
+    with pytest.raises(DataError, match="household: needs frames"):
+        check(persons(200), persons(100, 1), config={"household": {"id": "sex"}})
+
+
+def test_frames_are_a_panel_or_households_by_the_configuration() -> None:
+    panel = {"panel": {"person": "id", "time": "year", "career": "state"}}
+    frame = long_frame(60)
+    found = check(frame, frame, keys=["sex"], target="state@last", config=panel)
+    assert (found.risk.units, found.risk.careers.n, found.failed) == ("persons", 60, {})
+    assert found.panel is not None
+    settings = {"keys": ["age", "sex"], "target": "education"}
+    made = household_frame(60, seed=3)
+    found = check(household_frame(80), made, settings=settings, config=RULES)
+    assert found.risk.units == "persons"
+    assert found.utility.further["household_pairs"].same
+
+
+def test_numbers_as_targets() -> None:
+    near = {"tolerance": Tolerance(relative=0.1)}
+    target = {"keys": ["sex", "age"], "target": "pay", "only": "risk"}
+    main = check(ORIGINAL, ORIGINAL, **target, settings=near).risk.main
+    assert main.cap is not None
+    assert (main.tcap, main.attribute) == (None, None)
+    grouped = CheckSettings(groups={"pay": 4, "age": [30, 50]})
+    main = check(ORIGINAL, MADE, **target, settings=grouped).risk.main
+    assert main.tcap is not None
+    assert main.cap.baseline["all"] == pytest.approx(0.25, abs=0.01)
+
+
+def test_keys_and_target_are_suggested() -> None:
+    found = check(ORIGINAL, MADE, only="risk").risk
+    assert "person_id" not in found.main.scenario.names
+    assert found.main.scenario.reason in found.notes
+
+
+def test_what_makes_figures_mislead_is_a_warning() -> None:
+    given = ORIGINAL.assign(zone=ORIGINAL["region"].map({"a": 1, "b": 1, "c": 2, "d": 2}))
+    asked = {"only": "risk", "target": "zone"}
+    first, *_ = check(given, given, keys=["region", "sex"], **asked).risk.warnings
+    assert "region" in first
+    stacked = pd.concat([ORIGINAL, ORIGINAL])
+    assert len(check(ORIGINAL, stacked, **OF_RISK).risk.warnings) == 1
+    jittered = ORIGINAL.assign(pay=ORIGINAL["pay"] + 0.013)
+    few = check(ORIGINAL, jittered, keys=["sex", "pay"], target="job", only="risk").risk
+    assert len(few.warnings) == 2
+    assert check(ORIGINAL, CONTROL, **OF_RISK).risk.warnings == ()
+    other = MADE.assign(region=MADE["region"].where(MADE["age"] < 50, "elsewhere"))
+    assert any("'region'" in note for note in check(ORIGINAL, other, **OF_RISK).risk.notes)
+
+
+def test_persons_count_not_records() -> None:
+    panel, kept_out = pd.concat([ORIGINAL] * 4), pd.concat([CONTROL] * 4)
+    asked = {**OF_RISK, "settings": {"differential_confidentiality": {"units": "person_id"}}}
+    with pytest.raises(DataError, match="'person_id' of the control file is empty"):
+        check(panel, MADE, kept_out.assign(person_id=None), **asked)
+    found = check(panel, MADE, kept_out, **asked).risk
+    assert any("300 values of 'person_id'" in note for note in found.notes)
+    assert found.main.differential.figures[0].n == 600
+    others = kept_out.assign(person_id="c" + kept_out["person_id"])
+    assert check(panel, MADE, others, **asked).risk.notes == ()
+
+
+def test_a_fault_in_a_column_costs_only_that_column() -> None:
+    odd = ORIGINAL.assign(odd=[1, "x"] * 150, empty=None)
+    made = MADE.assign(odd=1, empty=2, extra=1)
+    found = check(odd, [made, made.drop(columns="pay")], **KNOWN)
+    assert found.risk.replicated.keys == ("sex", "age", "region", "job")
+    failed = {"column 'odd'", "column 'empty'", "column 'pay'"}
+    assert set(found.utility.failed) == failed
+    assert any("'extra' of synthetic dataset 1" in note for note in found.utility.notes)
+    assert any("identifiers" in note and "person_id" in note for note in found.utility.notes)
+    other = MADE.assign(age=["old", "young"] * 100, region="N")
+    left = check(ORIGINAL, other, only="utility").utility
+    assert set(left.failed) == {"column 'age'", "column 'region'"}
+
+
+def test_an_empty_column_of_the_original_is_no_fault_of_the_control() -> None:
+    rng = np.random.default_rng(1)
+    ours, made, control = (
+        pd.DataFrame({name: rng.choice(list("xyz"), 300) for name in "abcd"}) for _ in range(3)
+    )
+    control["rare"] = ["p", "q"] * 5 + [None] * 290
+    empty = [frame.assign(rare=pd.Series([None] * 300)) for frame in (ours, made)]
+    found = check(*empty, control, keys=["a", "b"], target="c").risk
+    assert any("rare" in note for note in found.notes)
+    assert found.further["near_verbatim"].variables == 4
+
+
+def test_a_control_that_is_none_is_refused() -> None:
+    odd = CONTROL.drop(columns=["age"]).assign(pay=CONTROL["sex"], job=1)
+    with pytest.raises(DataError) as caught:
+        check(ORIGINAL, MADE, odd, keys=["sex"], target="region")
+    (sentence,) = caught.value.problems
+    assert all(name in sentence for name in ("'age'", "'job'", "'pay'"))
+    with pytest.raises(DataError, match="9 records"):
+        check(ORIGINAL, MADE, CONTROL.iloc[:9], **KNOWN)
+    with pytest.raises(DataError, match="other people"):
+        check(ORIGINAL, ORIGINAL, ORIGINAL.iloc[::-1], **KNOWN)
+    # what no synthetic dataset has need not be in the control
+    less = CONTROL.drop(columns=["pay"])
+    assert check(ORIGINAL, MADE.drop(columns=["pay"]), less, **OF_RISK).risk.nearest is not None
+    few = check(ORIGINAL, MADE, CONTROL.iloc[:60], **OF_RISK).verdict["person"].evidence
+    assert [(e.word, e.value) for e in few if e.key == "few_records"] == [("unclear", 60)]
+    some = pd.concat([CONTROL, ORIGINAL.iloc[:60]])
+    notes = check(ORIGINAL, MADE, some, **OF_RISK).risk.notes
+    assert any("60 of 360 control records" in note for note in notes)
+
+
+def test_further_scenarios_and_questions() -> None:
+    settings = {
+        "scenarios": [{"keys": ["region"], "target": "pay", "groups": {"pay": 3}}],
+        "inference": [
+            Question(sensitive="sex", public=("age",)),
+            {"sensitive": "pay", "public": ["job"], "groups": {"pay": 4}},
+        ],
+    }
+    found = check(ORIGINAL, MADE, **OF_RISK, settings=settings).risk
+    assert [part.scenario.target for part in found.scenarios] == ["job", "pay"]
+    assert [part.sensitive for part in found.inference] == ["sex", "pay"]
+
+
+FITS = ALL_OFF | {"fits": [FitRequest(formula="pay ~ age", clusters="person_id")]}
+
+
+def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
+    found = check(ORIGINAL, [MADE, MADE], settings=FITS).utility
+    assert [(fit.clusters, fit.rule) for fit in found.fits] == [("person_id", "simple")]
+    assert any("rule" in note for note in found.notes)  # nothing says how the data were made
+    proper = check(ORIGINAL, [MADE, MADE], settings=FITS, config={"proper": True}).utility
+    assert [fit.rule for fit in proper.fits] == ["proper"]
+    wrong = ALL_OFF | {"fits": [{"formula": "pay ~ age", "rule": "simple"}]}
+    with pytest.raises(DataError, match=r"checks\.fits\.1: .*drawn anew"):
+        check(ORIGINAL, MADE, settings=wrong, config={"proper": True})
+
+
+def test_kinds_may_be_declared() -> None:
+    ours, made = (
+        frame.assign(pay=frame["pay"].where(frame["age"] > 30, -8)) for frame in (ORIGINAL, MADE)
+    )
+    for how in (
+        {"declared": {"pay": Declaration(missing=("-8",))}},
+        {"config": {"variables": {"pay": {"missing": [-8]}}}},
+    ):
+        found = check(ours, made, only="utility", **how).utility
+        (pay,) = (part for part in found.distributions if part.variable == "pay")
+        assert pay.labels[-1] == "-8"
+        assert pay.missing[-1]
+
+
+def test_the_seed_decides_the_permutations() -> None:
+    trees = ALL_OFF | {"propensity": {"models": ["cart"], "permutations": 4}}
+    one, again, other = (
+        check(ORIGINAL, MADE, settings=trees, seed=seed).utility.propensity for seed in (1, 1, 2)
+    )
+    assert one == again
+    assert one != other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"keys": ["SEX", "agee"], "target": "jobb"}, ["'SEX'", "'sex'?", "'age'?", "'job'?"]),
+        ({"keys": ["sex", "job"]}, ["'job' is also a key"]),
+        ({"settings": {"differential_confidentiality": {"by": "region"}}},
+         ["checks.differential_confidentiality.by: needs a control"]),
+        ({"settings": {"attacks": True}}, ["checks.attacks: needs a control"]),
+        ({"settings": {"inference": {"sensitive": "job", "public": ["nowhere"]}}}, ["'nowhere'"]),
+        ({"settings": {"groups": {"sex": 3, "pay": 4}}}, ["'sex'", "checks.groups: 'pay'"]),
+        ({"settings": {"weight": "w"}}, ["'w'"]),
+        ({"settings": ALL_OFF}, ["checks: no check is switched on"]),
+        ({"holdout": CONTROL.drop(columns=["age", "job"])}, ["'age'", "'job'"]),
+        ({"settings": {"exclude": [Exclusion(target_level="retired")]}}, ["'job'"]),
+        ({"settings": {"tau": 0, "suda": {"max_size": 0}, "fits": ["a ~ ("]}, "seed": -1,
+          "limits": {"cop": 1}, "workers": 0, "only": "use", "target": "jobb"},
+         ["checks.tau", "checks.suda.max_size", "checks.fits.1", "limits.cop", "seed", "workers",
+          "only ('use')", "'jobb'"]),
+        ({"settings": {"fits": ["wealth ~ age"]}}, ["fit 'wealth ~ age': column 'wealth'"]),
+        ({"config": {"panel": {"persn": "id"}}}, ["panel.persn: unknown key"]),
+        ({"synthetic": MADE.drop(columns=["age", "job"])}, ["no columns 'age', 'job'"]),
+        ({"synthetic": MADE.rename(columns=str.upper)}, ["'SEX', 'AGE', 'REGION', 'JOB'"]),
+        ({"synthetic": MADE.iloc[:0]}, ["no records"]),
+        ({"synthetic": []}, ["no synthetic dataset"]),
+        ({"synthetic": [1, 2]}, ["synthetic.1 must be", "synthetic.2 must be"]),
+        ({"synthetic": MADE.assign(region="nowhere")}, ["'region' shares no level"]),
+        ({"synthetic": "made.csv"}, ["must be all files, or all data"]),
+        ({"original": ORIGINAL.iloc[:0]}, ["no records"]),
+    ],
+)  # fmt: skip
+def test_every_problem_comes_at_once(arguments: dict[str, object], words: list[str]) -> None:
+    with pytest.raises(SynthesizerError) as caught:
+        check(**{"original": ORIGINAL, "synthetic": MADE, **KNOWN, **arguments})
+    for word in words:
+        assert word in str(caught.value)
+    assert "retired" not in str(caught.value)
+
+
+def test_no_column_in_common_is_an_error() -> None:
+    with pytest.raises(DataError, match="'person_id', 'sex'"):
+        check(ORIGINAL, pd.DataFrame({"other": [1, 2]}), only="utility")
+
+
+def test_one_row_and_no_match() -> None:
+    assert check(ORIGINAL, MADE.iloc[:1], **KNOWN).risk.failed == {}
+    main = check(ORIGINAL, MADE.assign(age=MADE["age"] + 100), **OF_RISK).risk.main
+    row = main.cap.row(1)
+    assert (row.zero, row.undefined, row.matched) == (0, None, 0)
+    figures = {figure.name: figure for figure in main.figures}
+    assert (figures["TCAP"].value, figures["DiSCO"].value) == (None, 0)
+    single = check(ORIGINAL.head(1), MADE.head(1), only="utility")
+    assert single.utility.n == 1
+
+
+def test_missing_values_written_in_two_ways_come_before_every_figure() -> None:
+    empty = [where < 60 for where in range(300)]
+    ours = ORIGINAL.assign(region=ORIGINAL["region"].mask(empty, ""))
+    theirs = ours.assign(region=ours["region"].replace("", "N"))
+    same, other = (check(ours, made, **KNOWN) for made in (ours, [ours, theirs]))
+    assert same.unlike == ()
+    (words,) = other.unlike
+    assert words.startswith("missing values of 'region' are '' in the original and 'N' in synth")
+    assert other.risk.alarms[0] == words
+    replicated = [part.replicated for part in other.risk.replicated.datasets]
+    assert replicated == [300, 240]  # what would go unseen
+    of_control = check(ours, ours, theirs.assign(age=ours["age"] + 1), **KNOWN)
+    assert "in the control" in of_control.unlike[0]
+
+
+def test_files_are_what_their_frames_are(tmp_path: Path) -> None:
+    for name, frame in {"original": ORIGINAL, "made": MADE, "control": CONTROL}.items():
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [str(tmp_path / f"{name}.csv") for name in ("original", "made", "control")]
+    found = check(files[0], [Path(files[1])], files[2], **KNOWN, limits={"cap": 0.0})
+    frames = check(ORIGINAL, MADE, CONTROL, **KNOWN)
+    assert found.risk.to_frame().equals(frames.risk.to_frame())
+    assert found.utility.to_frame().equals(frames.utility.to_frame())
+    assert len(found.exceeded()) == 1
+    with pytest.raises(SynthesizerError, match=r"(?s)jobb.*nowhere\.csv|nowhere\.csv.*jobb"):
+        check(files[0], tmp_path / "nowhere.csv", keys=["sex"], target="jobb")
