@@ -153,6 +153,16 @@ def test_the_package_has_no_more_files_than_its_ceiling():
     assert len(FILES) <= MOST_FILES
 
 
+MOST_SCRIPT_LINES = 14042
+"""Most lines of `scripts/`, with docstrings and blanks. It only falls; 8,000 is the aim."""
+
+
+def test_the_scripts_have_no_more_lines_than_their_ceiling():
+    folder = ROOT.parent / "scripts"
+    lines = sum(len(source.text.splitlines()) for source in house.sources(folder))
+    assert lines <= MOST_SCRIPT_LINES
+
+
 BANNED_MODULES = {"pickle", "cPickle", "dill", "marshal", "shelve", "cloudpickle"}
 BANNED_CALLS = {"eval", "exec", "compile", "__import__"}
 GENERATORS = {"Generator", "SeedSequence", "PCG64DXSM", "BitGenerator"}

@@ -1,25 +1,14 @@
-#!/usr/bin/env python3
 """How often a claim is answered rightly, wrongly or not at all, after the server chose its price.
-
-Usage::
-
-    python scripts/benchmarks/claim_trials.py --seeds 20 [--first 1000] [--epsilon 1]
-    python scripts/benchmarks/claim_trials.py --demo DIRECTORY --claims claims.yaml
 
 Persons are simulated twice: once as the confidential file, once as the synthetic one. Claims are
 made of the synthetic coefficient, as a researcher makes them: borders at 2 to 10 standard errors
 from it, on both sides, one-sided and two-sided, and tolerances. What is right is the coefficient of
 all confidential rows. "Far" worlds have synthetic data whose coefficient is off by 8 standard
 errors. The control reads a claim from the share of groups whose coefficient lies in the range.
-
-With ``--demo`` the files are those of ``synthesizer serve --demo`` (made where absent) and the
-claims are those of a YAML list. Exit code 1 where a line does not hold.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -27,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
+from measuring import Row, Rows, job, rows_of
 from scipy.special import expit
 
 from synthesizer.data.table import Column, FloatArray, Table
@@ -35,10 +24,10 @@ from synthesizer.verification.choosing import Chosen, chosen
 from synthesizer.verification.claims import Claim, ClaimAnswer
 from synthesizer.verification.coefficient_questions import Significance, Statements
 from synthesizer.verification.mechanisms import Mechanism
-from synthesizer.verification.public_schema import PublicSchema, PublicVariable, load_schema
+from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import Query, query_of
-from synthesizer.verification.questions import View, view_of
-from synthesizer.verification.verify import Asked, sound_asked
+from synthesizer.verification.questions import View
+from synthesizer.verification.verify import Asked
 
 JOBS = tuple("abcdefghijkl")
 SCHEMA = PublicSchema(
@@ -226,101 +215,50 @@ def remembered(*views: View) -> None:
     Claim.numbers = numbers  # type: ignore[assignment,method-assign]
 
 
-def row(name: str, made: Sequence[Outcome]) -> str:
-    """Return a line of the table."""
+def figures_of(case: str, made: Sequence[Outcome]) -> Rows:
+    """Yield how claims were answered, and as was said beforehand."""
     words = Counter(one.word for one in made)
-    shares = [f"{words[word] / len(made):6.1%}" for word in ("right", "open", "wrong")]
+    shares = {f"{word} in %": 100 * words[word] / len(made) for word in ("right", "open", "wrong")}
+    yield from rows_of(case, {"claims": len(made)} | shares)
     for outlook in ("decided", "open", "impossible"):
         of = [one.verdict != "open" for one in made if one.outlook == outlook]
-        shares.append(f"{len(of):5d} {np.mean(of):4.0%}" if of else f"{0:5d}   - ")
-    control = np.mean([one.by_share != one.is_true for one in made])
-    price = np.mean([one.epsilon for one in made])
-    return " | ".join(
-        [f"{name:28s}", f"{len(made):5d}", *shares, f"{price:.2f}", f"{control:5.1%}"]
-    )
+        yield Row(case, f"called {outlook}", len(of))
+        yield Row(case, "of them answered", 100 * float(np.mean(of)) if of else None, "%")
+    control = float(np.mean([one.by_share != one.is_true for one in made]))
+    yield Row(case, "epsilon, mean", float(np.mean([one.epsilon for one in made])))
+    yield Row(case, "control: wrong", 100 * control, "%")
 
 
-HEAD = (
-    f"{'world':28s} | claims | right | open | wrong | said decided: asked, answered | said open |"
-    " said impossible | epsilon | control wrong"
-)
-
-
-def simulations(options: argparse.Namespace) -> bool:
-    """Print the table of simulated worlds; return whether it holds."""
-    print(HEAD)
+@job(seeds=1, sizes=[500])
+def worlds(
+    seeds: int = 5, seed: int = 1000, most_epsilon: float = 1.0, sizes: Sequence[int] = SIZES
+) -> Rows:
+    """Ask simulated claims about four models and files of several sizes, near and far."""
     every: list[Outcome] = []
     faithful: list[Outcome] = []
     borders: list[Outcome] = []
     for name, world in WORLDS.items():
-        for n in SIZES:
+        for n in sizes:
             for far in (False, True):
                 made = [
                     one
-                    for seed in range(options.first, options.first + options.seeds)
-                    for one in outcomes(world, n, seed, far=far, most_epsilon=options.epsilon)
+                    for number in range(seed, seed + seeds)
+                    for one in outcomes(world, n, number, far=far, most_epsilon=most_epsilon)
                 ]
                 every += made
                 faithful += [] if far else made
-                print(row(f"{name}, {n:,}{', far' * far}", made), flush=True)
-            borders += [
-                one
-                for seed in range(options.first, options.first + 3 * options.seeds)
-                for one in outcomes(
-                    world, n, seed, far=False, most_epsilon=options.epsilon, at_truth=True
-                )
-            ]
-    print(row("all", every))
-    print(row("border at the true value", borders))
+                yield from figures_of(f"{name}, {n:,}{', far' * far}", made)
+            for number in range(seed, seed + 3 * seeds):
+                told = {"far": False, "at_truth": True}
+                borders += outcomes(world, n, number, most_epsilon=most_epsilon, **told)
+    yield from figures_of("all", every)
     # of synthetic data that are far off nobody can say what the answer will be
     answered = [one.verdict != "open" for one in faithful if one.outlook == "decided"]
-    wrong = np.mean([one.word == "wrong" for one in every])
-    at_border = np.mean([one.verdict == "no" for one in borders])  # 'at least' is true of it
-    control = np.mean([one.by_share != one.is_true for one in every])
-    return bool(wrong < 0.005 and at_border < 0.02 and np.mean(answered) > 0.9 and control > 0.05)
-
-
-def demonstration(options: argparse.Namespace) -> bool:
-    """Ask the claims of a YAML list about the demonstration; return whether all is well."""
-    schema = load_schema(options.demo / "schema.yaml")
-    words: Counter[str] = Counter()
-    rng = np.random.default_rng(options.first)
-    for content in yaml.safe_load(options.claims.read_text(encoding="utf-8")):
-        query = query_of(content)
-        asked = sound_asked(query, schema, options.demo / "run" / "synthetic_1.csv")
-        choice = chosen(asked, options.epsilon)
-        assert isinstance(query.ask, Claim)  # noqa: S101
-        prepared = query.ask.prepare(choice.query, schema, asked.view())
-        whole = view_of(options.demo / "confidential.parquet", schema, query, bytes(32))
-        made = []
-        for _ in range(options.seeds):
-            confidential = View(whole.table, whole.persons, whole.owners, rng.bytes(32))
-            made.append(outcome(choice, prepared, schema, confidential, Drawn(rng)))
-        first = made[0]
-        counted = Counter(one.word for one in made)
-        words += counted
-        told = ", ".join(f"{word} {number}" for word, number in counted.items())
-        print(
-            f"{told:18s} | {'true' if first.is_true else 'false':5s} | {first.outlook:10s} | "
-            f"{first.epsilon:4g} {first.m:3d} | {query.ask.model_dump(exclude_none=True)} "
-            f"{query.formula} {query.subset or ''}",
-            flush=True,
-        )
-    print(dict(words))
-    return words["wrong"] == 0 and words["right"] >= 0.9 * words.total()
-
-
-def main() -> None:
-    """Run the trials that were asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5, help="files, or keys, of each line")
-    parser.add_argument("--first", type=int, default=1000, help="the first seed")
-    parser.add_argument("--epsilon", type=float, default=1.0, help="the most that a claim may cost")
-    parser.add_argument("--demo", type=Path, help="directory of a demonstration")
-    parser.add_argument("--claims", type=Path, help="YAML list of queries")
-    options = parser.parse_args()
-    sys.exit(0 if (demonstration if options.demo else simulations)(options) else 1)
-
-
-if __name__ == "__main__":
-    main()
+    wrong = float(np.mean([one.word == "wrong" for one in every]))
+    at_border = float(np.mean([one.verdict == "no" for one in borders]))  # 'at least' is true of it
+    control = float(np.mean([one.by_share != one.is_true for one in every]))
+    right = float(np.mean(answered)) if answered else 1.0
+    yield Row("all", "wrong", wrong, holds=wrong < 0.005)
+    yield Row("border at the true value", "wrong", at_border, holds=at_border < 0.02)
+    yield Row("called decided, not far", "answered", right, holds=right > 0.9)
+    yield Row("control: most groups lie in the range", "wrong", control, holds=control > 0.05)

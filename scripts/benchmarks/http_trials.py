@@ -1,18 +1,13 @@
 """What a server says over HTTP about two files that differ in the rows of one person.
 
-Usage::
-
-    python scripts/benchmarks/http_trials.py --pairs 1000 --seed 1
-
 Clock, ids and noise are held fast, so all that may differ is what comes of the data by another way:
-a status, a length, a header, an error in words, a line in the log (T12). The tests run it small and
-with controls that tell of the data, and look for confidential values in replies, log and database
-(T20). Exit code 1 where a pair differs.
+a status, a length, a header, an error in words, a line in the log (T12). The tests run them small
+and with controls that tell of the data, and look for confidential values in replies, log and
+database (T20).
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import itertools
 import json
@@ -30,19 +25,17 @@ from unittest.mock import patch
 import pandas as pd
 from fastapi.testclient import TestClient
 from httpx2 import Response
-from replay_trials import GAP, QUESTIONS, SCHEMA, Exact, neighbour, people
+from measuring import Row, Rows, job
+from panel_server import ROLES, panel_content, service_of, with_tokens
+from replay_trials import GAP, QUESTIONS, Exact, neighbour, people
 
-from synthesizer.verification.database import connect
 from synthesizer.verification.mechanisms import DryNoise, Mechanism
-from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
 from synthesizer.verification.server import accounts, audit, dispatch, runner, service
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.runner import Outcome, Task
 from synthesizer.verification.server.security import FieldFormatter
-from synthesizer.verification.server.server_config import JobLimits, ServerConfig
-from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import create_tables
+from synthesizer.verification.server.server_config import JobLimits
 
 Run = Callable[[Task], Outcome | None]
 COUNTS = {"ask": {"measure": "counts", "by": ["sex"]}}
@@ -113,22 +106,11 @@ def conversation(
         What does a task; `in_this_process`, or a control.
     """
     talk, clock = Talk(), Clock()
-    config = _config(confidential, folder)
+    content = panel_content(folder, cap=100.0, persons=100, confidential=confidential)
     with _frozen(clock), _logged(talk.log):
-        engine = connect(config.database)
-        create_tables(engine)
-        made = service.Service(engine, config, open_datasets(engine, config))
-        known = accounts.Accounts(engine, clock=clock)
-        tokens = {
-            name: known.new_token(
-                known.add(name, role, actor="x"),  # type: ignore[arg-type]
-                "x",
-                actor="x",
-            )
-            for name, role in (("ada", "researcher"), ("bob", "researcher"), ("sam", "steward"))
-        }
-        sam = known.named("sam")
-        made.projects.make(sam, "gap", "panel", ["ada", "bob"], questions=100)
+        made = service_of(content)
+        known = accounts.Accounts(made.engine, clock=clock)
+        tokens = with_tokens(made, known, 100, ROLES)
         hand = ByHand(made, process=_process(run))
         with TestClient(
             create_app(made, known, dispatcher=lambda _: hand), raise_server_exceptions=False
@@ -140,7 +122,7 @@ def conversation(
             http.cookies.set(guard.cookie, known.sign_in(tokens["sam"]))
             for place in ("queries", "projects", "alarms", "audit?check=true"):
                 _keep(http.get(f"/steward/{place}"), talk)
-        engine.dispose()
+        made.engine.dispose()
     return talk
 
 
@@ -231,21 +213,6 @@ def _logged(stream: io.StringIO) -> Iterator[None]:
         own.setLevel(before[1])
 
 
-def _config(confidential: Path, folder: Path) -> ServerConfig:
-    people(100, seed=2).to_csv(folder / "synthetic.csv", index=False)
-    schema = strictly(PublicSchema, SCHEMA)
-    (folder / "schema.yaml").write_text(yaml_of(schema), encoding="utf-8")
-    files = {"synthetic": folder / "synthetic.csv", "schema": folder / "schema.yaml"}
-    return ServerConfig.model_validate(
-        {
-            "database": f"sqlite:///{folder}/server.sqlite",
-            "prepared": folder / "prepared",
-            "access": {"secure_cookies": False, "requests_per_minute": 1_000_000},
-            "datasets": {"panel": {"confidential": confidential, **files, "cap": 100.0}},
-        }
-    )
-
-
 def differences(
     frame: pd.DataFrame,
     other: pd.DataFrame,
@@ -263,22 +230,14 @@ def differences(
     return found if len(talks[0]) == len(talks[1]) else [*found, "one says more than the other"]
 
 
-def main() -> int:
-    """Try so many pairs."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--pairs", type=int, default=1_000)
-    parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
-    rng, differing = random.Random(asked.seed), 0  # noqa: S311 - pairs of files
-    for number in range(asked.pairs):
-        frame = people(60, seed=asked.seed + number)
+@job(pairs=5)
+def conversations(pairs: int = 1_000, seed: int = 1) -> Rows:
+    """Count pairs of neighbours about which a server says anything else."""
+    rng, differing = random.Random(seed), 0  # noqa: S311 - pairs of files
+    for number in range(pairs):
+        frame = people(60, seed=seed + number)
         found = differences(frame, neighbour(frame, rng), [rng.choice(QUERIES)])
         differing += bool(found)
         for one in found:
-            print(f"pair {number}: {one[:2_000]}")
-    print(json.dumps({"pairs": asked.pairs, "differing": differing}))
-    return 1 if differing else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+            yield Row(f"pair {number}", one[:2_000], 1, holds=False)
+    yield Row(f"{pairs:,} pairs", "differing", differing, holds=not differing)

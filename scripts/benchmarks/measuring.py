@@ -1,20 +1,77 @@
-"""Seconds, memory and Markdown tables, for the benchmarks."""
+"""What every benchmark shares: the table of jobs, rows, seconds and memory.
+
+A job is a function in a file of this folder, named by both: `speed.levels`. Its parameters are what
+`--set` changes; those of `@job(...)` are the values of `--small`. It yields rows. A row of a trial
+states by ``holds`` whether its claim holds; a control holds where the trial finds what was planted.
+"""
 
 from __future__ import annotations
 
-import json
+import multiprocessing
+import os
 import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
+
+N_JOBS = 2
+ACS = "ma2019.csv"
+"""The ACS excerpt around Boston, 7,634 persons x 21 or 24 variables."""
+
+
+class Row(NamedTuple):
+    """One figure of a benchmark."""
+
+    case: str
+    figure: str
+    value: float | int | str | None
+    unit: str = ""
+    holds: bool | None = None
+
+
+Rows = Iterator[Row]
+UNITS = {"%", "1/1000", "GB", "SE", "s"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A benchmark that can be run by its name."""
+
+    name: str
+    run: Callable[..., Rows]
+    small: dict[str, Any]
+
+
+JOBS: dict[str, Job] = {}
+"""All jobs of the files that were imported, by name."""
+
+
+def job(**small: Any) -> Callable[[Callable[..., Rows]], Callable[..., Rows]]:
+    """Enter a function in the table of jobs, with the settings of its smallest run."""
+
+    def enter(run: Callable[..., Rows]) -> Callable[..., Rows]:
+        name = f"{run.__module__}.{run.__name__}"
+        JOBS[name] = Job(name, run, small)
+        return run
+
+    return enter
+
+
+def rows_of(case: str, figures: Mapping[str, Any]) -> Rows:
+    """Yield a row for each figure of a case; a name like ``fit in s`` holds the unit."""
+    for name, value in figures.items():
+        figure, _, unit = name.rpartition(" in ")
+        yield Row(case, figure, value, unit) if unit in UNITS else Row(case, name, value)
 
 
 def seconds(work: Callable[[], object], repeats: int = 5) -> float:
-    """Return the median time of a call after one that is not counted."""
+    """Return the median seconds of a call, after a first call that is not counted."""
     work()
     times = []
     for _ in range(repeats):
@@ -25,60 +82,22 @@ def seconds(work: Callable[[], object], repeats: int = 5) -> float:
 
 
 def peak_gb() -> float:
-    """Return the largest memory of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    """Return the largest memory of this process so far, without that of its parent."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 2**20
 
 
-def alone(script: str, *words: object) -> Any:
-    """Run a script in a process of its own, so that its memory counts alone; return its JSON."""
-    command = [sys.executable, script, *map(str, words)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout)
+def alone(function: Callable[..., Any], *words: Any) -> Any:
+    """Call a function in a new process, so that its memory counts alone."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *words).result()
 
 
-def print_parts(
-    usage: str | None,
-    parts: Mapping[str, Callable[[Path], Iterator[str]]],
-    single: Mapping[str, Callable[..., Any]],
-) -> None:
-    """Print the parts that the command line names after the data file.
-
-    ``part:number`` calls one of ``single`` with the file and the number, and prints JSON: that is
-    how `alone` comes back.
-    """
-    if len(sys.argv) < 3:
-        sys.exit(usage)
-    data = Path(sys.argv[1])
-    for word in sys.argv[2:]:
-        name, _, number = word.partition(":")
-        if name in single:
-            print(json.dumps(single[name](data, int(number))))
-        elif name in parts:
-            print(f"\n## {name}\n")
-            for line in parts[name](data):
-                print(line, flush=True)
-        else:
-            sys.exit(usage)
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """Yield the lines of a Markdown table, as soon as their rows come."""
-    yield f"| {' | '.join(header)} |"
-    yield f"|{' --- |' * len(header)}"
-    for row in rows:
-        yield f"| {' | '.join(text(cell) for cell in row)} |"
-    yield ""
-
-
-def text(cell: object) -> str:
-    """Return a cell as text."""
-    if cell is None:
-        return "n/a"
-    return f"{cell:.4f}" if isinstance(cell, float) else str(cell)
-
-
-def stars(p: float | None) -> str:
-    """Return the usual stars of a p-value, escaped for Markdown."""
-    if p is None:
-        return ""
-    return "\\*" * sum(p < level for level in (0.05, 0.01, 0.001))
+def command_cost(folder: str, words: Sequence[str]) -> tuple[float, float]:
+    """Return CPU seconds and peak GB of a `synthesizer` command; call it by `alone`."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", "from synthesizer.cli.commands import app; app()", *words]
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20

@@ -1,24 +1,15 @@
-#!/usr/bin/env python3
 """Whether the pages alone tell an analyst's right claims from wrong ones, in project mode.
-
-Usage::
-
-    python scripts/benchmarks/page_claims.py --persons 12000 --repeats 20 [--keep DIRECTORY]
-    python scripts/benchmarks/page_claims.py --persons 3000 --repeats 1 --claims claims.yaml
 
 A server about simulated persons as ``synthesizer serve --demo`` makes it, with the dataset once
 for each repeat: a key of partitions, noise and a budget of its own. A client that knows HTML and
 nothing else signs in, fills in the form of each claim without a number of the mechanism, looks at
 its dry run, asks, and reads yes, no or cannot tell on the page of the answer. What is right is
-known from a fit of the same model to all confidential rows. Exit code 1 where fewer than nine of
-ten answers are right, or any is the contrary of what is right.
+known from a fit of the same model to all confidential rows.
 """
 
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -30,9 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx2
-import pyarrow.parquet as pq
 import yaml
 from fastapi.testclient import TestClient
+from measuring import Row, Rows, job, rows_of
 
 from synthesizer.jobs.serve import DEMO_CONFIG, make_demo, opened
 from synthesizer.verification.coefficient_questions import Interval
@@ -278,49 +269,6 @@ def verdict(text: str) -> str:
 # The trial
 
 
-@dataclass
-class Outcome:
-    """What came of a claim in all repeats."""
-
-    claim: Claim
-    synthetic: tuple[float, float, bool]
-    confidential: tuple[float, float, bool]
-    verdicts: Counter[str]
-
-    @property
-    def right(self) -> str:
-        """What an answer should say."""
-        return "holds" if self.confidential[2] else "fails"
-
-    @property
-    def wrong(self) -> int:
-        """Number of answers that say the contrary."""
-        return self.verdicts["fails" if self.right == "holds" else "holds"]
-
-    @property
-    def share(self) -> float:
-        """Share of answers that are right."""
-        return self.verdicts[self.right] / self.verdicts.total()
-
-    @property
-    def row(self) -> str:
-        """A line of the table."""
-        (there, _, says), (here, error, _) = self.synthetic, self.confidential
-        cells = [
-            self.claim.words,
-            f"{there:.3f}, {'holds' if says else 'fails'}",
-            f"{here:.3f} ({error:.3f}), {self.right}",
-            *(str(self.verdicts[one]) for one in ("holds", "open", "fails")),
-            f"{self.share:.0%}",
-        ]
-        return f"| {' | '.join(cells)} |"
-
-
-HEAD = """\
-| claim | all synthetic rows | all confidential rows (s.e.) | holds | open | fails | right |
-| --- | --- | --- | --- | --- | --- | --- |"""
-
-
 def trial(visitor: Visitor, datasets: Sequence[str], claims: Sequence[Claim]) -> list[Counter[str]]:
     """Return how often each claim holds, fails and is left open on datasets, by their pages.
 
@@ -382,47 +330,33 @@ def visiting(demo: Path, repeats: int, n_claims: int) -> Iterator[tuple[Visitor,
             yield visitor, names
 
 
-def outcomes_of(demo: Path, repeats: int, claims: Sequence[Claim]) -> list[Outcome]:
-    """Return what comes of each claim on the data of a demonstration."""
-    content = yaml.safe_load((demo / "schema.yaml").read_text(encoding="utf-8"))
-    schema = strictly(PublicSchema, content)
-    files = [demo / "run" / "synthetic_1.csv", demo / "confidential.parquet"]
-    with visiting(demo, repeats, len(claims)) as (visitor, names):
-        verdicts = trial(visitor, names, claims)
-    outcomes = []
-    for claim, counted in zip(claims, verdicts, strict=True):
-        there = claim.of_all(files[0], schema)
-        outcomes.append(Outcome(claim, there, claim.of_all(files[1], schema, there[0]), counted))
-    return outcomes
+@job(persons=1_500, repeats=1)
+def pages(
+    persons: int = 12_000, repeats: int = 20, keep: Path = Path(), claims: Path = Path()
+) -> Rows:
+    """Ask claims by the pages: nine of ten answers must be right, and none the contrary.
 
-
-def main() -> None:
-    """Make the data, ask, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--persons", type=int, default=12_000)
-    parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument(
-        "--keep", type=Path, help="directory of the data; used again if it is there"
-    )
-    parser.add_argument("--claims", type=Path, help="YAML list of other claims, as queries")
-    chosen = parser.parse_args()
-    claims: tuple[Claim, ...] = CLAIMS
-    if chosen.claims:
-        claims = tuple(map(Claim.of, yaml.safe_load(chosen.claims.read_text(encoding="utf-8"))))
+    ``keep`` is a directory for the data, used again if it is there; ``claims`` is a YAML list of
+    other claims, as queries.
+    """
+    asked: tuple[Claim, ...] = CLAIMS
+    if claims.is_file():
+        asked = tuple(map(Claim.of, yaml.safe_load(claims.read_text(encoding="utf-8"))))
     with TemporaryDirectory() as folder:
-        demo = chosen.keep or Path(folder) / "demo"
+        demo = Path(folder) / "demo" if keep == Path() else keep
         if not demo.exists():
-            make_demo(demo, persons=chosen.persons)
-        rows = pq.ParquetFile(demo / "confidential.parquet").metadata.num_rows
-        print(f"{rows:,} person-years, {chosen.repeats} repeats")
-        outcomes = outcomes_of(demo, chosen.repeats, claims)
-    print(HEAD, *(outcome.row for outcome in outcomes), sep="\n")
-    n, right = len(claims), sum(one.share for one in outcomes)
-    wrong = sum(one.wrong for one in outcomes)
-    print(f"right {right:g} of {n}, wrong answers {wrong}")
-    is_good = right >= 0.9 * n and not wrong
-    sys.exit(0 if is_good else 1)
-
-
-if __name__ == "__main__":
-    main()
+            make_demo(demo, persons=persons)
+        content = yaml.safe_load((demo / "schema.yaml").read_text(encoding="utf-8"))
+        schema = strictly(PublicSchema, content)
+        with visiting(demo, repeats, len(asked)) as (visitor, names):
+            verdicts = trial(visitor, names, asked)
+        right, wrong = 0.0, 0
+        for claim, counted in zip(asked, verdicts, strict=True):
+            there = claim.of_all(demo / "run" / "synthetic_1.csv", schema)
+            here = claim.of_all(demo / "confidential.parquet", schema, there[0])
+            true, contrary = ("holds", "fails") if here[2] else ("fails", "holds")
+            right, wrong = right + counted[true] / counted.total(), wrong + counted[contrary]
+            sides = {"synthetic": there[0], "confidential": here[0], "its error": here[1]}
+            yield from rows_of(claim.words, {**sides, "it is right that it": true, **counted})
+    yield Row("all", f"right, of {len(asked)}", right, holds=right >= 0.9 * len(asked))
+    yield Row("all", "wrong answers", wrong, holds=not wrong)

@@ -1,21 +1,24 @@
-"""Trials of partitions and their fits: tests run them small, benchmark_verification.py in full.
+"""Trials of partitions and their fits, T3 and T15 of docs/verification-server.md.
 
-Each attacks what is claimed and returns figures; each has a control, something made wrong on
-purpose, that the same trial must find.
+Tests run them small, the jobs at the end in full. Each attacks what is claimed and returns figures;
+each has a control, something made wrong on purpose, that the same trial must find.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
+from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
+from measuring import Row, Rows, job
 from scipy.stats import chi2
 
 from synthesizer.data.table import Column, FloatArray, Table
+from synthesizer.verification import partition_fits
 from synthesizer.verification.coefficient_questions import OfCoefficient
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
@@ -355,18 +358,63 @@ def distances(rows: Regression, fits: PartitionFits) -> tuple[float, float]:
     return far, off
 
 
-def timed(
-    rows: Regression, m: int, values: Sequence[float], repeats: int = 5
-) -> Iterator[tuple[float | None, float]]:
-    """Yield the seconds of all fits, plain (None) and with one hostile response."""
-    cases: list[float | None] = [None, *values]
+@job(persons=2_000, repeats=1, m=5)
+def regression(persons: int = 100_000, repeats: int = 5, m: int = 50) -> Rows:
+    """Time and precision of the fits of many partitions of a large file with many levels.
+
+    A row with a hostile response must not take longer. Needs pyfixest, which is no dependency.
+    """
+    rows = workforce(persons, 10, (600, 800), m)
+    far, off = distances(rows, fit_partitions(rows, m))
+    yield Row(
+        f"{len(rows.y):,} rows", "coefficients, farthest from pyfixest", far, holds=far < 1e-9
+    )
+    yield Row(f"{len(rows.y):,} rows", "errors, in parts of pyfixest's", off)
+    cases: tuple[float | None, ...] = (None, 1e308, np.inf, np.nan, 5e-324)
     seconds = np.full((repeats, len(cases)), np.inf)
     for repeat in range(repeats):
         for place, value in enumerate(cases):
             y = rows.y.copy()
             y[17] = y[17] if value is None else value
-            data = replace(rows, y=y)
             start = time.process_time()
-            fit_partitions(data, m)
+            fit_partitions(replace(rows, y=y), m)
             seconds[repeat, place] = time.process_time() - start
-    yield from zip(cases, seconds.min(axis=0).tolist(), strict=True)
+    spent = seconds.min(axis=0)
+    for value, taken in zip(cases, spent.tolist(), strict=True):
+        yield Row(f"one row {value}", "fit, CPU", taken, "s", holds=taken < 1.1 * spent[0])
+
+
+@job(pairs=800, n_orders=20)
+def neighbours(pairs: int = 39_000, n_orders: int = 200) -> Rows:
+    """T3: what one person moves, at most as claimed, and what the order of rows does."""
+    each = pairs // len(QUESTIONS)
+    for name in QUESTIONS:
+        moved, broken = (
+            moved_by_one(name, each),
+            moved_by_one(name, max(each // 10, 400), kind=Chunked),
+        )
+        yield Row(name, f"differ, of {moved.pairs:,} pairs", moved.changed)
+        yield Row(name, f"moved at most, claimed {moved.claimed}", moved.all,
+                  holds=moved.all <= moved.claimed)  # fmt: skip
+        yield Row(f"{name}, control: chunks", "moved at most", broken.all,
+                  holds=broken.all > moved.claimed)  # fmt: skip
+    found, tried = orders(n_orders)
+    unsorted = patch.object(
+        partition_fits, "_fingerprints", lambda columns, _: np.zeros(len(columns), np.uint64)
+    )
+    with unsorted:
+        broken_found, _ = orders(n_orders)
+    case = f"{n_orders} orders of rows, {tried} thresholds"
+    yield Row(case, "vectors of categories", found, holds=found == 1)
+    yield Row(f"{case}, control: as they stand", "vectors", broken_found, holds=broken_found > 1)
+
+
+@job(keys=20)
+def dealing(keys: int = 200) -> Rows:
+    """T15: how many partitions a person changes, and whether sizes are even for chosen numbers."""
+    changed, chunks = changed_partitions(keys), changed_partitions(20, kind=Chunked)
+    yield Row(f"{keys} keys", "of 10 partitions a person changes", changed, holds=changed == 1)
+    yield Row("control: chunks of the file", "of 10", chunks, holds=chunks > 1)
+    p, aimed = sizes_p(keys), sizes_p(1, kind=Remainders)
+    yield Row(f"{keys} keys", "p of the sizes of 50 partitions", p, holds=p > 1e-6)
+    yield Row("control: remainders", "p of the sizes", aimed, holds=aimed < 1e-6)

@@ -1,4 +1,4 @@
-"""Record and replay of the main job: tests run it small, benchmark_verification.py in full.
+"""Record and replay of the main job, T4 of docs/verification-server.md; small data for trials.
 
 A job runs on a file and its noise is written down. It runs again on a neighbour, with the same key
 and the noise of the first run: whatever leaves it must be the same, byte for byte, and what went
@@ -20,6 +20,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
+from measuring import Row, Rows, job
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.verification.coefficient_questions import Interval
@@ -254,3 +255,18 @@ def replays_of_control(control: Callable[..., Any], synthetic: Path) -> int:
     """Return on how many of one pair a release that tells of the data is found: 1 if it is."""
     with patch.object(Interval, "release", control(Interval.release)):
         return replays("interval", 1, synthetic)
+
+
+@job(pairs=24)
+def replay(pairs: int = 500) -> Rows:
+    """T4: count in how many pairs of neighbours anything but the noise differs."""
+    with TemporaryDirectory() as folder:
+        synthetic = Path(folder) / "synthetic.csv"
+        people(400, seed=2).to_csv(synthetic, index=False)
+        for name in QUESTIONS:
+            each = -(-pairs // len(QUESTIONS))
+            differ = replays(name, each, synthetic)
+            yield Row(name, f"differ, of {each} pairs", differ, holds=differ == 0)
+        for control in CONTROLS:
+            found = replays_of_control(control, synthetic)
+            yield Row(f"control: {control.__name__}", "found, of 1", found, holds=found == 1)

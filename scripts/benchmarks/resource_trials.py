@@ -1,18 +1,14 @@
 """Do the limits of a job reveal a person? Two neighbours at every limit, many runs of each.
 
-    python scripts/benchmarks/resource_trials.py [RUNS]
-
 The limits are the least at which the dry run still accepts the question, so the job is as near to
 them as a question can come. A neighbour has one person more: of as many rows as is declared, of
 100,000 rows, with a cell of 4 million characters, or with numbers that no sum can take. Counted are
 the processes that died. Each control leaves a step out and must be found: without the rehearsal a
-limit lies between the two files, without the bound on rows the large person ends the process. The
-exit code is 1 where a line does not hold.
+limit lies between the two files, without the bound on rows large persons end the process.
 """
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from measuring import Row, Rows, job
 from scipy.stats import fisher_exact
 
 from synthesizer.data.files import sha256
@@ -31,6 +28,9 @@ from synthesizer.verification.server.runner import Task, run
 from synthesizer.verification.server.server_config import JobLimits
 
 KEY = bytes(range(32))
+UNBOUND = 10_000
+"""Rows of a person where their number has no bound: the most that a schema may declare."""
+LARGE_PERSONS = 8
 ROWS_PER_PERSON, PERSONS, LEVELS = 24, 300, 16
 SIDE = {"kind": "categorical", "levels": [str(level) for level in range(LEVELS)]}
 NUMBER = {"kind": "numeric", "low": -9.0, "high": 9.0}
@@ -139,32 +139,32 @@ def between(trial: Trial, limits: JobLimits) -> tuple[Path, Path]:
     return rows_at(trial, last - 1), rows_at(trial, last)
 
 
-def main(runs: int) -> int:
-    """Print a line for each pair of files; return the exit code."""
-    is_sound = True
+@job(runs=2)
+def limits(runs: int = 100) -> Rows:
+    """Count the processes that die at the least limits, for each pair of neighbours."""
     with TemporaryDirectory() as name:
         trial = Trial(Path(name))
-        limits, frame = trial.least_limits(), people(PERSONS, seed=1)
-        print(f"{limits.memory_mb} MB, {limits.seconds:g} s; {runs} runs a side", flush=True)
-        deaths = trial.deaths(trial.write("file", frame), limits, runs)
+        least_of_all, frame = trial.least_limits(), people(PERSONS, seed=1)
+        yield Row("least limits", "memory", least_of_all.memory_mb, "MB")
+        yield Row("least limits", "time", least_of_all.seconds, "s")
+        deaths = trial.deaths(trial.write("file", frame), least_of_all, runs)
         for words, rows in NEIGHBOURS.items():
-            others = trial.deaths(trial.write("other", pd.concat([frame, rows])), limits, runs)
-            p = p_of(deaths, others, runs)
-            is_sound &= p > 0.01
-            print(f"{words}: died {deaths} and {others}, p = {p:.2g}", flush=True)
+            other = trial.write("other", pd.concat([frame, rows]))
+            yield from compared(words, deaths, trial.deaths(other, least_of_all, runs), runs)
         tight = JobLimits(memory_mb=110)
         smaller, larger = (trial.deaths(path, tight, runs) for path in between(trial, tight))
-        found = p_of(smaller, larger, runs)
-        print(f"control without the rehearsal, one person more: p = {found:.2g}", flush=True)
-        is_sound &= found < 1e-3
-        free = Trial(Path(name), {**SCHEMA, "rows_per_person": 10_000})
-        large = pd.concat([frame, one_more(10_000)])
-        others = free.deaths(free.write("large", large), limits, runs)
-        found = p_of(deaths, others, runs)
-        print(f"control without the bound on rows: died {others}, p = {found:.2g}", flush=True)
-        is_sound &= found < 1e-3
-    return 0 if is_sound else 1
+        yield from compared("control: without the rehearsal", smaller, larger, runs)
+        free = Trial(Path(name), {**SCHEMA, "rows_per_person": UNBOUND})
+        many = [one_more(UNBOUND).assign(person=-n) for n in range(1, LARGE_PERSONS + 1)]
+        large = free.write("large", pd.concat([frame, *many]))
+        others = free.deaths(large, least_of_all, runs)
+        yield from compared("control: without the bound on rows", deaths, others, runs)
 
 
-if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100))
+def compared(case: str, deaths: int, others: int, runs: int) -> Rows:
+    """Yield the deaths of both sides and the p-value; a control must differ, if runs are many."""
+    p = p_of(deaths, others, runs)
+    differs = p < 1e-3 if runs >= 10 else deaths != others
+    yield Row(case, "died, file", deaths)
+    yield Row(case, "died, neighbour", others)
+    yield Row(case, "p (Fisher)", p, holds=differs if case.startswith("control") else p > 0.01)

@@ -1,27 +1,12 @@
 """Side doors of the verification server: time of the noise, time of release, code in a query.
 
-Usage::
-
-    python scripts/benchmarks/server_channels.py timing|release|injection [--full]
-
-- ``timing`` (T7): does the time of a draw tell how large its noise was? Spearman's correlation of
-  both, for OpenDP's bounded mechanism, and as control for the unbounded one.
-- ``release`` (T8): does the time of release tell of a row that makes a job slow? Kolmogorov and
-  Smirnov's test of the times after the charge, with and without the row, of two servers that run at
-  the same time under the same load; and no answer leaves at another tick than was fixed at its
-  charge. As control the same times had answers left when they were ready.
-- ``injection`` (T11): do texts of a query run code, open a file or a connection? Payloads and
-  random texts in every place of a query; as control Python's own eval, which they work on.
-
-Exit code 1 where one does not hold. The tests run them small.
+T7, T8 and T11 of docs/verification-server.md. The tests run them small.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -32,20 +17,20 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from replay_trials import GAP, SCHEMA, people
+from measuring import Row, Rows, job
+from panel_server import ROLES, panel_content, service_of, with_tokens
+from replay_trials import GAP
 from scipy.stats import ks_2samp, spearmanr
 
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.verification.database import connect, now, transaction
+from synthesizer.verification.database import now, transaction
 from synthesizer.verification.mechanisms import Mechanism, OpenDP
-from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
 from synthesizer.verification.server import runner
 from synthesizer.verification.server.accounts import Account, Accounts
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.projects import MOST_QUESTIONS
-from synthesizer.verification.server.server_config import JobLimits, ServerConfig
-from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import JOB, create_tables
+from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.verification.server.server_tables import JOB
 from synthesizer.verification.server.service import Service
 
 LEAST_P = 1e-3
@@ -63,30 +48,6 @@ def timing(draws: int, *, is_bounded: bool) -> float:
         times[draw] = time.thread_time_ns() - begun
         sizes[draw] = abs(drawn - 250)
     return float(spearmanr(sizes, times).statistic)
-
-
-def panel_server(
-    folder: Path, *, cap: float, tick: float = 0.2, lanes: int = 1, seconds: float = 1.0
-) -> Service:
-    """Return the service of a server about a small panel, in a folder of its own."""
-    schema = strictly(PublicSchema, SCHEMA)
-    for name, seed in (("confidential", 1), ("synthetic", 2)):
-        people(60, seed=seed).to_csv(folder / f"{name}.csv", index=False)
-    (folder / "schema.yaml").write_text(yaml_of(schema))
-    files = {key: folder / f"{key}.csv" for key in ("confidential", "synthetic")}
-    dataset = {**files, "schema": folder / "schema.yaml", "cap": cap}
-    config = ServerConfig.model_validate(
-        {
-            "database": f"sqlite:///{folder}/server.sqlite",
-            "prepared": folder / "prepared",
-            "tick": tick,
-            "job": {"seconds": seconds, "lanes": lanes, "waiting": 10_000},
-            "datasets": {"panel": dataset},
-        }
-    )
-    engine = connect(config.database)
-    create_tables(engine)
-    return Service(engine, config, open_datasets(engine, config))
 
 
 @dataclass(frozen=True)
@@ -112,7 +73,8 @@ def releases(
         for name in ("plain", "slow"):
             place = Path(folder) / name
             place.mkdir()
-            services.append(panel_server(place, cap=1_000.0, lanes=lanes, seconds=slot))
+            jobs = {"seconds": slot, "lanes": lanes, "waiting": 10_000}
+            services.append(service_of(panel_content(place, cap=1_000.0, tick=0.2, job=jobs)))
         plain, slow = (
             pool.submit(_releases_of, service, runs, extra, at_once)
             for service, extra in zip(services, (0.0, slot / 2), strict=True)
@@ -130,9 +92,8 @@ def _releases_of(service: Service, runs: int, extra: float, at_once: bool) -> li
         return runner.Outcome(charge=1_000, released=((1,),), content={}, page="")
 
     accounts = Accounts(service.engine)
-    ada = accounts.add("ada", "researcher", actor="trial")
-    sam = accounts.add("sam", "steward", actor="trial")
-    service.projects.make(sam, "a", "panel", ["ada"], questions=MOST_QUESTIONS)
+    with_tokens(service, accounts, MOST_QUESTIONS, ROLES)
+    ada = accounts.named("ada")
     dispatcher = Dispatcher(service, process=process)
     dispatcher.start()
     try:
@@ -147,7 +108,7 @@ def _released(service: Service, ada: Account, number: int, at_once: bool) -> Rel
     """Return how an answer was released; each query is another one by its border."""
     query = {**GAP, "ask": {**GAP["ask"], "below": -number / 1e6}, "epsilon": 0.001}
     time.sleep(random.random() * service.config.tick)  # noqa: S311 - when somebody asks
-    asked = service.submit(ada, "panel", query, project="a")
+    asked = service.submit(ada, "panel", query, project="gap")
     while (asked := service.find(ada, asked.id)).state == "checking":
         time.sleep(0.02)
     begun, promised = time.monotonic(), asked.due
@@ -262,7 +223,7 @@ def injection(number: int, seed: int = 1) -> tuple[int, int, int]:
     tried = taken = did = 0
     with TemporaryDirectory() as name:
         folder = Path(name)
-        canary, service = Canary(folder), panel_server(folder, cap=1.0)
+        canary, service = Canary(folder), service_of(panel_content(folder, cap=1.0))
         dataset = service.datasets["panel"]
         for text in texts(canary, number, seed):
             for place in PLACES:
@@ -289,48 +250,48 @@ def control(payloads: list[str], canary: Canary) -> int:
     return did
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("trial", choices=["timing", "release", "injection"])
-    parser.add_argument("--full", action="store_true")
-    arguments = parser.parse_args()
-    holds = {"timing": _timing, "release": _release, "injection": _injection}
-    sys.exit(0 if holds[arguments.trial](is_full=arguments.full) else 1)
-
-
-def _timing(*, is_full: bool) -> bool:
-    draws = 20_000 if is_full else 2_000
+@job(draws=2_000)
+def noise_time(draws: int = 20_000) -> Rows:
+    """T7: does the time of a draw tell how large its noise was? The control is unbounded."""
     bounded, free = (timing(draws, is_bounded=bound) for bound in (True, False))
-    print(f"Spearman of |noise| and time, {draws:,} draws: bounded {bounded:.3f}, free {free:.3f}")
-    return abs(bounded) < MOST_CORRELATION < free
+    figure = "Spearman of size and time"
+    limit = MOST_CORRELATION * (20_000 / draws) ** 0.5
+    yield Row("bounded mechanism", figure, bounded, holds=abs(bounded) < limit)
+    yield Row("control: unbounded", figure, free, holds=free > MOST_CORRELATION)
 
 
-def _release(*, is_full: bool) -> bool:
-    runs, slot = (300, 4.0) if is_full else (40, 1.0)  # far above what the machine's load moves
-    p, moved = {}, {}
-    for at_once in (False, True):
+@job(runs=40, slot=1.0)
+def release_time(runs: int = 300, slot: float = 4.0) -> Rows:
+    """T8: does the time of release tell of a row that makes a job slow?
+
+    Kolmogorov and Smirnov's test of the times after the charge, with and without the row, of two
+    servers that run at the same time under the same load; and no answer leaves at another tick than
+    was fixed at its charge. As control the same times had answers left when they were ready.
+    """
+    for at_once in (False, True):  # a slot is far above what the machine's load moves
         sides = releases(runs, at_once=at_once, slot=slot)
         plain, slow = ([one.seconds for one in side] for side in sides)
-        p[at_once] = float(ks_2samp(plain, slow).pvalue)
-        moved[at_once] = [sum(not one.is_on_time for one in side) for side in sides]
-        print(
-            f"{'when ready' if at_once else 'at ticks'}: mean {np.mean(plain):.3f} s without the "
-            f"row, {np.mean(slow):.3f} s with it, p = {p[at_once]:.2g}; at another tick than was "
-            f"fixed {moved[at_once]} of {runs}",
-            flush=True,
-        )
-    return p[False] > LEAST_P > p[True] and not any(moved[False])
+        p = float(ks_2samp(plain, slow).pvalue)
+        case = "control: when ready" if at_once else "at ticks"
+        yield Row(case, "mean without the row", float(np.mean(plain)), "s")
+        yield Row(case, "mean with it", float(np.mean(slow)), "s")
+        yield Row(case, "p", p, holds=p < LEAST_P if at_once else p > LEAST_P)
+        if not at_once:
+            late = sum(not one.is_on_time for side in sides for one in side)
+            yield Row(case, "at another tick than was fixed", late, holds=not late)
 
 
-def _injection(*, is_full: bool) -> bool:
-    tried, taken, did = injection(100_000 // len(PLACES) if is_full else 200)
+@job(number=100)
+def code(number: int = 8_333) -> Rows:
+    """T11: do texts of a query run code, open a file or a connection? The control is eval.
+
+    The payloads and so many random texts stand in each place of a query.
+    """
+    tried, taken, did = injection(number)
     with TemporaryDirectory() as folder:
         canary = Canary(Path(folder))
         works = control(canary.payloads[:-2], canary)
         canary.close()
-    print(f"{tried:,} queries, {taken:,} taken, {did} did something; by eval {works} payloads do")
-    return not did and works > 0
-
-
-if __name__ == "__main__":
-    main()
+    yield Row("queries", f"taken, of {tried:,}", taken)
+    yield Row("queries", "did something", did, holds=not did)
+    yield Row("control: by eval", "payloads that do", works, holds=works > 0)

@@ -1,26 +1,7 @@
-"""A real server under load, and one that is killed again and again.
-
-Usage::
-
-    python scripts/benchmarks/server_load.py load  [--clients 200] [--queries 2000] [--postgresql]
-    python scripts/benchmarks/server_load.py kills [--kills 50] [--postgresql] [--broken]
-
-- ``load``: clients submit queries at once, nine of ten of them asked before, and poll their lists.
-  No reply is a 5xx, no budget is overspent, who repeats gets the same answer, and the memory of
-  the server stays within bounds.
-- ``kills``: the server is killed (SIGKILL, with its processes) at random moments while clients ask,
-  of three times once soon after its start and twice after it charged or answered something, and
-  started again. What was spent covers what was released, every query that was charged is
-  answered in the end, no query has two answers, the audit log has every charge and every answer
-  once, and its chain is whole. ``--broken`` is the control: a server that forgets at its start what
-  it had begun, which must lose queries.
-
-Exit code 1 where one does not hold, or where the control does.
-"""
+"""A real server under load, and one that is killed again and again: docs/verification-server.md."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -41,14 +22,14 @@ from typing import Any
 
 import httpx2
 import yaml
-from postgresql_cluster import running as postgresql
-from replay_trials import GAP, SCHEMA, people
+from measuring import Row, Rows, job
+from panel_server import database_url, panel_content, with_tokens
+from replay_trials import GAP
 from sqlalchemy import Engine, func, select
 
 from synthesizer.jobs.serve import check, database_of, opened
 from synthesizer.verification.database import transaction
 from synthesizer.verification.ledger import ANSWER, Ledger
-from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
 from synthesizer.verification.server.projects import MOST_QUESTIONS
 from synthesizer.verification.server.server_tables import AUDIT, JOB
 
@@ -114,43 +95,24 @@ class Server:
 @contextmanager
 def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
     """Yield a server about a small panel, with users, not started yet."""
-    with TemporaryDirectory() as name, database(Path(name), is_postgresql) as url:
-        folder = Path(name)
-        for which, seed in (("confidential", 1), ("synthetic", 2)):
-            people(200, seed=seed).to_csv(folder / f"{which}.csv", index=False)
-        (folder / "schema.yaml").write_text(yaml_of(strictly(PublicSchema, SCHEMA)))
-        files = {"confidential": "confidential.csv", "synthetic": "synthetic.csv"}
-        content = {
-            "database": url,
-            "port": free_port(),
-            "tick": 0.5,
-            "job": {"seconds": 5.0, "lanes": 2, "waiting": 10_000},
-            "access": {"secure_cookies": False, "requests_per_minute": 1_000_000},
-            "datasets": {"panel": {**files, "schema": "schema.yaml", "cap": cap}},
-        }
+    with (
+        TemporaryDirectory() as name,
+        database_url(Path(name), is_postgresql=is_postgresql) as url,
+    ):
+        folder, port = Path(name), free_port()
+        jobs = {"seconds": 5.0, "lanes": 2, "waiting": 10_000}
+        told: dict[str, Any] = {"database": url, "port": port, "tick": 0.5, "job": jobs}
         path = folder / "server.yaml"
-        path.write_text(yaml.safe_dump(content))
+        path.write_text(yaml.safe_dump(panel_content(folder, cap=cap, persons=200, **told)))
+        roles = {f"user{n}": "researcher" for n in range(USERS)}
         with opened(path) as made:
-            accounts, names = made.accounts, [f"user{n}" for n in range(USERS)]
-            users = [accounts.add(name, "researcher", actor="trial") for name in names]
-            tokens = [accounts.new_token(account, "trial", actor="trial") for account in users]
-            sam = accounts.add("sam", "steward", actor="trial")
-            made.service.projects.make(sam, "trial", "panel", names, questions=MOST_QUESTIONS)
-        running = Server(path, int(str(content["port"])), tokens)
+            known = {**roles, "sam": "steward"}
+            tokens = with_tokens(made.service, made.accounts, MOST_QUESTIONS, known)
+        running = Server(path, port, [tokens[name] for name in roles])
         try:
             yield running
         finally:
             running.kill()
-
-
-@contextmanager
-def database(folder: Path, is_postgresql: bool) -> Iterator[str]:
-    """Yield the URL of an empty database."""
-    if not is_postgresql:
-        yield f"sqlite:///{folder}/server.sqlite"
-        return
-    with postgresql() as cluster, cluster.database() as url:
-        yield url
 
 
 def free_port() -> int:
@@ -170,6 +132,13 @@ class Seen:
     """Released numbers by the digest of the query."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def rows(self, states: Counter[str]) -> Rows:
+        """Yield the replies by status, and what became of the submissions."""
+        for code, n in sorted(self.codes.items()):
+            yield Row("replies", f"status {code}", n, holds=code < 500)
+        for state, n in states.items():
+            yield Row("submissions", state, n, holds=state in DONE)
+
     def note(self, submission: dict[str, Any]) -> None:
         """Write down an answer."""
         if submission["state"] == "answered" and submission.get("content"):
@@ -187,7 +156,7 @@ def query(number: int) -> dict[str, Any]:
 def submit(running: Server, http: httpx2.Client, user: int, number: int, seen: Seen) -> None:
     """Submit a query and look at it once."""
     head = {"Authorization": f"Bearer {running.tokens[user]}"}
-    body = {"query": query(number), "project": "trial"}
+    body = {"query": query(number), "project": "gap"}
     reply = http.post(f"{running.url}/datasets/panel/queries", json=body, headers=head)
     with seen.lock:
         seen.codes[reply.status_code] += 1
@@ -227,14 +196,19 @@ def settle(running: Server, seen: Seen, seconds: float) -> Counter[str]:
 DONE = ("answered", "refused")
 
 
-def load(clients: int, queries: int, *, is_postgresql: bool) -> bool:
-    """Let clients ask at once; tell whether all holds."""
+@job(clients=10, queries=40)
+def load(clients: int = 200, queries: int = 2_000, postgresql: bool = False) -> Rows:
+    """Let clients ask at once, nine of ten questions asked before, and poll their lists.
+
+    No reply is a 5xx, no budget is overspent, who repeats gets the same answer, and the memory of
+    the server stays within bounds.
+    """
     distinct = queries // 10
     cap = distinct * EPSILON / 2
     numbers = [*range(distinct), *random.Random(1).choices(range(distinct), k=queries - distinct)]  # noqa: S311
     random.Random(2).shuffle(numbers)  # noqa: S311 - an order of trials
     seen = Seen()
-    with server(cap=cap, is_postgresql=is_postgresql) as running:
+    with server(cap=cap, is_postgresql=postgresql) as running:
         running.start()
         before = running.memory()
         limits = httpx2.Limits(max_connections=clients)
@@ -242,25 +216,19 @@ def load(clients: int, queries: int, *, is_postgresql: bool) -> bool:
         with httpx2.Client(timeout=300, limits=limits) as http, ThreadPoolExecutor(clients) as pool:
             steps = [(running, http, place % USERS, n, seen) for place, n in enumerate(numbers)]
             list(pool.map(lambda step: submit(*step), steps))
-        took, memory = time.monotonic() - begun, running.memory()
+        took = time.monotonic() - begun
         states = settle(running, seen, seconds=5 * distinct + 300)
         after = running.memory()
         running.kill()
         spent = spent_of(running)
         problems = check(running.config).problems
-    print(
-        f"{queries:,} queries of {clients} clients in {took:.0f} s; replies {dict(seen.codes)}; "
-        f"submissions {dict(states)}; spent {spent:.2f} of {cap:.2f}; memory {before:.0f}, "
-        f"{memory:.0f}, {after:.0f} MB; problems {list(problems)}"
-    )
-    return (
-        not any(code >= 500 for code in seen.codes)
-        and set(states) <= set(DONE)
-        and spent <= cap
-        and all(len(found) == 1 for found in seen.answers.values())
-        and after < before + 300
-        and not problems
-    )
+    yield Row("all queries", "time", took, "s")
+    yield from seen.rows(states)
+    yield Row("budget", f"spent, of {cap:.2f}", spent, holds=spent <= cap)
+    several = sum(len(found) > 1 for found in seen.answers.values())
+    yield Row("repeats", "questions with several answers", several, holds=not several)
+    yield Row("memory", "after", after, "MB", holds=after < before + 300)
+    yield Row("database", "problems", len(problems), holds=not problems)
 
 
 def spent_of(running: Server) -> float:
@@ -269,11 +237,19 @@ def spent_of(running: Server) -> float:
         return Ledger(engine, dataset="panel").spending().budgets[0].spent / 1e6
 
 
-def kills(number: int, *, is_postgresql: bool, is_broken: bool) -> bool:
-    """Kill a server at random moments; tell whether all holds."""
+@job(number=2)
+def kills(number: int = 50, postgresql: bool = False, broken: bool = False) -> Rows:
+    """Kill the server (SIGKILL, with its processes) at random moments while clients ask.
+
+    Of three times once soon after its start and twice after it charged or answered something. What
+    was spent covers what was released, every query that was charged is answered in the end, no
+    query has two answers, the audit log has every charge and every answer once, and its chain is
+    whole. ``broken`` is the control: a server that forgets at its start what it had begun, of which
+    some row must not hold.
+    """
     rng, seen, asked = random.Random(3), Seen(), iter(range(10**6))  # noqa: S311 - moments
-    with server(cap=1_000.0, is_postgresql=is_postgresql) as running:
-        running.is_broken = is_broken
+    with server(cap=1_000.0, is_postgresql=postgresql) as running:
+        running.is_broken = broken
         for round_ in range(number):
             running.start()
             stop = threading.Event()
@@ -286,21 +262,15 @@ def kills(number: int, *, is_postgresql: bool, is_broken: bool) -> bool:
                 running.kill()
                 stop.set()
         running.start()
-        states = settle(running, seen, seconds=120 if is_broken else 1_200)
+        states = settle(running, seen, seconds=120 if broken else 1_200)
         running.kill()
         problems = check(running.config).problems
         store = Store.of(running)
+    yield from seen.rows(states)
+    yield Row("ledger", "charged", store.charged)
+    yield Row("ledger", "answered", len(store.released), holds=states["answered"] > 0)
     faults = [*store.faults(seen), *problems]
-    print(
-        f"{number} kills; replies {dict(seen.codes)}; submissions {dict(states)}; charged "
-        f"{store.charged}, answered {len(store.released)}; faults {faults}"
-    )
-    return (
-        not any(code >= 500 for code in seen.codes)
-        and states["answered"] > 0
-        and set(states) <= set(DONE)
-        and not faults
-    )
+    yield Row("promises", "; ".join(faults) or "faults", len(faults), holds=not faults)
 
 
 def wait_for_a_step(running: Server) -> None:
@@ -374,24 +344,3 @@ class Store:
 
     def _released(self, query: str) -> Any:
         return json.loads(self.released.get(query, "null"))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("trial", choices=["load", "kills"])
-    parser.add_argument("--clients", type=int, default=200)
-    parser.add_argument("--queries", type=int, default=2_000)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--postgresql", action="store_true")
-    parser.add_argument("--broken", action="store_true", help="of kills: the control")
-    words = parser.parse_args()
-    if words.trial == "load":
-        holds = load(words.clients, words.queries, is_postgresql=words.postgresql)
-    else:
-        holds = kills(words.kills, is_postgresql=words.postgresql, is_broken=words.broken)
-    print("holds" if holds else "does NOT hold")
-    sys.exit(0 if holds != words.broken else 1)
-
-
-if __name__ == "__main__":
-    main()

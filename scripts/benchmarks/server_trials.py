@@ -1,10 +1,7 @@
-#!/usr/bin/env python3
 """Attacks on the store of the verification server, on SQLite and on PostgreSQL.
 
-    python scripts/benchmarks/server_trials.py races|kills|differences|audit|tokens
-
-Tests run them small; this runs them in full and ends with exit code 1 where one does not hold. Each
-has a control, something made wrong on purpose, that the same trial must find.
+T9 and T16 to T18 of docs/verification-server.md. Tests run them small, the jobs at the end in full.
+Each has a control, something made wrong on purpose, that the same trial must find.
 """
 
 from __future__ import annotations
@@ -12,7 +9,6 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +23,7 @@ from typing import Any
 import numpy as np
 from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
+from measuring import Row, Rows, job
 from noise_trials import race
 from postgresql_cluster import MISSING, programs, running
 from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
@@ -451,7 +448,7 @@ def tells_nothing(replies: dict[str, set[tuple[Any, ...]]]) -> bool:
     return {one[0] for one in replies["valid"]} == {200} and [one[0] for one in refused] == [401]
 
 
-# In full.
+# The jobs: full sizes, on both databases.
 
 
 @contextmanager
@@ -471,115 +468,99 @@ def databases() -> Iterator[dict[str, Callable[[], Any]]]:
             yield {"SQLite": lite, "PostgreSQL": cluster.database}
 
 
-def run_races(repetitions: int = 20) -> bool:
-    """Print how many of 80 questions are granted where 10 may be."""
-    holds = True
-    print("| database | budget | granted of 80 (10 may be) | read, check, write |")
-    print("| --- | --- | --- | --- |")
+@contextmanager
+def made(new: Callable[[], Any]) -> Iterator[Engine]:
+    """Yield the engine of a new database with the tables of the server."""
+    with new() as url:
+        engine = connect(url)
+        create_tables(engine)
+        yield engine
+        engine.dispose()
+
+
+@job(repetitions=1)
+def races(repetitions: int = 20) -> Rows:
+    """T9: how many of 80 questions are granted where 10 may be; the control reads and writes."""
     with databases() as kinds:
         for kind, new in kinds.items():
             for scope in SCOPES:
-                granted, naive = [], []
                 for repetition in range(repetitions):
                     with new() as url:
                         begin(url, scope)
-                        granted.append(race(url, ask, 8, 10))
+                        granted = race(url, ask, 8, 10)
+                        case = f"{kind}, budget {scope}"
+                        yield Row(case, "granted, of 80", granted, holds=granted == 10)
                         if repetition < 3:
-                            naive.append(race(url, ask_naively, 8, 10))
-                seen = sorted(set(granted))
-                holds &= seen == [10] and max(naive) > 10
-                print(f"| {kind} | {scope} | {seen} in {repetitions} runs | {sorted(naive)} |")
-    return holds
+                            naive = race(url, ask_naively, 8, 10)
+                            case = f"{case}, control: read, check, write"
+                            yield Row(case, "granted, of 80", naive, holds=naive > 10)
 
 
-def run_kills(times: int = 50) -> bool:
-    """Print what is there after processes were killed."""
-    holds = True
-    print("| database | server | shown | paid | answers to one | lost | chain | audit | holds |")
-    print("| --- " * 9 + "|")
+@job(times=4)
+def crashes(times: int = 50) -> Rows:
+    """T9: what is there after processes were killed; the controls break a promise each."""
     trials = ((answer, times), (answer_unkept, 3), (answer_unpaid, 3), (answer_apart, 20))
     with databases() as kinds, tempfile.TemporaryDirectory() as folder:
         for kind, new in kinds.items():
             for answers, number in trials:
                 with new() as url:
-                    made = kills(url, Path(folder) / "shown", number, 1, answers)
-                holds &= made.holds == (answers is answer)
-                chain = "; ".join(made.chain.problems) or f"{made.chain.head.number} whole"
-                print(
-                    f"| {kind} | {answers.__name__}, {number} times | {made.shown} | {made.spent} "
-                    f"| {made.answers} | {made.unanswered} | {chain} | {made.entries} of "
-                    f"{made.kept} | {made.holds} |"
-                )
-    return holds
+                    found = kills(url, Path(folder) / "shown", number, 1, answers)
+                case = f"{kind}, {answers.__name__}, {number} times"
+                yield Row(case, "answers shown", found.shown)
+                yield Row(case, "paid", found.spent)
+                yield Row(case, "most answers to one question", found.answers)
+                yield Row(case, "charged questions without an answer", found.unanswered)
+                yield Row(case, "problems of the chain", len(found.chain.problems))
+                keeps = "yes" if found.holds else "no"
+                holds = found.holds == (answers is answer)
+                yield Row(case, "every promise is kept", keeps, holds=holds)
 
 
-def run_differences(number: int = 1000) -> bool:
-    """Print what pairs of questions that differ little cost together."""
-    holds = True
+@job(number=50)
+def differences(number: int = 1_000) -> Rows:
+    """T16: what pairs of questions that differ little cost; the control has a budget a version."""
     with databases() as kinds:
         for kind, new in kinds.items():
             for is_apart in (False, True):
                 with new() as url:
                     asked, paid = differenced(url, number, 1, is_apart=is_apart)
-                held = "a budget of each version" if is_apart else "versions share the budget"
-                print(f"{kind}, {held}: {number} pairs, {asked} questions, {paid} paid")
-                holds &= (asked == paid) != is_apart
-    return holds
+                control = ", control: a budget of each version" * is_apart
+                case, holds = f"{kind}, {number} pairs{control}", (asked == paid) != is_apart
+                yield Row(case, f"paid, of {asked} questions", paid, holds=holds)
 
 
-def run_audit(number: int = 1000) -> bool:
-    """Print how many changes of an audit log are not found."""
-    holds = True
+@job(number=40)
+def tampering(number: int = 1_000) -> Rows:
+    """T17: how many changes of an audit log are not found; the control has no chain."""
     with databases() as kinds:
         for kind, new in kinds.items():
-            with new() as url:
-                engine = connect(url)
-                create_tables(engine)
+            with made(new) as engine:
                 begin_audit(engine, number)
                 altered = undetected_changes(engine, range(1, number + 1))
-                control = undetected_changes(engine, range(1, 51), verify_hashes_only)
-                print(f"{kind}: {altered} of {number} altered entries are not found;")
-                print(f"  without a chain {control} of 50")
-                holds &= altered == 0 and control > 0
+                few = range(1, min(51, number + 1))
+                control = undetected_changes(engine, few, verify_hashes_only)
+                yield Row(kind, f"not found, of {number} altered", altered, holds=not altered)
+                yield Row(f"{kind}, control: no chain", "not found", control, holds=control > 0)
                 with transaction(engine, reads=True) as store:
                     noted = audit.head(store)
                 for change in (remove, insert_one, swap, cut_off, rewrite):
                     with undone(engine) as store:
                         change(store, number // 2)
-                        alone = audit.verify(store).problems
-                        with_head = audit.verify(store, [noted]).problems
-                    print(f"  {change.__name__}: {len(alone)} problems, {len(with_head)} with head")
-                    holds &= bool(with_head)
-                engine.dispose()
-    return holds
+                        alone = len(audit.verify(store).problems)
+                        with_head = len(audit.verify(store, [noted]).problems)
+                    case = f"{kind}, {change.__name__}"
+                    yield Row(case, "problems", alone)
+                    yield Row(case, "problems with a noted head", with_head, holds=with_head > 0)
 
 
-def run_tokens(number: int = 1000) -> bool:
-    """Print how many different replies there are to tokens that let nobody in."""
-    holds = True
+@job(number=40)
+def refusals(number: int = 1_000) -> Rows:
+    """T18: different replies to tokens that let nobody in; the control says what is wrong."""
     with databases() as kinds:
         for kind, new in kinds.items():
             for accounts in (Accounts, Talkative):
-                with new() as url:
-                    engine = connect(url)
-                    create_tables(engine)
+                with made(new) as engine:
                     replies = token_replies(accounts(engine), number, seed=1)
-                    engine.dispose()
                 told = len(set().union(*(r for name, r in replies.items() if name != "valid")))
-                print(f"{kind}, {accounts.__name__}: {told} different refusals of {number} tokens")
-                holds &= tells_nothing(replies) == (accounts is Accounts)
-    return holds
-
-
-TRIALS = {
-    "races": run_races,
-    "kills": run_kills,
-    "differences": run_differences,
-    "audit": run_audit,
-    "tokens": run_tokens,
-}
-
-if __name__ == "__main__":
-    if sys.argv[1:] and sys.argv[1] in TRIALS:
-        sys.exit(not TRIALS[sys.argv[1]]())
-    sys.exit(f"name one of {', '.join(TRIALS)}")
+                holds = tells_nothing(replies) == (accounts is Accounts)
+                yield Row(f"{kind}, {accounts.__name__}", "different refusals", told, holds=holds)

@@ -182,7 +182,7 @@ def test_who_is_told_no_less_than_by_the_original_is_said():
 
 
 def test_a_fresh_sample_comes_to_its_chance_and_tells_no_more_of_the_fitted():
-    """The script coverage_of_trajectories.py does so for 200 trials and several populations."""
+    """Job `intervals.trajectories` does so for 200 trials and several populations."""
     trials, options = 40, TrajectoryOptions(points=3, draws=10, worst=0)
     gaps, covered = [], 0
     for seed in range(trials):

@@ -216,7 +216,7 @@ FITTING = {
 
 @pytest.mark.parametrize(("proper", "keeps"), KINDS)
 def test_which_rules_fit_which_data(proper, keeps):
-    """As `coverage_of_rules.py` finds: bold cells of designs with as many records."""
+    """As job `intervals.rules` finds: valid rules of designs with as many records."""
     rules = {"fully", "partially", "simple", "proper"}
     fit = {rule for rule in rules if not kind_problems(rule, proper=proper, keeps=keeps)}
     assert fit == FITTING[proper, keeps]

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmark_fixed_effects import cases, own
+from effects import cases, own
 
 from synthesizer.data.errors import DataError
 from synthesizer.measures.utility import fixed_effects
 from synthesizer.measures.utility.fixed_effects import FixedEffects
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
-# Made once with pyfixest 0.60.0 by scripts/benchmarks/benchmark_fixed_effects.py: slopes and
+# Made once with pyfixest 0.60.0 by `scripts/benchmark.py effects.recorded`: slopes and
 # standard errors.
 PYFIXEST = {
     "ma2019 ols": ([3592.7375906, -25.587304158, -15091.435936, -419.17417014],

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmark_careers import held_out_bootstrap, held_out_mixture
+from careers import held_out_bootstrap, held_out_mixture
 from scipy import stats
 
 from synthesizer.data.codec import Codec

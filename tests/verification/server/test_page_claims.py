@@ -1,4 +1,4 @@
-"""Claims are told apart by pages alone: a small version of scripts/benchmarks/page_claims.py."""
+"""Claims are told apart by pages alone: a small version of job `page_claims.pages`."""
 
 import pytest
 from fastapi.testclient import TestClient

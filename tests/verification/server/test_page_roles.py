@@ -4,7 +4,7 @@ from unittest.mock import patch
 
 import pytest
 from fastapi.testclient import TestClient
-from fuzz_server import Idle
+from panel_server import Idle
 
 from synthesizer.verification.server import (
     pages,

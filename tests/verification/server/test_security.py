@@ -7,7 +7,7 @@ import re
 import pytest
 from fastapi import Request, Response
 from fastapi.testclient import TestClient
-from fuzz_server import Idle
+from panel_server import Idle
 from replay_trials import GAP
 
 from synthesizer.data.errors import ConfigError, LedgerError

@@ -1,4 +1,4 @@
-"""Trials of side doors, small: scripts/benchmarks/server_channels.py has them in full."""
+"""Trials of side doors, small: the jobs of server_channels are in full."""
 
 from pathlib import Path
 from statistics import median

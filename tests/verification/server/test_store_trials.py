@@ -1,4 +1,4 @@
-"""Races, crashes and tampering on both databases; in full by benchmarks/server_trials.py."""
+"""Races, crashes and tampering on both databases; in full by the jobs of server_trials."""
 
 import itertools
 from contextlib import suppress

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from workforce_truth import COEFFICIENT_OF_WOMEN, COEFFICIENTS
+from workforce import COEFFICIENT_OF_WOMEN, COEFFICIENTS
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.samples.workforce import constants as p

@@ -1,26 +1,17 @@
 """Fuzz the verification server: hostile bodies, and schemathesis on its OpenAPI document.
 
-    python scripts/fuzz_server.py --bodies 10000 --seed 1 [--postgresql]
-    python -m venv other && other/bin/pip install 'schemathesis>=4.32,<5'
-    python scripts/fuzz_server.py --schemathesis other/bin/schemathesis --examples 200
-
 A server about a small panel answers in this process, without its dispatcher. Bodies go to the
 operations that take one, with the token of who may; forms and paths to the pages. What must not
 happen: a status of 500 or more, a traceback, an answer without a charge, what was sent outside of a
-query in a reply of the API, markup in a page. schemathesis asks every operation over a socket, as a
-researcher, a steward, an admin and nobody; it needs an environment of its own, since it pins what
-the server uses. The last line is a summary in JSON; the exit code is 1 where something happened
-that must not.
+query in a reply of the API, markup in a page.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import random
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -34,13 +25,10 @@ from urllib.parse import quote
 import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from measuring import Row, Rows, job
+from panel_server import ROLES, Idle, database_url, panel_content, service_of, with_tokens
+from replay_trials import GAP, QUESTIONS
 
-sys.path.insert(0, str(Path(__file__).parent / "benchmarks"))
-from postgresql_cluster import running
-from replay_trials import GAP, QUESTIONS, SCHEMA, people
-
-from synthesizer.verification.database import connect
-from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
 from synthesizer.verification.questions import (
     LEAST_EPSILON,
     LEAST_PARTITIONS,
@@ -50,10 +38,6 @@ from synthesizer.verification.questions import (
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.security import csrf_of
-from synthesizer.verification.server.server_config import ServerConfig
-from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import create_tables
-from synthesizer.verification.server.service import Service
 
 CANARY = "zqCANARY7"
 """Stands in bodies outside of queries, and must never come back."""
@@ -239,19 +223,6 @@ def _free(body: bytes) -> Iterator[str]:
             yield "a query beyond the limits was taken"
 
 
-class Idle:
-    """A dispatcher that runs nothing."""
-
-    def __init__(self, service: Service) -> None:
-        self.service = service
-
-    def start(self) -> None:
-        """Begin nothing."""
-
-    def stop(self) -> None:
-        """End nothing."""
-
-
 @contextmanager
 def small_server(
     folder: Path, *, requests: int, database: str = ""
@@ -267,39 +238,13 @@ def small_server(
     database : str
         Its URL; a SQLite file in the folder where empty.
     """
-    schema = strictly(PublicSchema, SCHEMA)
-    people(60, seed=1).to_csv(folder / "confidential.csv", index=False)
-    people(60, seed=2).to_csv(folder / "synthetic.csv", index=False)
-    (folder / "schema.yaml").write_text(yaml_of(schema), encoding="utf-8")
-    config = ServerConfig.model_validate(
-        {
-            "database": database or f"sqlite:///{folder}/server.sqlite",
-            "prepared": folder / "prepared",
-            "job": {"waiting": 10_000},
-            "access": {"secure_cookies": False, "requests_per_minute": requests},
-            "datasets": {
-                "panel": {
-                    "confidential": folder / "confidential.csv",
-                    "synthetic": folder / "synthetic.csv",
-                    "schema": folder / "schema.yaml",
-                    "cap": 100.0,
-                }
-            },
-        }
-    )
-    engine = connect(config.database)
-    create_tables(engine)
-    service = Service(engine, config, open_datasets(engine, config))
-    accounts = Accounts(engine)
-    roles = {"ada": "researcher", "bob": "researcher", "sam": "steward", "root": "admin"}
-    tokens = {}
-    for name, role in roles.items():
-        account = accounts.add(name, role, actor="fuzz")  # type: ignore[arg-type]
-        tokens[name] = accounts.new_token(account, "fuzz", actor="fuzz")
-    sam = accounts.named("sam")
-    service.projects.make(sam, "gap", "panel", ["ada", "bob"], questions=9_000)
+    access = {"secure_cookies": False, "requests_per_minute": requests}
+    named: dict[str, Any] = {"database": database} if database else {}
+    service = service_of(panel_content(folder, cap=100.0, access=access, **named))
+    accounts = Accounts(service.engine)
+    tokens = with_tokens(service, accounts, 9_000, {**ROLES, "root": "admin"})
     yield create_app(service, accounts, dispatcher=Idle), tokens  # type: ignore[arg-type]
-    engine.dispose()
+    service.engine.dispose()
 
 
 def browse(http: TestClient, tokens: dict[str, str], rng: random.Random) -> tuple[str, int, bytes]:
@@ -365,9 +310,28 @@ def fuzz(bodies: int, seed: int, database: str = "") -> dict[str, Any]:
     return {"bodies": bodies, "statuses": dict(sorted(statuses.items())), "faults": faults}
 
 
-def run_schemathesis(program: str, examples: int, seed: int) -> dict[str, Any]:
-    """Let schemathesis ask every operation over a socket, as each role."""
-    codes = {}
+@job(number=100)
+def bodies(number: int = 10_000, seed: int = 1, postgresql: bool = False) -> Rows:
+    """Send so many hostile bodies, forms and paths, on SQLite or on a PostgreSQL of its own."""
+    with (
+        TemporaryDirectory() as folder,
+        database_url(Path(folder), is_postgresql=postgresql) as database,
+    ):
+        found = fuzz(number, seed, database)
+    for status, n in found["statuses"].items():
+        yield Row("replies", f"status {status}", n)
+    for fault in found["faults"]:
+        yield Row("fault", fault, 1, holds=False)
+    yield Row(f"{number:,} bodies", "faults", len(found["faults"]), holds=not found["faults"])
+
+
+@job(program="schemathesis", examples=5)
+def schemathesis(program: str, examples: int = 200, seed: int = 1) -> Rows:
+    """Let schemathesis ask every operation over a socket, as each role and as nobody.
+
+    ``program`` is that of an environment of its own, since it pins what the server uses:
+    ``python -m venv other && other/bin/pip install 'schemathesis>=4.32,<5'``.
+    """
     with (
         TemporaryDirectory() as folder,
         small_server(Path(folder), requests=10**9) as (app, tokens),
@@ -387,41 +351,8 @@ def run_schemathesis(program: str, examples: int, seed: int) -> dict[str, Any]:
                     "--max-examples", str(examples), "--seed", str(seed), "--continue-on-failure",
                     "--exclude-operation-id", "revoke_own_token",  # would end its own token
                 ]  # fmt: skip
-                codes[who] = subprocess.run(command, check=False).returncode
+                code = subprocess.run(command, check=False).returncode
+                yield Row(who, "exit code of schemathesis", code, holds=not code)
         finally:
             server.should_exit = True
             thread.join()
-    return {"schemathesis": codes, "faults": [who for who, code in codes.items() if code]}
-
-
-@contextmanager
-def database_for(*, is_postgresql: bool) -> Iterator[str]:
-    """Yield the URL of an empty database, "" for a SQLite file."""
-    if not is_postgresql:
-        yield ""
-        return
-    with running() as started, started.database() as url:
-        yield url
-
-
-def main() -> int:
-    """Run what is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--bodies", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--postgresql", action="store_true", help="on a PostgreSQL of its own")
-    parser.add_argument("--schemathesis", metavar="PROGRAM")
-    parser.add_argument("--examples", type=int, default=200)
-    asked = parser.parse_args()
-    if asked.schemathesis:
-        result = run_schemathesis(asked.schemathesis, asked.examples, asked.seed)
-    else:
-        with database_for(is_postgresql=asked.postgresql) as database:
-            result = fuzz(asked.bodies, asked.seed, database)
-    print(*result["faults"], sep="\n")
-    print(json.dumps({**result, "faults": len(result["faults"])}))
-    return 1 if result["faults"] else 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

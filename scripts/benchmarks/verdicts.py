@@ -1,25 +1,13 @@
-#!/usr/bin/env python3
-"""What the verdict says of files of which the truth is known: planted persons, and new samples.
-
-Usage::
-
-    python scripts/benchmarks/verdict_trials.py FILE.csv --keys age,sex --amount income [--draws 5]
-    python scripts/benchmarks/verdict_trials.py FILE.csv --null 100 --size 1000
-    python scripts/benchmarks/verdict_trials.py FILE.csv --detect 100 --size 3000
+"""What the verdict says of files of which the truth is known: docs/decision.md.
 
 The records of a file are dealt at random to three parts of one size: those that the synthetic data
 were made from, a holdout, and a new sample that takes the place of synthetic data. Into this one
-persons of the first part are planted, verbatim or with some cells changed. Each line gives the
-words about persons over all draws. With ``--null`` new samples alone are judged, for a public
-release and under a contract. With ``--detect`` as many persons are planted, verbatim and with
-two cells changed, as the detection limit says, and a tenth of them, which is the control: 90 to 100
-of 100 draws must find the first, not the second. Exit code 1 where it is otherwise.
+persons of the first part are planted, verbatim or with some cells changed. ``keys`` (A,B) and
+``amount`` are columns of the file, ``size`` the persons of a part, a third of the file if 0.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -28,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from measuring import Row, Rows, job
 
 from synthesizer import LimitConfig, check
 from synthesizer.data.pairs import as_table, read_like
@@ -123,46 +112,23 @@ class Files:
         yield "its columns permuted", pd.DataFrame(permuted)
 
 
-def dealt(path: Path, keys: list[str], amount: str, size: int | None, seed: int) -> Files:
+def dealt(path: Path, keys: str, amount: str, size: int, seed: int) -> Files:
     """Return the parts of a file."""
     rng = np.random.default_rng(seed)
     every = pd.read_csv(path, dtype=str, keep_default_na=False)
     order = rng.permutation(len(every))
     n = min(size or len(every), len(every) // 3)
     parts = [every.iloc[order[i * n : (i + 1) * n]].reset_index(drop=True) for i in range(3)]
-    return Files(parts[0], parts[1], parts[2], keys, amount, rng)
+    return Files(parts[0], parts[1], parts[2], keys.split(",") if keys else [], amount, rng)
 
 
-def words_of(files: Files, made: pd.DataFrame, *releases: str, with_keys: bool = True) -> list[str]:
+def words_of(files: Files, made: pd.DataFrame, *releases: str) -> list[str]:
     """Return, for each kind of release, the words about a person and about anybody."""
-    keys, target = (files.keys, _target(files)) if with_keys else (None, None)
+    keys, target = (files.keys, _target(files)) if files.keys else (None, None)
     made = made.reset_index(drop=True)
     found = check(files.fitted, made, files.unseen, keys=keys, target=target, only="risk")
     decided = [verdict(found, LimitConfig(release=release)) for release in releases]
     return ["/".join(one[subject].word for subject in ("person", "anybody")) for one in decided]
-
-
-def found_of(files: Files) -> dict[str, bool]:
-    """Return whether planted persons are found, as many as the limit says and a tenth of them."""
-    inside, outside, sample = (
-        as_table(f, [str(name) for name in f]) for f in (files.fitted, files.unseen, files.sample)
-    )
-    clean = near_verbatim(control_run(inside, outside, (sample,)), inside.names)
-    if clean is None:
-        raise SystemExit("too few records")
-    found = {}
-    for cells in (0, 2):
-        look = next(i for i, look in enumerate(clean.looks) if look.differing >= cells)
-        for part in (1.0, 0.1):
-            n = ceil(part * clean.looks[look].noticed * len(files.fitted))
-            persons = files.some(n / len(files.fitted) + 1e-9)
-            made = files.put(files.changed(persons, cells))
-            table = read_like(made, inside, inside.names)
-            seen = near_verbatim(control_run(inside, outside, (table,)), inside.names)
-            found[f"{cells} cells changed, {part:g} of the limit"] = seen is not None and (
-                seen.looks[look].low > 0
-            )
-    return found
 
 
 def _target(files: Files) -> str:
@@ -171,48 +137,69 @@ def _target(files: Files) -> str:
     return next(name for name in others if 2 <= files.fitted[name].nunique() <= 12)
 
 
-def main() -> None:
-    """Print the words."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--keys", type=lambda text: text.split(","), default=[])
-    parser.add_argument("--amount", default="")
-    parser.add_argument("--size", type=int, help="persons of a part; a third of the file if absent")
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--first", type=int, default=100, help="the first seed")
-    parser.add_argument("--null", type=int, default=0, help="so many new samples, nothing planted")
-    parser.add_argument("--detect", type=int, default=0, help="so many draws at the limit")
-    options = parser.parse_args()
-    found: dict[str, Counter[str]] = {}
-    is_right = True
-    for seed in range(
-        options.first, options.first + (options.null or options.detect or options.draws)
-    ):
-        files = dealt(options.file, options.keys, options.amount, options.size, seed)
-        if options.detect:
-            for name, is_found in found_of(files).items():
-                found.setdefault(name, Counter()).update(["found" if is_found else "not found"])
-            continue
-        if options.null:
-            words = words_of(files, files.sample, *RELEASES, with_keys=bool(options.keys))
-            for release, word in zip(RELEASES, words, strict=True):
-                found.setdefault(release, Counter()).update([word])
-                is_right &= "fail" not in word
-            continue
-        for planted, every in ((True, files.plants()), (False, files.samples())):
+@job(file="ma2019.csv", keys="AGEP,SEX,RAC1P", amount="PINCP", size=400, draws=1)
+def planted(
+    data: Path, file: str, keys: str, amount: str, size: int = 0, draws: int = 5, seed: int = 100
+) -> Rows:
+    """Judge files with planted persons, none of which may pass, and files with none of them."""
+    found: dict[tuple[str, bool], Counter[str]] = {}
+    for number in range(seed, seed + draws):
+        files = dealt(data / file, keys, amount, size, number)
+        for is_planted, every in ((True, files.plants()), (False, files.samples())):
             for name, made in every:
-                (word,) = words_of(files, made, "public")
-                found.setdefault(name, Counter()).update([word])
-                is_right &= not word.startswith("pass") if planted else "fail" not in word
-    for name, counted in found.items():
-        if options.detect:
-            is_right &= (counted["found"] >= 0.9 * options.detect) == name.endswith(
-                " 1 of the limit"
-            )
-        told = ", ".join(f"{words} {n}" for words, n in counted.most_common())
-        print(f"{name:36s} {told}")
-    sys.exit(0 if is_right else 1)
+                found.setdefault((name, is_planted), Counter()).update(
+                    words_of(files, made, "public")
+                )
+    for (name, is_planted), words in found.items():
+        wrong = [w for w in words if (w.startswith("pass") if is_planted else "fail" in w)]
+        yield from counted(name, words, holds=not wrong)
 
 
-if __name__ == "__main__":
-    main()
+@job(file="ma2019.csv", size=400, draws=2)
+def new_samples(
+    data: Path, file: str, keys: str = "", size: int = 0, draws: int = 100, seed: int = 100
+) -> Rows:
+    """Judge new samples with nothing planted, for a public release and under a contract."""
+    found = {release: Counter[str]() for release in RELEASES}
+    for number in range(seed, seed + draws):
+        files = dealt(data / file, keys, "", size, number)
+        for release, word in zip(RELEASES, words_of(files, files.sample, *RELEASES), strict=True):
+            found[release].update([word])
+    for release, words in found.items():
+        yield from counted(release, words, holds=not any("fail" in word for word in words))
+
+
+def counted(case: str, words: Counter[str], *, holds: bool) -> Rows:
+    """Yield how often each pair of words came, the most frequent first."""
+    for word, n in words.most_common():
+        yield Row(case, f"person/anybody: {word}", n, holds=holds)
+
+
+@job(file="ma2019.csv", size=400, draws=1)
+def detection(data: Path, file: str, size: int = 0, draws: int = 100, seed: int = 100) -> Rows:
+    """Plant as many persons as the detection limit says, and a tenth of them as the control.
+
+    90 of 100 draws must find the first, verbatim and with two cells changed, and not the second.
+    """
+    found: dict[tuple[int, float], list[bool]] = {}
+    for number in range(seed, seed + draws):
+        files = dealt(data / file, "", "", size, number)
+        inside, outside, sample = (
+            as_table(f, [str(name) for name in f])
+            for f in (files.fitted, files.unseen, files.sample)
+        )
+        clean = near_verbatim(control_run(inside, outside, (sample,)), inside.names)
+        if clean is None:
+            raise SystemExit("too few records")
+        for cells in (0, 2):
+            look = next(i for i, look in enumerate(clean.looks) if look.differing >= cells)
+            for part in (1.0, 0.1):
+                n = ceil(part * clean.looks[look].noticed * len(files.fitted))
+                persons = files.some(n / len(files.fitted) + 1e-9)
+                made = read_like(files.put(files.changed(persons, cells)), inside, inside.names)
+                seen = near_verbatim(control_run(inside, outside, (made,)), inside.names)
+                is_found = seen is not None and seen.looks[look].low > 0
+                found.setdefault((cells, part), []).append(is_found)
+    for (cells, part), hits in found.items():
+        holds = (np.mean(hits) >= 0.9) == (part == 1)
+        yield Row(f"{cells} cells changed, {part:g} of the limit", "found", sum(hits), holds=holds)

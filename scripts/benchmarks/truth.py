@@ -1,17 +1,14 @@
-#!/usr/bin/env python3
-"""Truth and memory of syntheses beside a fresh sample: the tables of docs/memory.md.
+"""Truth and memory of syntheses beside a new sample: the tables of docs/memory.md.
 
-    python scripts/benchmark_truth.py --data DIR --files ma2019 sd2011 --splits 10 --jobs 2
-        [--settings default plain fresh NAME=YAML ...] [--parts regressions tables ...]
-        [--coverage --samples 200] [--json FILE] [--seed 1]
-
-A file is split at random in thirds: A is fitted, B never seen, and C is the fresh sample that takes
-the place of a synthesis in the setting ``fresh``. Every figure is a mean over splits with its
+A file is split at random in thirds: A is fitted, B never seen, and C is the new sample that takes
+the place of a synthesis in the setting ``fresh``. Every figure is a mean over splits, with its
 standard error. A setting is ``models:`` of a configuration, written in YAML; with ``models`` or
 ``default_method`` among its keys it is a whole configuration. A name alone is one of `SETTINGS`.
 
-Files, and what is known and wanted of them, are those of truth_files.py; ma2019 and sd2011 are
-read from DIR.
+ma2019 and sd2011 are CSV files: NIST's excerpt of the American Community Survey around Boston, and
+the Polish survey that comes with R's synthpop (Nowok, Raab and Dibben 2016). fair, anes96 and
+randhie (6,000 rows of it) come from statsmodels. Kinds of variables are those that the package
+infers.
 
 Figures, by part:
 
@@ -34,19 +31,10 @@ attacks      singling out by one column and by four, inference of the target: su
 whole        the first two parts of a synthesis of the whole file, against it.
 speed        seconds of fit and generate, m = 1, of the whole file, over those of ``plain``: the
              least of three, taken in turn, on one core.
-
-``--coverage`` has its own table: shares of 95 % intervals by the rule that the codebook names, m =
-5, that hold the value of a population of 20,000, over samples of 2,000 from it. The population is
-the file resampled, where each record takes a quarter of its values from one of its five nearest
-neighbours. Coefficients, means and shares of which the sample's own interval holds the truth in
-less than 90 % of the samples are left out, since there the standard errors of the model do not
-hold; ``fresh`` is that interval. (Samples of a tenth without replacement vary a little less: .96
-is right for means.) The worst of every setting are named on the error output.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -60,17 +48,16 @@ from typing import Any
 import numpy as np
 import yaml
 from joblib import Parallel, delayed
+from measuring import Row, Rows, job, rows_of
 from sklearn.ensemble import RandomForestClassifier
-from truth_files import (
-    FILES,
-    File,
-    Regression,
-    coefficient_errors,
-    planned,
-    synthesise,
-)
+from statsmodels import datasets
 
+from synthesizer.config.reading import read_chain_config
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.randomness import Seed
+from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import FloatArray, Table
+from synthesizer.engine.registry import Registry
 from synthesizer.measures.figure import collected
 from synthesizer.measures.risk import attacks, nearer_share
 from synthesizer.measures.risk.differential import compare_halves
@@ -81,8 +68,12 @@ from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.combining import rule_for
+from synthesizer.measures.utility.fits import fit_model
+from synthesizer.measures.utility.formulas import Family, Model, learn_model, parse_formula
 from synthesizer.measures.utility.regressions import RegressionCounter
 from synthesizer.measures.utility.tables import table_utility
+from synthesizer.plan.inputs import read_frame
+from synthesizer.plan.plan import Plan, make_plan
 
 SETTINGS: dict[str, Any] = {
     "default": {},
@@ -105,8 +96,176 @@ COMMON = (0.02, 0.98)
 Settings = Mapping[str, str | None]
 """Configurations as YAML; None for the fresh sample."""
 Figures = dict[str, float | None]
-Spread = dict[str, Any]
-"""Mean, standard error and values of a figure over splits."""
+Spread = tuple[float | None, float | None]
+"""Mean and standard error of a figure over splits."""
+
+
+# --- the files and their regressions
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, what an intruder knows and wants to know, and what researchers fit."""
+
+    keys: str
+    """Variables that the intruder knows."""
+    target: str
+    """What the intruder, and the model of part ``accuracy``, want to know."""
+    unique: str
+    """Variables of the uniques reproduced."""
+    regressions: tuple[str, ...]
+    """Formulas, ``logit`` in front where the response has two levels."""
+    apart: str = ""
+    """Left out of k-marginals, as in SDNist: weights and codes with hundreds of levels."""
+    rows: int | None = None
+    """Rows sampled from a long file."""
+
+
+FILES: dict[str, File] = {
+    "ma2019": File(
+        keys="PUMA AGEP SEX RAC1P MSP OWN_RENT",
+        target="EDU",
+        unique="PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT INDP_CAT EDU "
+        "PINCP_DECILE",
+        apart="INDP PWGTP WGTP",
+        regressions=(
+            "PINCP ~ AGEP + SEX + EDU + OWN_RENT + DPHY",
+            "PINCP ~ AGEP + SEX + MSP + PUMA",
+            "EDU ~ AGEP + SEX + PUMA + POVPIP + DEAR",
+            "POVPIP ~ AGEP + SEX + EDU + MSP + DPHY",
+            "AGEP ~ SEX + EDU + DEAR + DREM + OWN_RENT",
+            "I(NPF) ~ AGEP + I(NOC) + SEX + POVPIP",
+            "PWGTP ~ AGEP + SEX + EDU + DENSITY + OWN_RENT",
+            "WGTP ~ PWGTP + AGEP + OWN_RENT",
+            "logit SEX ~ AGEP + EDU + PINCP + MSP",
+            "logit DPHY ~ AGEP + SEX + EDU + POVPIP",
+            "logit DREM ~ AGEP + SEX + EDU + PINCP",
+            "logit DEYE ~ AGEP + SEX + EDU + PINCP",
+            "logit DEAR ~ AGEP + SEX + PINCP",
+        ),
+    ),
+    "sd2011": File(
+        keys="sex age placesize region edu marital",
+        target="socprof",
+        unique="sex age placesize region edu socprof marital",
+        regressions=(
+            "income ~ age + sex + edu + smoke + depress",
+            "depress ~ age + sex + income + sport + nofriend",
+            "weight ~ age + sex + height + smoke + sport",
+            "bmi ~ age + sex + depress + alcabuse + income",
+            "income ~ socprof + sex",
+            "ymarr ~ age + sex + edu",
+            "nofriend ~ age + sex + sport + alcabuse + depress",
+            "height ~ age + sex + income + sport",
+            "logit smoke ~ age + sex + depress + alcabuse",
+            "logit sport ~ age + sex + bmi + income",
+            "logit smoke ~ edu + sex + income",
+            "logit alcabuse ~ age + sex + depress + sport",
+        ),
+    ),
+    "fair": File(
+        keys="age yrs_married children educ occupation occupation_husb",
+        target="religious",
+        unique="age yrs_married children educ occupation occupation_husb religious rate_marriage",
+        regressions=(
+            "affairs ~ I(rate_marriage) + I(religious) + age + yrs_married + occupation",
+            "I(rate_marriage) ~ affairs + children + I(educ) + I(religious) + yrs_married",
+            "I(religious) ~ age + children + I(educ) + affairs",
+            "children ~ age + yrs_married + I(educ) + I(religious)",
+            "yrs_married ~ age + children + I(educ) + affairs",
+            "I(educ) ~ age + children + I(occupation) + I(occupation_husb)",
+        ),
+    ),
+    "anes96": File(
+        keys="age educ income TVnews selfLR",
+        target="PID",
+        unique="age educ income PID",
+        regressions=(
+            "logit vote ~ I(PID) + I(selfLR) + I(DoleLR) + age + income",
+            "I(PID) ~ I(selfLR) + I(ClinLR) + I(DoleLR) + income + age",
+            "I(selfLR) ~ I(ClinLR) + I(educ) + income + age",
+            "income ~ age + I(educ) + logpopul + vote",
+            "I(TVnews) ~ age + I(educ) + income + vote",
+            "age ~ I(educ) + income + I(selfLR)",
+        ),
+    ),
+    "randhie": File(
+        keys="lncoins idp physlm mdvis disea fmde",
+        target="hlthg",
+        unique="lncoins idp physlm mdvis disea hlthg hlthf hlthp",
+        regressions=(
+            "mdvis ~ lncoins + idp + lpi + fmde + physlm + disea + hlthg + hlthf",
+            "disea ~ physlm + hlthg + hlthf + mdvis + lncoins",
+            "physlm ~ disea + hlthf + mdvis + lncoins",
+            "lpi ~ lncoins + fmde + disea + idp",
+            "logit hlthf ~ disea + physlm + mdvis + lpi",
+            "logit idp ~ lncoins + lpi + disea",
+        ),
+        rows=6000,
+    ),
+}
+
+
+@cache
+def planned(name: str, folder: Path, setting: str = "{}") -> Plan:
+    """Plan the synthesis of a whole file."""
+    options = yaml.safe_load(setting)
+    if not {"models", "default_method"} & set(options):
+        options = {"models": options}
+    config = read_chain_config({"secret": "none", **options})
+    if (folder / f"{name}.csv").is_file():
+        raw = read_path(folder / f"{name}.csv")
+    else:
+        frame, rows = getattr(datasets, name).load_pandas().data, FILES[name].rows
+        raw = from_pandas(frame if rows is None else frame.sample(rows, random_state=1))
+    return make_plan(config, read_frame(raw, config), Registry.load())
+
+
+def synthesise(plan: Plan, table: Table, seed: int, m: int) -> list[Table]:
+    """Fit and draw on one core."""
+    chain = plan.spec.relearnt(table, Seed(seed)).fit(table, Seed(seed), n_jobs=1)
+    return list(chain.generate(Seed(seed), m=m, n_jobs=1))
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A model with the levels and columns that one table decides."""
+
+    model: Model
+
+    @classmethod
+    def of(cls, formula: str, table: Table) -> Regression:
+        """Read "response ~ terms", with "logit" in front where the response has two levels."""
+        family: Family = "logit" if formula.startswith("logit ") else "ols"
+        return cls(learn_model(parse_formula(formula.removeprefix("logit ")), table, family))
+
+    def fit(self, table: Table) -> FloatArray | None:
+        """Return slopes and their variances, shape (2, q); None without a fit."""
+        try:
+            data = self.model.build(table)
+            if data.problems:
+                return None
+            fit = fit_model(self.model.family, data.y, data.X, self.model.names)
+        except SynthesizerError:
+            return None
+        return np.stack([fit.coefficients, fit.covariance.diagonal()])[:, 1:]
+
+    @property
+    def size(self) -> int:
+        """Number of slopes, q."""
+        return len(self.model.names) - 1
+
+
+def coefficient_errors(original: Table, synthetic: Table, formulas: Iterable[str]) -> FloatArray:
+    """Return differences of all slopes in the original's standard errors; NaN without a fit."""
+    errors = []
+    for formula in formulas:
+        regression = Regression.of(formula, original)
+        ours, theirs = regression.fit(original), regression.fit(synthetic)
+        if ours is not None:
+            points = np.full(regression.size, np.nan) if theirs is None else theirs[0]
+            errors.append((points - ours[0]) / np.sqrt(ours[1]))
+    return np.concatenate(errors)
 
 
 # --- the parts
@@ -338,8 +497,8 @@ def timed(name: str, folder: Path, settings: Settings, repeats: int = 3) -> dict
             best[setting] = min(best[setting], perf_counter() - start)
     return {
         setting: {
-            "seconds of the whole file": taken,
-            **({"seconds over plain": taken / best["plain"]} if "plain" in best else {}),
+            "whole file in s": taken,
+            **({"time over plain": taken / best["plain"]} if "plain" in best else {}),
         }
         for setting, taken in best.items()
     }
@@ -434,43 +593,78 @@ def _holds(low: FloatArray, high: FloatArray, truth: FloatArray) -> FloatArray:
     return np.where(np.isfinite(low + high), (low <= truth) & (truth <= high), np.nan)
 
 
+@job(samples=1, settings=["plain"], files=["fair"])
 def coverage(
-    name: str, folder: Path, settings: Settings, samples: Iterable[int], jobs: int
-) -> dict[str, Figures]:
-    """Return mean and worst coverage of coefficients, and of means and shares."""
-    everyone, models, shares, _ = study(name, folder)
-    work = (delayed(sample_coverage)(name, folder, settings, sample) for sample in samples)
-    found = Parallel(n_jobs=jobs, backend="multiprocessing")(work)
-    words = [f"{r.model.formula.response} ~ {x}" for r in models for x in r.model.names[1:]]
-    is_slope = np.arange(len(words) + len(shares)) < len(words)
-    words += [v if c < 0 else f"{v} = {everyone[v].variable.labels[c]}" for v, c in shares]
-    judged = np.nanmean([one[None][0] for one in found], axis=0) >= OWN_COVERAGE
-    kinds = {"coefficients": judged & is_slope, "means and shares": judged & ~is_slope}
-    figures: dict[str, Figures] = {}
-    for setting in settings:
-        held, error = (np.array([one[setting][place] for one in found]) for place in (0, 1))
-        share, bias = np.nanmean(held, axis=0), np.abs(np.nanmean(error, axis=0))
-        worst = np.argsort(np.where(judged, share, np.inf))[:WORST]
-        named = ", ".join(f"{words[place]} {share[place]:.2f}" for place in worst)
-        print(f"{name}, {setting}: {named}", file=sys.stderr)
-        figures[setting] = {}
-        for kind, part in kinds.items():
-            figures[setting] |= {
-                f"{kind} judged": float(part.sum()),
-                f"coverage of {kind}, mean": float(share[part].mean()),
-                f"coverage of {kind}, worst": float(share[part].min()),
-                f"bias of {kind} in SE, mean": float(bias[part].mean()),
-                f"bias of {kind} in SE, worst": float(bias[part].max()),
-            }
-    return figures
+    data: Path,
+    files: Sequence[str] = ("ma2019",),
+    settings: Sequence[str] = ("default", "plain", "leaf5"),
+    samples: int = 200,
+    seed: int = 1,
+    workers: int = 2,
+) -> Rows:
+    """Count how often intervals by the rule of the codebook hold the values of a population.
+
+    Samples of 2,000 from a population of 20,000, m = 5. The population is the file resampled, where
+    each record takes a quarter of its values from one of its five nearest neighbours. Coefficients,
+    means and shares of which the sample's own interval holds the truth in less than 90 % of the
+    samples are left out, since there the standard errors of the model do not hold; ``fresh`` is
+    that interval. (Samples of a tenth without replacement vary a little less: .96 is right for
+    means.) The worst of every setting are named on the error output.
+    """
+    chosen = settings_of(settings)
+    for name in files:
+        everyone, models, shares, _ = study(name, data)
+        work = (delayed(sample_coverage)(name, data, chosen, seed + n) for n in range(samples))
+        found = Parallel(n_jobs=workers, backend="multiprocessing")(work)
+        words = [f"{r.model.formula.response} ~ {x}" for r in models for x in r.model.names[1:]]
+        is_slope = np.arange(len(words) + len(shares)) < len(words)
+        words += [v if c < 0 else f"{v} = {everyone[v].variable.labels[c]}" for v, c in shares]
+        judged = np.nanmean([one[None][0] for one in found], axis=0) >= OWN_COVERAGE
+        kinds = {"coefficients": judged & is_slope, "means and shares": judged & ~is_slope}
+        for setting in chosen:
+            held, error = (np.array([one[setting][place] for one in found]) for place in (0, 1))
+            share, bias = np.nanmean(held, axis=0), np.abs(np.nanmean(error, axis=0))
+            worst = np.argsort(np.where(judged, share, np.inf))[:WORST]
+            named = ", ".join(f"{words[place]} {share[place]:.2f}" for place in worst)
+            print(f"{name}, {setting}: {named}", file=sys.stderr)
+            for kind, part in kinds.items():
+                figures = {"judged": int(part.sum())}
+                figures |= {"coverage, mean": share[part].mean(), "worst": share[part].min()}
+                figures |= {"bias, mean in SE": bias[part].mean(), "worst in SE": bias[part].max()}
+                yield from rows_of(f"{name}, {setting}, {kind}", figures)
 
 
-# --- tables
+# --- the job of the parts
 
 
-def summary(splits: Sequence[Mapping[str, Figures]]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return mean, standard error and values over splits, by setting and figure."""
-    result: dict[str, dict[str, dict[str, Any]]] = {}
+@job(splits=1, files=["fair"], settings=["plain", "fresh"])
+def parts(
+    data: Path,
+    files: Sequence[str] = ("ma2019", "sd2011"),
+    settings: Sequence[str] = ("default", "plain", "leaf5", "fresh"),
+    only: Sequence[str] = EVERY,
+    splits: int = 10,
+    seed: int = 1,
+    workers: int = 1,
+) -> Rows:
+    """Measure truth and memory of each setting, part by part."""
+    chosen = settings_of(settings)
+    for name in files:
+        planned(name, data)  # read once, before the work is divided
+        work = (delayed(split_figures)(name, data, chosen, seed + n, only) for n in range(splits))
+        found = summary(Parallel(n_jobs=workers, backend="multiprocessing")(work))
+        times = timed(name, data, chosen) if "speed" in only else {}
+        for setting, spreads in found.items():
+            for figure, (mean, error) in spreads.items():
+                yield Row(f"{name}, {setting}", figure, mean)
+                if error is not None:
+                    yield Row(f"{name}, {setting}", f"{figure}: standard error", error)
+            yield from rows_of(f"{name}, {setting}", times.get(setting, {}))
+
+
+def summary(splits: Sequence[Mapping[str, Figures]]) -> dict[str, dict[str, Spread]]:
+    """Return mean and standard error over splits, by setting and figure."""
+    result: dict[str, dict[str, Spread]] = {}
     for setting in splits[0]:
         values = {
             figure: [split[setting][figure] for split in splits] for figure in splits[0][setting]
@@ -478,104 +672,35 @@ def summary(splits: Sequence[Mapping[str, Figures]]) -> dict[str, dict[str, dict
         result[setting] = {figure: _spread(found) for figure, found in values.items()}
         if "uniques of A reproduced, %" in values:
             ours, theirs = (values[f"uniques of {side} reproduced, %"] for side in "AB")
-            result[setting]["uniques reproduced, A over B"] = _ratio(ours, theirs)
+            result[setting]["uniques reproduced, A over B"] = ratio(ours, theirs)
     return result
 
 
-def _spread(values: Sequence[float | None]) -> dict[str, Any]:
+def _spread(values: Sequence[float | None]) -> Spread:
     known = np.array([value for value in values if value is not None and np.isfinite(value)])
-    error = known.std(ddof=1) / np.sqrt(len(known)) if len(known) > 1 else None
-    mean = float(known.mean()) if len(known) else None
-    return {"mean": mean, "error": None if error is None else float(error), "values": list(values)}
+    error = float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else None
+    return (float(known.mean()) if len(known) else None), error
 
 
-def _ratio(ours: Sequence[float | None], theirs: Sequence[float | None]) -> dict[str, Any]:
+def ratio(ours: Sequence[float | None], theirs: Sequence[float | None]) -> Spread:
     """Return the ratio of the sums, with the error of the jackknife over splits."""
     pairs = np.array(
         [(a, b) for a, b in zip(ours, theirs, strict=True) if None not in (a, b)], float
     )
     n, (a, b) = len(pairs), pairs.sum(axis=0) if len(pairs) else (0.0, 0.0)
     if b == 0:
-        return _spread([])
-    left = (a - pairs[:, 0]) / (b - pairs[:, 1]) if n > 1 and (b > pairs[:, 1]).all() else None
-    error = (
-        None if left is None else float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
-    )
-    return {"mean": float(a / b), "error": error, "values": []}
-
-
-def markdown(results: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """Yield the lines of the table: figures of every file by setting, with standard errors."""
-    settings = list(dict.fromkeys(s for file in results.values() for s in file))
-    yield f"| file | figure | {' | '.join(settings)} |"
-    yield f"|{' --- |' * (len(settings) + 2)}"
-    for name, by_setting in results.items():
-        for figure in dict.fromkeys(f for found in by_setting.values() for f in found):
-            cells = (_cell(by_setting.get(s, {}).get(figure)) for s in settings)
-            yield f"| {name} | {figure} | {' | '.join(cells)} |"
-
-
-def _cell(found: Mapping[str, Any] | None) -> str:
-    if found is None or found["mean"] is None:
-        return ""
-    mean, error = found["mean"], found["error"]
-    digits = 0 if abs(mean) >= 100 else 2 if abs(mean) >= 1 else 3
-    return f"{mean:.{digits}f}" + ("" if error is None else f" ({error:.{max(digits, 1)}f})")
+        return None, None
+    if n == 1 or not (b > pairs[:, 1]).all():
+        return float(a / b), None
+    left = (a - pairs[:, 0]) / (b - pairs[:, 1])
+    return float(a / b), float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
 
 
 def settings_of(words: Sequence[str]) -> dict[str, str | None]:
-    """Return settings by name as YAML, None for the fresh sample."""
+    """Return settings by name as YAML, None for the new sample."""
     found: dict[str, str | None] = {}
     for word in words:
         name, equals, text = word.partition("=")
         options = yaml.safe_load(text) if equals else SETTINGS[name]
         found[name] = None if options is None else json.dumps(options)
     return found
-
-
-def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
-    parser.add_argument("--data", type=Path, default=Path(), help="where ma2019 and sd2011 are")
-    parser.add_argument("--files", nargs="+", choices=FILES, default=["ma2019", "sd2011"])
-    parser.add_argument("--settings", nargs="+", default=["default", "plain", "leaf5", "fresh"])
-    parser.add_argument("--parts", nargs="+", choices=EVERY, default=EVERY)
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1, help="of the first split or sample")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--coverage", action="store_true", help="coverage instead of the parts")
-    parser.add_argument("--samples", type=int, default=200)
-    parser.add_argument("--json", type=Path, help="file that keeps every value")
-    return parser.parse_args(words)
-
-
-def main() -> None:
-    """Print the table, file by file; each is added to the JSON as it comes."""
-    asked = arguments()
-    settings = settings_of(asked.settings)
-    results: dict[str, dict[str, dict[str, Any]]] = {}
-    for name in asked.files:
-        start = perf_counter()
-        if asked.coverage:
-            samples = range(asked.seed, asked.seed + asked.samples)
-            found = summary([coverage(name, asked.data, settings, samples, asked.jobs)])
-        else:
-            planned(name, asked.data)  # read once, before the work is divided
-            seeds = range(asked.seed, asked.seed + asked.splits)
-            work = (
-                delayed(split_figures)(name, asked.data, settings, s, asked.parts) for s in seeds
-            )
-            found = summary(Parallel(n_jobs=asked.jobs, backend="multiprocessing")(work))
-            times = timed(name, asked.data, settings) if "speed" in asked.parts else {}
-            for setting, seconds in times.items():
-                found[setting] |= {figure: _spread([value]) for figure, value in seconds.items()}
-        lines = list(markdown({name: found}))
-        print("\n".join(lines[2:] if results else lines), flush=True)
-        results[name] = found
-        print(f"{name}: {perf_counter() - start:.0f} s", file=sys.stderr)
-        if asked.json:
-            asked.json.write_text(json.dumps(results, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,25 +1,17 @@
-"""How often 95 % intervals from a synthetic survey hold the truth.
+"""Weights of surveys: what they give away, and what intervals cover; docs/weights.md.
 
-Usage::
-
-    python scripts/benchmarks/survey_coverage.py [SURVEYS [WAY ...]]
-
-A population of 24,000 persons lives in 600 districts of four regions, which have 38 % of the
-variance of y. A survey draws 12 districts of each region with probability proportional to size and
-in each six persons of both groups, so that weights differ fourfold and have to do with y (r is
--0.24): 576 records at most. Each survey is synthesised in the ways below, the
-estimates of each file are weighted, and they are combined by the rule of the way. Truth is the
-population's. Prints the Markdown table of docs/weights.md: the share of intervals that hold
-it, in percent, and in brackets the median length of the intervals over that of the survey's own
-with its design-based variance, and the mean difference of the estimates from the survey's, in its
-standard errors.
+`coverage` has a population of 24,000 persons in 600 districts of four regions, which have 38 % of
+the variance of y. A survey draws 12 districts of each region with probability proportional to size
+and in each six persons of both groups, so that weights differ fourfold and have to do with y (r is
+-0.24): 576 records at most. Each survey is synthesised in the ways below, the estimates of each
+file are weighted, and they are combined by the rule of the way. Truth is the population's.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -27,12 +19,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from joblib import Parallel, delayed
+from measuring import Row, Rows, job
 from scipy.stats import t as student
 
 from synthesizer import Synthesizer
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.data.table import Column, Table
 from synthesizer.engine.survey_weights import Redrawing, times_drawn, units_of
+from synthesizer.jobs.check import check
+from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.utility import combine
 from synthesizer.measures.utility.combining import Rule
 
@@ -252,32 +247,89 @@ def has_totals(file: pd.DataFrame, frame: pd.DataFrame) -> bool:
     return all(np.array_equal(a.round(2), b.round(2)) for a, b in sums)
 
 
-def table(found: list[Found], ways: tuple[str, ...]) -> Iterator[str]:
-    """Yield the lines of the table."""
-    yield f"| synthesis | variance | rule | {' | '.join(NAMES)} |"
-    yield f"| --- | --- | --- |{' ---: |' * len(NAMES)}"
+@job(surveys=2, ways=["weight last", "redrawn"])
+def coverage(surveys: int = 2000, ways: Sequence[str] = tuple(WAYS)) -> Rows:
+    """Count how often 95 % intervals from a synthetic survey hold the truth; lengths and bias.
+
+    Lengths are over those of the survey's own interval with its design-based variance, and the bias
+    is the difference of the estimates from the survey's, in its standard errors.
+    """
+    everybody = population()
+    truth = influences(everybody.assign(weight=1.0))[0]
+    work = (delayed(one)(everybody, truth, tuple(ways), seed) for seed in range(surveys))
+    found: list[Found] = list(Parallel(n_jobs=2, batch_size=4)(work))
     for key in found[0].holds:
         held = 100 * np.mean([f.holds[key] for f in found], axis=0)
         length = np.median([f.lengths[key] for f in found], axis=0)
         bias = np.mean([f.errors[key] for f in found], axis=0)
-        cells = [
-            f"{h:.1f} ({le:.2f}; {b:+.2f})" for h, le, b in zip(held, length, bias, strict=True)
-        ]
-        yield f"| {' | '.join([*key, *cells])} |"
+        case = f"{key[0]}, variance by {key[1]}, rule {key[2] or 'none'}"
+        for place, name in enumerate(NAMES):
+            yield Row(case, f"coverage, {name}", float(held[place]), "%")
+            yield Row(case, f"relative length, {name}", float(length[place]))
+            yield Row(case, f"bias, {name}", float(bias[place]), "SE")
     for name in ways:
-        yield f"{name}: totals exact in {sum(f.exact[name] for f in found)} of {len(found)} surveys"
+        exact = sum(f.exact[name] for f in found)
+        yield Row(name, "surveys with exact totals", exact, holds=exact == len(found))
 
 
-def main() -> None:
-    """Print the table."""
-    surveys = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
-    ways = tuple(sys.argv[2:]) or tuple(WAYS)
-    everybody = population()
-    truth = influences(everybody.assign(weight=1.0))[0]
-    work = (delayed(one)(everybody, truth, ways, seed) for seed in range(surveys))
-    for line in table(list(Parallel(n_jobs=2, batch_size=4)(work)), ways):
-        print(line, flush=True)
+# What a weight gives away.
+
+FIGURES = ("rare_weights", "totals_of_few", "weight_gain", "weight_matches", "weighted_two_way",
+           "weighted_s_pmse", "weighted_means", "regressions_beyond", "weighted_beyond",
+           "weighted_pmse_ratio", "weight_total")  # fmt: skip
 
 
-if __name__ == "__main__":
-    main()
+def figures(
+    frame: pd.DataFrame, made: pd.DataFrame, keys: list[str], target: str, on: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the figures of a release by key; ``on`` names weight, strata and PSUs."""
+    measures = {"weighted_estimates": True, "regressions": True, "propensity": {"models": ["cart"]}}
+    settings = {**ALL_OFF, **on, **measures, "weight_disclosure": True}
+    checked = check(frame, made, keys=keys, target=target, settings=settings)
+    every = [figure for _, figure in checked.figures]
+    return {figure.key: figure for figure in every if figure.key in FIGURES}
+
+
+@job(seeds=1)
+def weights(
+    data: Path,
+    file: str = "ma2019.csv",
+    weight: str = "PWGTP",
+    keys: str = "AGEP,SEX,MSP,RAC1P",
+    target: str = "PINCP_DECILE",
+    totals: str = "SEX,HOUSING_TYPE",
+    strata: str = "",
+    psu: str = "",
+    drop: str = "",
+    seeds: int = 3,
+) -> Rows:
+    """Compare releases of a survey by what their weights give away and what they keep.
+
+    They are the original, the original with its weights in random order, the defaults, and the
+    defaults raked to ``totals``. Further files are shipped by packages: ``nhanes`` by R's survey,
+    and ``hld_sample_wb_2023.parquet`` by svy.
+    """
+    path = data / file
+    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    frame = frame.drop(columns=[name for name in drop.split(",") if name])
+    design = {k: v for k, v in {"strata": strata, "psu": psu}.items() if v}
+    shuffled = np.random.default_rng(1).permutation(frame[weight].to_numpy())
+    raked = {name: "from_data" for name in totals.split(",") if name}
+    plain: dict[str, Any] = {"variable": weight, **design}
+    releases = {
+        "original": [frame],
+        "weights in random order": [frame.assign(**{weight: shuffled})],
+    }
+    for label, wanted in (("defaults", plain), ("raked", plain | {"totals": raked})):
+        releases[label] = []
+        for seed in range(1, seeds + 1):
+            chain = Synthesizer(weights=wanted, checks=False, seed=seed, secret=NO_SECRET)
+            releases[label] += chain.fit(frame).generate()
+    for label, files in releases.items():
+        on = {"weight": weight, **design}
+        found = [figures(frame, made, keys.split(","), target, on) for made in files]
+        for key, figure in found[0].items():
+            value = float(np.mean([one[key].value for one in found]))
+            yield Row(label, figure.name, value)
+            if label == "original" and figure.chance is not None:
+                yield Row("new sample, or right synthesis", figure.name, figure.chance)

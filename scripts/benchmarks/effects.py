@@ -1,20 +1,13 @@
-"""Own fits with fixed effects against those of pyfixest: equal numbers, CPU seconds, memory.
+"""Own fits with fixed effects against those of pyfixest: docs/dependencies.md.
 
-Usage::
-
-    pip install "pyfixest==0.60.0"      # no dependency of the package
-    python scripts/benchmarks/benchmark_fixed_effects.py ma2019.csv sd2011.csv [PERSONS]
-
-Prints a Markdown table, with the largest relative difference of coefficients and standard errors,
-and the numbers of pyfixest that tests/measures/utility/test_fixed_effects.py records. The federal
-panel is simulated, 84,000 PERSONS (500,000 rows) by default.
+pyfixest is no dependency of the package: ``pip install "pyfixest==0.60.0"``. The federal panel is
+simulated, 84,000 persons (500,000 rows) by default.
 """
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
@@ -23,15 +16,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from measuring import alone, peak_gb
+from measuring import ACS, Row, Rows, alone, job, peak_gb, rows_of
 
 from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.table import FloatArray
 from synthesizer.measures.utility.fits import fit_model, informative
 from synthesizer.measures.utility.formulas import Family
 
-PERSONS = 84_000
-RECORDED_PERSONS = 500
 Codes = npt.NDArray[np.int64]
 
 
@@ -178,23 +169,18 @@ def pyfixest(case: Case) -> tuple[list[float], list[float]]:
     return (fit._beta_hat / scale).tolist(), (np.sqrt(np.diag(fit._vcov)) / scale).tolist()
 
 
-def measured(name: str, engine: str, ma: Path, sd: Path, persons: int) -> dict[str, Any]:
+def cost(data: Path, persons: int, name: str, engine: str) -> dict[str, Any]:
     """Return the numbers of one fit, the CPU seconds of a second one, and the memory it took."""
     warnings.simplefilter("ignore")
-    case = cases(ma, sd, persons, name.split()[0])[name]
+    case = cases(data / ACS, data / "sd2011.csv", persons, name.split()[0])[name]
     fit = {"own": own, "pyfixest": pyfixest}[engine]
     before = peak_gb()
     fit(case)
     start = process_time()
     coefficients, errors = fit(case)
-    return {
-        "n": len(case.y),
-        "levels": [len(np.unique(codes)) for codes in case.effects],
-        "coefficients": coefficients,
-        "errors": errors,
-        "seconds": process_time() - start,
-        "gb": peak_gb() - before,
-    }
+    taken = process_time() - start
+    sizes = {"records": len(case.y), "time, CPU in s": taken, "memory in GB": peak_gb() - before}
+    return {"coefficients": coefficients, "errors": errors, "cost": sizes}
 
 
 def cases(ma: Path, sd: Path, persons: int, data: str) -> dict[str, Case]:
@@ -204,47 +190,27 @@ def cases(ma: Path, sd: Path, persons: int, data: str) -> dict[str, Case]:
     return ma2019(ma) if data == "ma2019" else sd2011(sd)
 
 
-def lines(ma: Path, sd: Path, persons: int) -> Iterator[str]:
-    """Yield the table."""
-    yield "| model | records | levels | slopes | errors | CPU s | pyfixest | GB | pyfixest |"
-    yield "| --- " * 9 + "|"
-    for data in ("ma2019", "sd2011", "federal"):
-        for name in cases(ma, sd, 50, data):
-            ours, theirs = (
-                alone(__file__, ma, sd, persons, name, engine) for engine in ("own", "pyfixest")
-            )
-            differences = [
-                np.abs(np.divide(ours[what], theirs[what]) - 1).max()
-                for what in ("coefficients", "errors")
-            ]
-            yield (
-                f"| {name} | {ours['n']:,} | {', '.join(f'{n:,}' for n in ours['levels'])} "
-                f"| {differences[0]:.0e} | {differences[1]:.0e} | {ours['seconds']:.2f} "
-                f"| {theirs['seconds']:.2f} | {ours['gb']:.2f} | {theirs['gb']:.2f} |"
-            )
+@job(persons=500, sources=["sd2011"])
+def fits(
+    data: Path, persons: int = 84_000, sources: Sequence[str] = ("ma2019", "sd2011", "federal")
+) -> Rows:
+    """Compare fits with fixed effects with pyfixest's: numbers, CPU seconds, memory."""
+    for source in sources:
+        for name in cases(data / ACS, data / "sd2011.csv", 50, source):
+            found = {e: alone(cost, data, persons, name, e) for e in ("own", "pyfixest")}
+            for engine, one in found.items():
+                yield from rows_of(f"{name}, {engine}", one["cost"])
+            for what in ("coefficients", "errors"):
+                ratio = np.divide(found["own"][what], found["pyfixest"][what])
+                far = float(np.abs(ratio - 1).max())
+                yield Row(name, f"{what}, largest relative difference", far, holds=far < 1e-8)
 
 
-def recorded(ma: Path, sd: Path) -> Iterator[str]:
-    """Yield the numbers of pyfixest that the tests record."""
-    for data in ("ma2019", "sd2011", "federal"):
-        for name, case in cases(ma, sd, RECORDED_PERSONS, data).items():
-            for numbers in pyfixest(case):
-                yield f"    {', '.join(f'{number:.12g}' for number in numbers)}  # {name}"
-
-
-if __name__ == "__main__":
-    if len(sys.argv) == 6:
-        import json
-
-        ma, sd, persons, name, engine = sys.argv[1:]
-        print(json.dumps(measured(name, engine, Path(ma), Path(sd), int(persons))))
-        sys.exit()
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
+@job(persons=50)
+def recorded(data: Path, persons: int = 500) -> Rows:
+    """Print the numbers of pyfixest that tests/measures/utility/test_fixed_effects.py records."""
     warnings.simplefilter("ignore")
-    files = Path(sys.argv[1]), Path(sys.argv[2])
-    for line in lines(*files, int(sys.argv[3]) if len(sys.argv) > 3 else PERSONS):
-        print(line, flush=True)
-    print()
-    for line in recorded(*files):
-        print(line)
+    for source in ("ma2019", "sd2011", "federal"):
+        for name, case in cases(data / ACS, data / "sd2011.csv", persons, source).items():
+            for what, numbers in zip(("coefficients", "errors"), pyfixest(case), strict=True):
+                yield Row(name, what, ", ".join(f"{number:.12g}" for number in numbers))

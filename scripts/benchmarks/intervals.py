@@ -1,0 +1,284 @@
+"""What 95 % intervals cover, and what new samples score in `trajectories`: docs/benchmarks.md."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from measuring import Row, Rows, job, rows_of
+
+from synthesizer import Synthesizer
+from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.samples.builtin import read_sample
+from synthesizer.data.table import IntArray
+from synthesizer.measures.figure import collected
+from synthesizer.measures.risk.trajectories import (
+    HalvesRow,
+    KnownRow,
+    TrajectoryIntruder,
+    TrajectoryOptions,
+    trajectories_of_halves,
+)
+from synthesizer.measures.utility.combining import Rule, combine
+
+Floats = npt.NDArray[np.float64]
+
+# CART: a linear model y = 1 + x + z/2 + e with normal x, z and e, correlation of x and z 0.5.
+
+M = 5
+TRUTH = {"mean of y": 1.0, "slope of x": 1.0, "slope of z": 0.5}
+LEAF_5 = {"tilt": False, "min_leaf": 5}
+SETTINGS: dict[str, tuple[dict[str, Any], Rule]] = {
+    "default": ({}, "simple"),
+    "default, proper": ({"proper": True}, "proper"),
+    "default, independent draws": ({"models": {"cart": {"even": False}}}, "simple"),
+    "plain trees": ({"models": {"cart": {"tilt": False}}}, "simple"),
+    "plain trees, leaves of 5": ({"models": {"cart": LEAF_5}}, "simple"),
+    "parametric": ({"default_method": "parametric"}, "simple"),
+}
+
+
+def sample(rng: np.random.Generator, n: int) -> pd.DataFrame:
+    """Draw the confidential data."""
+    x = rng.normal(size=n)
+    z = 0.5 * x + np.sqrt(0.75) * rng.normal(size=n)
+    return pd.DataFrame({"x": x, "z": z, "y": 1 + x + 0.5 * z + rng.normal(size=n)})
+
+
+def estimates(frame: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Return the mean of y and both slopes, and their variances."""
+    y = frame["y"].to_numpy()
+    design = np.column_stack([np.ones(len(frame)), frame["x"], frame["z"]])
+    inverse = np.linalg.inv(design.T @ design)
+    found = inverse @ design.T @ y
+    left = y - design @ found
+    variances = inverse.diagonal() * (left @ left) / (len(y) - 3)
+    both = [y.mean(), *found[1:]], [y.var(ddof=1) / len(y), *variances[1:]]
+    return np.array(both[0]), np.array(both[1])
+
+
+@job(repetitions=2, n=200)
+def cart(repetitions: int = 200, n: int = 1_000) -> Rows:
+    """Count how often intervals of a synthetic regression hold the truth, and the bias in SE."""
+    truth = np.array(list(TRUTH.values()))
+    for name, (options, rule) in SETTINGS.items():
+        held, errors = [], []
+        for seed in range(repetitions):
+            frame = sample(np.random.default_rng(seed), n)
+            chain = Synthesizer(m=M, seed=seed, secret=NO_SECRET, workers=1, **options)
+            fits = [estimates(made) for made in chain.fit(frame).generate()]
+            q, u = zip(*fits, strict=True)
+            combined = combine(q, u, rule=rule, n=n, k=n)
+            held.append((np.array(combined.low) <= truth) & (truth <= np.array(combined.high)))
+            own, variances = estimates(frame)
+            errors.append((np.array(combined.estimate) - own) / np.sqrt(variances))
+        coverage, bias = np.mean(held, axis=0), np.mean(errors, axis=0)
+        for place, figure in enumerate(TRUTH):
+            yield Row(f"{name}, rule {rule}", f"coverage, {figure}", float(coverage[place]))
+            yield Row(f"{name}, rule {rule}", f"bias, {figure}", float(bias[place]), "SE")
+
+
+# Rules: each time a sample of y = 1 + x + e is synthesised, the slope combined by every rule.
+
+Kind = Literal["new records", "replaced y", "fixed"]
+N = 200
+SLOPE = 1.0
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True)
+class Design:
+    """One way of synthesising: kind, number of datasets, records of each, rules that are valid.
+
+    New records: x and y of k new records, parameters drawn from their posterior for each dataset.
+    Replaced y: x stays, y is drawn so. Fixed: k records with the parameters as fitted.
+    """
+
+    kind: Kind
+    m: int
+    k: int
+    valid: tuple[Rule, ...]
+
+
+# "partially" also holds for whole records from the posterior predictive distribution as long as
+# there are as many as in the original, and for fixed parameters (Raab et al. 2016, section 3).
+DESIGNS = (
+    Design("new records", 1, N, ("proper",)),
+    Design("new records", 1, 5 * N, ("proper",)),
+    Design("new records", 5, N, ("partially", "proper")),
+    Design("new records", 20, 5 * N, ("fully", "proper")),
+    Design("new records", 100, N, ("fully", "partially", "proper")),
+    Design("new records", 100, N // 2, ("fully", "proper")),
+    Design("replaced y", 5, N, ("partially",)),
+    Design("fixed", 1, N, ("simple",)),
+    Design("fixed", 1, 5 * N, ("simple",)),
+    Design("fixed", 5, N, ("simple", "partially")),
+    Design("fixed", 5, 2 * N, ("simple",)),
+    Design("fixed", 50, N, ("simple", "partially")),
+)
+
+
+def least_squares(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return slopes, their variances and residual variances of m datasets, shapes (m,)."""
+    centred = x - x.mean(axis=1, keepdims=True)
+    squares = (centred**2).sum(axis=1)
+    slope = (centred * y).sum(axis=1) / squares
+    residual = y - y.mean(axis=1, keepdims=True) - slope[:, None] * centred
+    variance = (residual**2).sum(axis=1) / (x.shape[1] - 2)
+    return slope, variance / squares, variance
+
+
+def parameters(x: Floats, y: Floats, design: Design, rng: np.random.Generator) -> list[Floats]:
+    """Return m times mean and deviation of x, mean and slope of y, residual deviation.
+
+    y is written as a + b (x - mean of the sample's x), so that a and b are independent. They are
+    those of the fit where the design fixes them, else drawn from the posterior (flat prior).
+    """
+    slope, variance, residual = least_squares(x[None], y[None])
+    n, m = len(x), design.m
+    if design.kind == "fixed":
+        fitted = (x.mean(), x.std(ddof=1), y.mean(), slope[0], residual[0] ** 0.5)
+        return [np.full(m, value) for value in fitted]
+    sigma = np.sqrt(residual * (n - 2) / rng.chisquare(n - 2, m))
+    a = y.mean() + sigma / np.sqrt(n) * rng.standard_normal(m)
+    b = slope + sigma * np.sqrt(variance / residual) * rng.standard_normal(m)
+    spread = np.sqrt(x.var() * n / rng.chisquare(n - 1, m))
+    return [x.mean() + spread / np.sqrt(n) * rng.standard_normal(m), spread, a, b, sigma]
+
+
+def synthetic_fits(
+    design: Design, x: Floats, y: Floats, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return slopes and variances of m synthetic datasets, shapes (m,)."""
+    shape = (design.m, design.k)
+    mean, spread, a, b, sigma = (value[:, None] for value in parameters(x, y, design, rng))
+    if design.kind == "replaced y":
+        made = np.broadcast_to(x, shape)
+    else:
+        made = mean + spread * rng.standard_normal(shape)
+    response = a + b * (made - x.mean()) + sigma * rng.standard_normal(shape)
+    return least_squares(made, response)[:2]
+
+
+@dataclass(frozen=True)
+class Covered:
+    """Whether intervals hold the true slope, and their lengths over that of the sample's own."""
+
+    hits: list[bool]
+    lengths: list[float]
+
+
+def simulate(design: Design, n_syntheses: int, rng: np.random.Generator) -> dict[Rule, Covered]:
+    """Return what each rule covers; the rules that one dataset allows where m is 1."""
+    rules = ("simple", "proper") if design.m == 1 else get_args(Rule)
+    found: dict[Rule, Covered] = {rule: Covered([], []) for rule in rules}
+    for _ in range(n_syntheses):
+        x = rng.standard_normal(N)
+        y = 1 + SLOPE * x + rng.standard_normal(N)
+        own = 2 * NORMAL_95 * float(least_squares(x[None], y[None])[1][0]) ** 0.5
+        slopes, variances = synthetic_fits(design, x, y, rng)
+        for rule, covered in found.items():
+            # Without k the rule "partially" cannot know that it does not apply.
+            k = None if rule == "partially" else design.k
+            result = combine(slopes, variances, rule=rule, n=N, k=k)
+            covered.hits.append(result.low[0] <= SLOPE <= result.high[0])
+            covered.lengths.append((result.high[0] - result.low[0]) / own)
+    return found
+
+
+@job(syntheses=20)
+def rules(syntheses: int = 2000, seed: int = 1) -> Rows:
+    """Count how often intervals by each combining rule hold the truth; 95 % where it is valid."""
+    for number, design in enumerate(DESIGNS):
+        rng = np.random.default_rng([seed, number])
+        for rule, found in simulate(design, syntheses, rng).items():
+            valid = "valid" if rule in design.valid else "not valid"
+            case = f"{design.kind}, m {design.m}, k/n {design.k / N:g}: {rule} ({valid})"
+            yield Row(case, "coverage", 100 * float(np.mean(found.hits)), "%")
+            yield Row(case, "relative length, median", float(np.median(found.lengths)))
+            yield Row(case, "relative length, 90 %", float(np.quantile(found.lengths, 0.9)))
+
+
+# Trajectories: a new sample of the population takes the place of synthetic data.
+
+OPTIONS = TrajectoryOptions(draws=20, worst=0)
+Draw = Callable[[np.random.Generator], tuple[IntArray, IntArray]]
+
+
+def chains(rng: np.random.Generator, n: int, states: int = 6, periods: int = 12) -> IntArray:
+    """Return careers that go on with a chance of 0.8, and else move as a fixed table says."""
+    table = np.random.default_rng(0).dirichlet(np.full(states, 0.6), states).cumsum(axis=1)
+    careers = rng.integers(states, size=(n, periods))
+    for t in range(1, periods):
+        before = careers[:, t - 1]
+        moved = (rng.random((n, 1)) > table[before, :-1]).sum(axis=1)
+        careers[:, t] = np.where(rng.random(n) < 0.8, before, moved)
+    return careers
+
+
+def agencies(persons: int) -> IntArray:
+    """Return the agencies of the simulated workforce by person and year, absence last."""
+    frame = read_sample("federal_workforce", persons).arrow.to_pandas()
+    person, year, agency = (
+        pd.factorize(frame[name], sort=True)[0] for name in ("person", "year", "agency")
+    )
+    careers = np.full((person.max() + 1, year.max() + 1), agency.max() + 1)
+    careers[person, year] = agency
+    return careers
+
+
+def months(path: Path) -> IntArray:
+    """Return the 72 monthly states of mvad."""
+    frame = pd.read_csv(path).loc[:, "Jul.93":"Jun.99"]
+    codes = pd.factorize(frame.to_numpy(str).ravel(), sort=True)[0]
+    return np.asarray(codes.reshape(frame.shape))
+
+
+def split(careers: IntArray, n: int) -> Draw:
+    """Return what draws n persons and n others."""
+
+    def pair(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        chosen = rng.permutation(len(careers))
+        return careers[chosen[:n]], careers[chosen[n : 2 * n]]
+
+    return pair
+
+
+@job(trials=2, persons=1_000)
+def trajectories(data: Path, trials: int = 200, persons: int = 8_000) -> Rows:
+    """Measure new samples by `trajectories`: no difference, 95 % of the intervals hold 0."""
+    draws: dict[str, Draw] = {
+        f"chains, {n} persons": lambda rng, n=n: (chains(rng, n), chains(rng, n))  # type: ignore[misc]
+        for n in (300, 1000)
+    }
+    draws[f"workforce, {persons // 8:,} persons"] = split(agencies(persons), persons // 8)
+    if (data / "mvad.csv").is_file():
+        draws["mvad, 356 persons"] = split(months(data / "mvad.csv"), 356)
+    for name, draw in draws.items():
+        alone, halves = [], []
+        for trial in range(trials):
+            original, fresh = draw(np.random.default_rng([7, trial]))
+            intruder = TrajectoryIntruder(original, OPTIONS, seed=trial)
+            alone.append(collected(intruder, [fresh]).known)
+            half = len(original) // 2
+            sides = original[:half], original[half:]
+            halves.append(trajectories_of_halves(*sides, fresh, options=OPTIONS, seed=trial).known)
+        for kind, other in zip(zip(*alone, strict=True), zip(*halves, strict=True), strict=True):
+            case = f"{name}, known {kind[0].known}"
+            told, chance = ([getattr(row, key) for row in kind] for key in ("told", "chance"))
+            yield from rows_of(case, {"told": np.mean(told), "chance": np.mean(chance)})
+            yield from scored(f"{case}, told", np.subtract(told, chance), kind)
+            apart = np.array([row.fitted - row.unseen for row in other])
+            yield from scored(f"{case}, halves", apart, other)
+
+
+def scored(case: str, beyond: Floats, rows: Sequence[KnownRow | HalvesRow]) -> Rows:
+    """Yield the mean difference in standard errors, and how many intervals hold 0."""
+    error = np.std(beyond, ddof=1) / np.sqrt(len(rows))
+    yield Row(case, "difference", float(np.mean(beyond) / error if error else 0), "SE")
+    yield Row(case, "intervals with 0", float(np.mean([r.low <= 0 <= r.high for r in rows])))

@@ -1,0 +1,292 @@
+"""Seconds and memory of the main job and of the measures: docs/benchmarks.md.
+
+All but `wide` use the ACS excerpt around Boston, ma2019.csv. Large files are drawn from a chain
+that is fitted to it. Memory is that of a process that does nothing else.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from acs import KEYS, PLAIN, TARGET, acs_config, acs_plan, synthesise
+from measuring import ACS, N_JOBS, Row, Rows, alone, command_cost, job, peak_gb, rows_of, seconds
+
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.writing import to_frame
+from synthesizer.engine.registry import Registry
+from synthesizer.jobs.run import run
+from synthesizer.measures.risk import (
+    attribute,
+    cap,
+    identity,
+    inference,
+    replicated_uniques,
+    suda,
+    tcap,
+)
+from synthesizer.measures.utility.distributions import distributions, pair_tables
+from synthesizer.measures.utility.propensity import pmse
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
+
+Measure = Callable[[Table, Table], Any]
+Cost = dict[str, float]
+
+
+@job(repeats=1)
+def fit(data: Path, repeats: int = 5) -> Rows:
+    """Measure seconds of fit and generation in process."""
+    for name, options, numbers, times in (
+        ("default", {}, (1, 5), repeats),
+        ("plain trees", PLAIN, (1, 5), repeats),
+        ("parametric", {"default_method": "parametric"}, (1,), 1),
+    ):
+        plan = acs_plan(data / ACS, **options)
+        for m in numbers:
+            taken = seconds(partial(synthesise, plan, plan.table, 1, m), times)
+            yield Row(f"{name}, m = {m}", "fit and generate", taken, "s")
+
+
+@job(repeats=1)
+def command(data: Path, repeats: int = 3) -> Rows:
+    """Measure the seconds of `synthesizer run` with m = 5, without checks and with them."""
+    with tempfile.TemporaryDirectory() as directory:
+        config = Path(directory) / "run.yaml"
+        variables = acs_config(data / ACS).variables
+        kinds = "\n".join(f"  {n}: {{kind: {entry.kind}}}" for n, entry in variables.items())
+        path = (data / ACS).absolute()
+        config.write_text(f"data: {{path: {path}}}\nseed: 1\nm: 5\nvariables:\n{kinds}\n")
+        work = ["synthesizer", "run", str(config), "--overwrite", "--quiet"]
+        for words in (["--no-checks"], []):
+            taken = seconds(partial(subprocess.run, [*work, *words], check=True), repeats)
+            yield Row(" ".join(["run", *words]), "whole command", taken, "s")
+
+
+@job(sizes=[20_000])
+def rows(data: Path, sizes: Sequence[int] = (250_000, 500_000, 1_000_000)) -> Rows:
+    """Measure seconds and memory of large files."""
+    for size in sizes:
+        yield from rows_of(f"{size:,} rows", alone(cost_of_rows, data / ACS, size))
+
+
+def cost_of_rows(path: Path, n_rows: int) -> Cost:
+    """Draw a large file from the fitted chain, then synthesise it."""
+    plan = acs_plan(path)
+    chain = plan.spec.fit(plan.table, Seed(1), n_jobs=N_JOBS)
+    large = next(chain.generate(Seed(1), rows=n_rows, n_jobs=N_JOBS))
+    start = perf_counter()
+    fitted = plan.spec.fit(large, Seed(2), n_jobs=N_JOBS)
+    middle = perf_counter()
+    next(fitted.generate(Seed(2), n_jobs=N_JOBS))
+    cost = {"fit in s": middle - start, "generate in s": perf_counter() - middle}
+    return cost | {"peak in GB": peak_gb()}
+
+
+@job(n_rows=20_000)
+def levels(n_rows: int = 1_000_000) -> Rows:
+    """Measure one variable of 800 levels given predictors of 600 levels."""
+    yield from rows_of(f"{n_rows:,} rows", alone(cost_of_levels, n_rows))
+
+
+def cost_of_levels(n_rows: int) -> Cost:
+    """Fit and draw occupations that depend on two predictors like agencies and on a number."""
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(600, size=(2, n_rows))
+    number = rng.normal(size=n_rows)
+    target = (first * 4 // 3 + rng.geometric(0.05, size=n_rows) + (number > 0) * 7) % 800
+    numeric = Column(Variable(name="number", kind=Kind.NUMERIC), number)
+    table = Table([coded("first", first, 600), coded("second", second, 600), numeric])
+    start = perf_counter()
+    fitted = Registry.load().build("cart").fit(table, coded("target", target, 800), rng=rng)
+    fitted.sample(table, rng=rng)
+    return {"fit and draw in s": perf_counter() - start, "peak in GB": peak_gb()}
+
+
+def coded(name: str, codes: np.ndarray[Any, Any], size: int) -> Column:
+    """Return a categorical column of so many levels."""
+    labels = tuple(f"{code:03d}" for code in range(size))
+    return Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=labels), codes.astype(np.int32))
+
+
+# Files with many columns or levels.
+
+COMMANDS = {
+    "init": ["init", "data.csv", "-o", "starter.yaml"],
+    "validate": ["validate", "run.yaml"],
+    "plan": ["plan", "run.yaml"],
+    "run --no-checks": ["run", "run.yaml", "--no-checks", "--quiet"],
+}
+
+
+def many_levels(shape: str, n_rows: int, n_columns: int, n_levels: int = 500) -> pd.DataFrame:
+    """Return categories: independent and even, independent and skewed (Zipf), or dependent.
+
+    Dependent: ranks of a random walk over the columns, cut into levels whose order means nothing.
+    """
+    rng = np.random.default_rng(1)
+    size = (n_rows, n_columns)
+    if shape == "dependent":
+        walk = rng.normal(0, 0.05, size=size).cumsum(axis=1) + rng.normal(size=(n_rows, 1))
+        ranks = walk.argsort(axis=0).argsort(axis=0) * n_levels // n_rows
+        codes = np.column_stack([rng.permutation(n_levels)[column] for column in ranks.T])
+    else:
+        share = np.ones(n_levels) if shape == "even" else 1.0 / np.arange(1, n_levels + 1)
+        codes = rng.choice(n_levels, size=size, p=share / share.sum())
+    labels = np.array([f"level {i}" for i in range(n_levels)])
+    return pd.DataFrame(labels[codes], columns=[f"v{j}" for j in range(n_columns)])
+
+
+def many_columns(n_rows: int, n_columns: int) -> pd.DataFrame:
+    """Return numbers, and categories of two to six levels, by turns; ten factors join them."""
+    rng = np.random.default_rng(1)
+    factors = rng.normal(size=(n_rows, 10)) @ rng.normal(size=(10, n_columns)) / 3
+    made: dict[str, object] = {}
+    for j, column in enumerate((factors + rng.normal(size=factors.shape)).T):
+        k = 2 + j // 2 % 5
+        cuts = np.quantile(column, np.arange(1, k) / k)
+        is_coded = j % 2
+        made[f"v{j}"] = np.char.mod("c%d", np.searchsorted(cuts, column)) if is_coded else column
+    return pd.DataFrame(made).round(3)
+
+
+@job(n_columns=30)
+def wide(n_columns: int = 200) -> Rows:
+    """Measure CPU seconds and memory of the commands with wide files, one worker."""
+    shapes = ("even", "skewed", "dependent")
+    files: dict[str, Callable[[], pd.DataFrame]] = {
+        f"{n_columns} variables x 500 {shape} levels, 5,000 rows": partial(
+            many_levels, shape, 5_000, n_columns
+        )
+        for shape in shapes
+    }
+    files[f"{10 * n_columns:,} columns, 1,000 rows"] = partial(many_columns, 1_000, 10 * n_columns)
+    for name, make in files.items():
+        with tempfile.TemporaryDirectory() as directory:
+            make().to_csv(Path(directory) / "data.csv", index=False)
+            config = "data: {path: data.csv}\nseed: 1\nworkers: 1\noutput: {directory: out}\n"
+            (Path(directory) / "run.yaml").write_text(config)
+            for label, words in COMMANDS.items():
+                taken, memory = alone(command_cost, directory, words)
+                yield Row(name, f"{label}, CPU", taken, "s")
+                yield Row(name, f"{label}, peak", memory, "GB")
+
+
+# The measures.
+
+
+def _all_pairs(original: Table, made: Table) -> object:
+    return pair_tables(original, made, pairs=list(combinations(original.names, 2)))
+
+
+def _trees(original: Table, made: Table) -> object:
+    return pmse(original, made, model="cart", permutations=10, seed=1, n_jobs=N_JOBS)
+
+
+UTILITY: dict[str, Measure] = {
+    "two-way tables, all measures": lambda o, s: table_utility(o, [s], ways=[2]),
+    "pMSE by logit, main effects": pmse,
+    "Jensen-Shannon distance of the full table": jensen_shannon,
+    "distributions of all variables": distributions,
+    "tables of all pairs": _all_pairs,
+    "one- and two-way tables, all measures": lambda o, s: table_utility(o, [s], ways=[1, 2]),
+    "three-way tables, all measures": lambda o, s: table_utility(o, [s], ways=[3]),
+    "pMSE by trees, 10 permutations": _trees,
+}
+FAST = 5
+"""So many of them are measured with large files, too."""
+
+
+@job(repeats=1, large=20_000)
+def utility(data: Path, repeats: int = 5, large: int = 1_000_000) -> Rows:
+    """Measure the seconds of each utility measure, and of the fast ones with many records."""
+    plan = acs_plan(data / ACS)
+    (made,) = synthesise(plan, plan.table, 1)
+    for name, work in UTILITY.items():
+        yield Row(name, "one dataset", seconds(partial(work, plan.table, made), repeats), "s")
+    for name in list(UTILITY)[:FAST]:
+        yield from rows_of(f"{name}, {large:,} records", alone(cost_of_utility, data, name, large))
+
+
+def cost_of_utility(data: Path, name: str, size: int) -> Cost:
+    """Measure resampled records; the median of two calls after the first."""
+    plan, rng = acs_plan(data / ACS), np.random.default_rng(1)
+    both = plan.table, synthesise(plan, plan.table, 1)[0]
+    original, made = (table.take(rng.integers(table.n_rows, size=size)) for table in both)
+    before = peak_gb()
+    taken = seconds(partial(UTILITY[name], original, made), 2)
+    return {"time in s": taken, "peak in GB": peak_gb(), "before it in GB": before}
+
+
+@job(repeats=1, large=20_000)
+def risk(data: Path, repeats: int = 5, large: int = 1_000_000) -> Rows:
+    """Measure the seconds of each risk measure, and of CAP and SUDA2 with many records."""
+    plan = acs_plan(data / ACS)
+    table, made = plan.table, synthesise(plan, plan.table, 1)
+    frames = [to_frame(one, plan.data.layout) for one in (table, made[0])]
+    known: dict[str, Any] = {"keys": KEYS, "target": TARGET}
+    public = ("PUMA", "AGEP", "EDU")
+    works: dict[str, Callable[[], object]] = {
+        "CAP, three scenarios": lambda: cap(table, made, **known),
+        "CAP, three scenarios, frames": lambda: cap(*frames, **known),
+        "TCAP": lambda: tcap(table, made, **known),
+        "identity disclosure": lambda: identity(table, made, keys=KEYS),
+        "attribute disclosure": lambda: attribute(table, made, **known),
+        "replicated uniques": lambda: replicated_uniques(table, made),
+        "inference": lambda: inference(table, made, sensitive="SEX", public=public),
+        "SUDA2 and DIS-SUDA, 6 keys": lambda: suda(table, KEYS),
+    }
+    for name, work in works.items():
+        yield Row(name, "7,634 records", seconds(work, repeats), "s")
+    yield from rows_of(f"CAP, {large:,} and 5 x {large:,} records", alone(cost_of_cap, large))
+    yield from rows_of(f"SUDA2, {large // 10:,} records, 10 keys", alone(cost_of_suda, large // 10))
+
+
+def skewed(sizes: Sequence[int], n: int, seed: int) -> Table:
+    """Return n records of variables with so many levels each, skewed like a census."""
+    rng, columns = np.random.default_rng(seed), []
+    for place, size in enumerate(sizes):
+        share = 1 / np.arange(1, size + 1)
+        codes = rng.choice(size, size=n, p=share / share.sum())
+        columns.append(coded(f"key{place}", codes, size))
+    return Table(columns)
+
+
+def cost_of_cap(size: int) -> Cost:
+    """Compute the CAP table of an original and five synthetic datasets of this size."""
+    original, *made = (skewed((30, 90, 2, 9, 5, 4, 15), size, seed) for seed in range(6))
+    before, start = peak_gb(), perf_counter()
+    cap(original, made, keys=original.names[:-1], target=original.names[-1])
+    taken = perf_counter() - start
+    return {"time in s": taken, "peak in GB": peak_gb(), "before it in GB": before}
+
+
+def cost_of_suda(size: int) -> Cost:
+    """Find the special uniques of records with ten keys, all 1,023 sets of them."""
+    table, start = skewed((30, 90, 2, 9, 5, 4, 12, 7, 3, 20), size, 0), perf_counter()
+    suda(table, table.names)
+    return {"time in s": perf_counter() - start, "peak in GB": peak_gb()}
+
+
+@job(repeats=1)
+def checks(data: Path, repeats: int = 5) -> Rows:
+    """Compare the seconds of all checks of a default run with those of its synthesis."""
+    made, checked = [], []
+    for _ in range(repeats + 1):  # the first is not counted
+        with tempfile.TemporaryDirectory() as folder:
+            scenario = {"keys": list(KEYS), "target": TARGET}
+            output = {"directory": str(Path(folder) / "out")}
+            config = acs_config(data / ACS, seed=1, checks=scenario, output=output)
+            times = run(config).manifest.seconds
+        made.append(times["fit"] + times["generate and write"])
+        checked.append(times["check"])
+    yield Row("default run", "synthesis", float(np.median(made[1:])), "s")
+    yield Row("default run", "all checks", float(np.median(checked[1:])), "s")
