@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from synthesizer.data.encoding import encode
+from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.writing import to_frame, write
 
 
 def coded(
@@ -60,3 +66,30 @@ def assert_same(one: Table, other: Table) -> None:
         assert one[name].variable == other[name].variable
         np.testing.assert_array_equal(one[name].data, other[name].data)
         np.testing.assert_array_equal(one[name].missing_state(), other[name].missing_state())
+
+
+def values_of(column: Column) -> list[Any]:
+    """Return each value: a label, a number, or a missing code."""
+    if column.is_coded:
+        return [column.variable.labels[code] for code in column.data]
+    states = column.missing_state()
+    return [
+        float(v) if s == 0 else column.variable.missing[s - 1]
+        for v, s in zip(column.data, states, strict=True)
+    ]
+
+
+def copied(source: Path, **options: Any) -> tuple[Table, bytes]:
+    """Return the table of a file, and the bytes of the file that is written from the table."""
+    raw = read_path(source, **options)
+    table = encode(raw)
+    target = source.with_name(f"copy of {source.name}")
+    write(table, target, raw.layout)
+    return table, target.read_bytes()
+
+
+def copied_frame(frame: pd.DataFrame, declared: Any = None) -> tuple[Table, pd.DataFrame]:
+    """Return the table of a frame, and the frame that is made from the table."""
+    raw = from_pandas(frame)
+    table = encode(raw, declared)
+    return table, to_frame(table, raw.layout)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,52 +41,49 @@ def test_defaults() -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ({"mm": 3}, "mm: unknown key; did you mean 'm'?"),
-        ({"visit_sequens": []}, "did you mean 'visit_sequence'?"),
-        ({"m": 0}, "m: must be at least 1 (got 0)"),
-        ({"rows": -5}, "rows: must be at least 1 (got -5)"),
+        ({"mm": 3}, "mm: unknown key.*'m'"),
+        ({"visit_sequens": []}, "'visit_sequence'"),
+        ({"m": 0}, "m: .*at least 1.*0"),
+        ({"rows": -5}, "rows: .*at least 1.*-5"),
         ({"seed": "x"}, "seed: must be a whole number"),
-        ({"variables": {"age": {"kynd": "numeric"}}}, "did you mean 'kind'?"),
+        ({"variables": {"age": {"kynd": "numeric"}}}, "'kind'"),
         ({"variables": {"age": {"kind": "numerical"}}}, "variables.age.kind: must be"),
-        ({"checks": {"kees": ["a"]}}, "checks.kees: unknown key; did you mean 'keys'?"),
+        ({"checks": {"kees": ["a"]}}, "checks.kees: unknown key.*'keys'"),
         ({"limits": {"cap": 2}}, "limits.cap: must be at most 1"),
-        ({"limits": {"cap": True}}, "limits.cap: must be a number (got True)"),
-        ({"limits": {"cap": "1"}}, "limits.cap: must be a number (got '1')"),
+        ({"limits": {"cap": True}}, "limits.cap: .*number.*True"),
+        ({"limits": {"cap": "1"}}, "limits.cap: .*number.*'1'"),
         ({"rules": [{"if": "a > 1"}]}, "rules.1: needs if and then"),
-        ({"rules": [{"iff": "a > 1", "then": {"b": 1}}]}, "did you mean 'if'?"),
-        ({"data": {}}, "data: needs exactly one of path, sql and sample"),
+        ({"rules": [{"iff": "a > 1", "then": {"b": 1}}]}, "'if'"),
+        ({"data": {}}, "data: .*one of path, sql"),
         ({"data": {"path": "x", "sample": "fair"}}, "needs exactly one"),
         ({"version": 2}, "version: must be 1"),
-        ({"panel": {"persn": "a"}}, "panel.persn: unknown key; did you mean 'person'?"),
-        ({"variables": {"label": {"kynd": 1}}}, "variables.label.kynd: unknown key; did you mean"),
+        ({"panel": {"persn": "a"}}, "panel.persn: unknown key.*'person'"),
+        ({"variables": {"label": {"kynd": 1}}}, "variables.label.kynd: unknown key"),
         (
             {"checks": {"scenarios": [{}, {"target": "a", "kyes": "b"}]}},
-            "checks.scenarios.2.kyes: unknown key; did you mean 'keys'?",
+            "checks.scenarios.2.kyes: .*'keys'",
         ),
-        ({"checks": {"fits": [{"formule": "a ~ b"}]}}, "fits.1.formule: unknown key; did you"),
+        ({"checks": {"fits": [{"formule": "a ~ b"}]}}, "fits.1.formule: unknown key"),
         ({"method": ["cart", 3]}, "method.2: must be a text"),
         ({"variables": {2: {"kind": "x"}}}, "variables.2.kind: must be"),
-        ({"rules": 3}, "rules: must be a list (got 3)"),
-        ({"panel": 3}, "panel: must be a map (got 3)"),
-        ({"genetic": 3}, "genetic: must be a map (got 3)"),
-        ({"genetic": {"start": 5}}, "genetic.start: must be mutants, chain, or the paths"),
-        ({"data": {"path": 5}}, "data.path: must be a path (got 5)"),
+        ({"rules": 3}, "rules: .*list"),
+        ({"panel": 3}, "panel: .*map"),
+        ({"genetic": 3}, "genetic: .*map"),
+        ({"genetic": {"start": 5}}, "genetic.start: .*mutants, chain"),
+        ({"data": {"path": 5}}, "data.path: .*path"),
         ({"rules": [{"if": "a", "then": {}}]}, "rules.1: needs if and then"),
         ({"seed": 1e30}, "seed: must be a smaller whole number"),
-        ({"output": {"directory": "a\0b"}}, "output.directory: position 2 of its text is a NUL"),
-        ({"variables": {"b": {"levels": ["x", "\ud800"]}}}, "variables.b.levels.2: position 1 of"),
-        ({"variables": {"\udc00": {}}}, "variables, key 1: position 1 of its text is half a char"),
-        ({"rows": 100_000_000}, "rows: must be at most 5e+07"),
-        ({"checks": {"groups": {"a": 10**9}}}, "checks.groups: must be a map from variable"),
-        (
-            {"checks": {"propensity": {"permutations": 10**9}}},
-            "permutations: must be at most 10000",
-        ),
+        ({"output": {"directory": "a\0b"}}, "output.directory: position 2.*NUL"),
+        ({"variables": {"b": {"levels": ["x", "\ud800"]}}}, "variables.b.levels.2: position 1"),
+        ({"variables": {"\udc00": {}}}, "variables, key 1: position 1.*half"),
+        ({"rows": 100_000_000}, r"rows: .*at most 5e\+07"),
+        ({"checks": {"groups": {"a": 10**9}}}, "checks.groups: .*map"),
+        ({"checks": {"propensity": {"permutations": 10**9}}}, "permutations: .*at most 10000"),
         ({"genetic": {"population": 10**9}}, "genetic.population: must be at most 10000"),
     ],
 )
 def test_problems_name_the_key(content: dict[str, Any], words: str) -> None:
-    assert any(words in problem for problem in problems_of(**content)), problems_of(**content)
+    assert any(re.search(words, problem) for problem in problems_of(**content))
 
 
 def test_all_problems_at_once() -> None:

@@ -1,7 +1,5 @@
 """Planted functions must be found, and nothing else."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path
@@ -40,37 +38,22 @@ def b() -> FloatArray:
 
 
 FORMS: list[tuple[str, Callable[[FloatArray, FloatArray], FloatArray], int | None]] = [
-    ("a + b", np.add, 0),
-    ("a - b", np.subtract, 0),
-    ("b - a", lambda a, b: b - a, 0),
-    ("a * b", np.multiply, 0),
-    ("a / b", np.divide, None),
-    ("a / b", np.divide, 3),
-    ("a / (b / 100) ** 2", lambda a, b: a / (b / 100) ** 2, 1),
-    ("a / b ** 2", lambda a, b: a / b**2, None),
-    ("1.8 * a + 32", lambda a, b: 1.8 * a + 32, 1),
-    ("0.45359237 * a", lambda a, b: 0.45359237 * a, None),
+    ("2011 - a", lambda a, b: 2011 - a, 0), ("log10(a)", lambda a, b: np.log10(a), 4),
+    ("a ** 2", lambda a, b: a**2, 0), ("-a", lambda a, b: -a, 0),
     ("2.54 * a", lambda a, b: 2.54 * a, 0),
-    ("2011 - a", lambda a, b: 2011 - a, 0),
+    ("a + b", np.add, 0), ("a - b", np.subtract, 0), ("a * b", np.multiply, 0),
+    ("a / b", np.divide, None), ("a / b", np.divide, 3),
+    ("a / (b / 100) ** 2", lambda a, b: a / (b / 100) ** 2, 1),
+    ("a / b ** 2", lambda a, b: a / b**2, None), ("1.8 * a + 32", lambda a, b: 1.8 * a + 32, 1),
     ("log(a + 0.1)", lambda a, b: np.log(a + 0.1), None),
-    ("log10(a)", lambda a, b: np.log10(a), 4),
     ("sqrt(b - 100)", lambda a, b: np.sqrt(b - 100), None),
     ("exp(a - 900)", lambda a, b: np.exp(a - 900), None),
-    ("a ** 2", lambda a, b: a**2, 0),
-    ("(b - 100) ** 2", lambda a, b: (b - 100) ** 2, 0),
-    ("a", lambda a, b: a, 0),
-    ("-a", lambda a, b: -a, 0),
-]
+    ("(b - 100) ** 2", lambda a, b: (b - 100) ** 2, 0), ("a", lambda a, b: a, 0),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "function", "decimals"), FORMS)
-def test_planted_forms(
-    a: FloatArray,
-    b: FloatArray,
-    text: str,
-    function: Callable[[FloatArray, FloatArray], FloatArray],
-    decimals: int | None,
-) -> None:
+def test_planted_forms(a, b, text, function, decimals):
     target = column("t", function(a, b), decimals)
     table = Table([column("a", a), column("b", b), target])
     assert suggest_derivations(table) == {"t": text}
@@ -78,12 +61,28 @@ def test_planted_forms(
     np.testing.assert_allclose(derived.data, target.data, rtol=1e-9)
 
 
+def test_names_that_need_backticks(a, b):
+    table = Table([column("a.1", a), column("class", b), column("t", a + b)])
+    for rows in (2000, 100):  # a sample of rows finds the same
+        assert suggest_derivations(table, max_rows=rows) == {"t": "`a.1` + `class`"}
+
+
+def test_coincidences_give_nothing(a, b):
+    """Independent numbers, few distinct values, and two that are zero in all but 1 % of rows."""
+    x, y = np.zeros(6000), np.zeros(6000)
+    x[:60], y[:60] = a[:60], a[60:120]
+    few = {"c": a % 4, "d": a % 5, "t": a % 4 + a % 5}
+    for columns in ({"a": a, "b": b}, few, {"x": x, "y": y}, {"a": a[:0]}):
+        table = Table([column(name, values) for name, values in columns.items()])
+        assert suggest_derivations(table) == {}
+
+
 BREAKS = [200, 500, 900]
 
 
 @pytest.mark.parametrize("as_number", [True, False])
 @pytest.mark.parametrize("lost", ["nobody", "both", "number"])
-def test_groups_of_a_number(a: FloatArray, as_number: bool, lost: str) -> None:
+def test_groups_of_a_number(a, as_number, lost):
     """The groups may be codes or numbers, and be missing, or one group, where the number is."""
     codes = np.digitize(a, BREAKS)
     empty = np.zeros(N, dtype=bool) if lost == "nobody" else np.arange(N) % 10 == 0
@@ -105,7 +104,7 @@ def test_groups_of_a_number(a: FloatArray, as_number: bool, lost: str) -> None:
     np.testing.assert_array_equal(derived.data, target.data)
 
 
-def test_groups_of_codes_that_are_numbers(a: FloatArray) -> None:
+def test_groups_of_codes_that_are_numbers(a):
     """Branches are ranges of codes of industries, though neither are quantities."""
     industry = (a // 25).astype(int)
     labels = [str(25 * code) for code in range(40)]
@@ -118,7 +117,7 @@ def test_groups_of_codes_that_are_numbers(a: FloatArray) -> None:
     assert suggest_derivations(Table([coded("industry", industry, words), table["branch"]])) == {}
 
 
-def test_wide_files_cost_what_their_columns_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_files_cost_what_their_columns_cost(monkeypatch):
     """Groups are sought in one go for all numbers; only what passes is looked at on all rows."""
     looks = []
     real = derivations._changes
@@ -140,9 +139,7 @@ def test_wide_files_cost_what_their_columns_cost(monkeypatch: pytest.MonkeyPatch
         (1230.7, 1230.8, 1, 1230.75),
     ],
 )
-def test_borders_are_not_the_numbers_of_few_records(
-    low: float, high: float, held_by: int, border: float
-) -> None:
+def test_borders_are_not_the_numbers_of_few_records(low, high, held_by, border):
     steps = np.concatenate([np.arange(40), [39.5] * 4]) / 50
     a = np.concatenate([low - 1 + steps, [low] * 5, [high] * held_by, high + 1 + steps])
     a = np.random.default_rng(1).permutation(a)  # a file that is sorted by it proves nothing
@@ -152,7 +149,7 @@ def test_borders_are_not_the_numbers_of_few_records(
 
 
 @pytest.mark.parametrize("change", ["overlap", "rare", "one to one"])
-def test_what_are_no_groups(a: FloatArray, change: str) -> None:
+def test_what_are_no_groups(a, change):
     """One level in two ranges, a level that too few rows leave, and a number that is the level."""
     codes = np.digitize(a, BREAKS)
     if change == "overlap":
@@ -165,41 +162,15 @@ def test_what_are_no_groups(a: FloatArray, change: str) -> None:
     assert suggest_derivations(Table([coded("g", codes, "wxyz"), column("a", a)])) == {}
 
 
-def test_names_that_need_backticks(a: FloatArray, b: FloatArray) -> None:
-    table = Table([column("a.1", a), column("class", b), column("t", a + b)])
-    for rows in (2000, 100):  # a sample of rows finds the same
-        assert suggest_derivations(table, max_rows=rows) == {"t": "`a.1` + `class`"}
-
-
-def test_independent_variables_give_nothing(a: FloatArray, b: FloatArray) -> None:
-    assert suggest_derivations(Table([column("a", a), column("b", b)])) == {}
-    assert suggest_derivations(Table([column("a", a).take(slice(0, 0))])) == {}
-    assert suggest_derivations(Table([], 0)) == {}
-
-
-def test_few_distinct_values_are_coincidences(a: FloatArray) -> None:
-    c, d = a % 4, a % 5
-    assert suggest_derivations(Table([column("c", c), column("d", d), column("t", c + d)])) == {}
-
-
-def test_a_mostly_constant_target_is_no_coincidence_to_trust(a: FloatArray) -> None:
-    """All but 1 % of the target and of its would-be input are zero; the rest differ."""
-    x, y = np.zeros(6000), np.zeros(6000)
-    x[:60], y[:60] = a[:60], a[60:120]
-    assert suggest_derivations(Table([column("x", x), column("y", y)])) == {}
-
-
 @pytest.mark.parametrize(("wrong", "found"), [(2, True), (4, False)])
-def test_exceptions_up_to_half_a_percent(
-    a: FloatArray, b: FloatArray, wrong: int, found: bool
-) -> None:
+def test_exceptions_up_to_half_a_percent(a, b, wrong, found):
     total = a + b
     total[:wrong] += 7
     table = Table([column("a", a), column("b", b), column("t", total)])
     assert ("t" in suggest_derivations(table)) is found
 
 
-def test_missing_values_must_follow_the_inputs(a: FloatArray, b: FloatArray) -> None:
+def test_missing_values_must_follow_the_inputs(a, b):
     holes = np.where(np.arange(N) % 10 == 0, np.nan, a)
     table = Table([column("a", holes), column("b", b), column("t", holes + b)])
     assert suggest_derivations(table) == {"t": "a + b"}
@@ -211,7 +182,7 @@ def test_missing_values_must_follow_the_inputs(a: FloatArray, b: FloatArray) -> 
     assert "t" not in suggest_derivations(table)
 
 
-def test_a_second_missing_code_is_information(a: FloatArray, b: FloatArray) -> None:
+def test_a_second_missing_code_is_information(a, b):
     states = np.where(np.arange(N) % 10 == 0, 1 + np.arange(N) % 20 // 10, 0).astype(np.int8)
     variable = Variable(name="t", kind=Kind.NUMERIC, decimals=0, missing=("", "-8"))
     target = Column(variable, np.where(states > 0, np.nan, a + b), states)
@@ -220,7 +191,7 @@ def test_a_second_missing_code_is_information(a: FloatArray, b: FloatArray) -> N
     assert found == {"a": "t - b"}  # t cannot be derived, a can: its single code says no more
 
 
-def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: FloatArray) -> None:
+def test_inputs_before_the_target_win_and_cycles_are_broken(a, b):
     parts = [column("a", a), column("b", b)]
     total = column("t", a + b)
     assert suggest_derivations(Table([*parts, total])) == {"t": "a + b"}
@@ -231,23 +202,19 @@ def test_inputs_before_the_target_win_and_cycles_are_broken(a: FloatArray, b: Fl
     signed = [column("a", a - 500), column("b", a[::-1])]
     total = column("t", a + a[::-1] - 500)
     assert suggest_derivations(Table([total, *signed])) == {"b": "t - a"}
+    table = Table([column("fahrenheit", 1.8 * a + 32, 1), column("celsius", a)])
+    assert suggest_derivations(table) == {"fahrenheit": "1.8 * celsius + 32"}  # more decimals
+    table = Table([column("bmi", a / (b / 100) ** 2, 1), *parts])
+    assert suggest_derivations(table) == {"bmi": "a / (b / 100) ** 2"}
     copies = Table([column("a", a), column("copy", a), column("again", a)])
     assert set(suggest_derivations(copies)) == {"copy", "again"}
 
 
-def test_the_target_with_more_decimals_wins_over_the_order(a: FloatArray, b: FloatArray) -> None:
-    table = Table([column("fahrenheit", 1.8 * a + 32, 1), column("celsius", a)])
-    assert suggest_derivations(table) == {"fahrenheit": "1.8 * celsius + 32"}
-    table = Table([column("bmi", a / (b / 100) ** 2, 1), column("a", a), column("b", b)])
-    assert suggest_derivations(table) == {"bmi": "a / (b / 100) ** 2"}
-
-
-@pytest.mark.parametrize("lost", [False, True])
-@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize(("lost", "first"), [(False, True), (True, False)])
 @pytest.mark.parametrize(
     ("text", "decimals"), [("u + v + w", 2), ("u + v + w", 0), ("(u + v + w) / 3", 3)]
 )
-def test_sums_and_means(text: str, decimals: int, first: bool, lost: bool) -> None:
+def test_sums_and_means(text, decimals, first, lost):
     """Of three or more numbers, in any order, with blanks in the same rows, parts often zero."""
     rng = np.random.default_rng(3)
     parts = np.round(rng.gamma(1.5, 100, (4, N)), 2)
@@ -262,7 +229,7 @@ def test_sums_and_means(text: str, decimals: int, first: bool, lost: bool) -> No
 
 
 @pytest.mark.parametrize("n_parts", [2, 3, 5])
-def test_blanks_count_as_0_in_totals(n_parts: int) -> None:
+def test_blanks_count_as_0_in_totals(n_parts):
     rng = np.random.default_rng(6)
     parts = rng.integers(1, 4000, (n_parts, N)).astype(float)
     parts[:2, :] = np.where(rng.random((2, N)) < 0.2, np.nan, parts[:2])
@@ -272,12 +239,7 @@ def test_blanks_count_as_0_in_totals(n_parts: int) -> None:
     assert suggest_derivations(table) == {"t": " + ".join(filled[:n_parts])}
 
 
-def test_numbers_that_were_held_in_single_precision(a: FloatArray) -> None:
-    log = np.log(a).astype(np.float32).astype(np.float64)
-    assert suggest_derivations(Table([column("a", a), column("l", log, None)])) == {"l": "log(a)"}
-
-
-def test_scores_of_many_items_and_sums_of_sums() -> None:
+def test_scores_of_many_items_and_sums_of_sums():
     rng = np.random.default_rng(4)
     items = rng.integers(0, 4, (9, N))
     columns = [coded(f"i{j}", codes, "0123") for j, codes in enumerate(items)]
@@ -300,7 +262,7 @@ def test_scores_of_many_items_and_sums_of_sums() -> None:
     ],
 )
 @pytest.mark.parametrize("has_times", [False, True])
-def test_dates_plus_days_or_hours(text: str, part: float, has_times: bool) -> None:
+def test_dates_plus_days_or_hours(text, part, has_times):
     rng = np.random.default_rng(5)
     admit = 18_000.0 + rng.integers(0, 600, N)
     if has_times:
@@ -313,7 +275,7 @@ def test_dates_plus_days_or_hours(text: str, part: float, has_times: bool) -> No
     assert found == ({"admit": "t + los"} if part < 0 else {"t": text})
 
 
-def test_dates(a: FloatArray, b: FloatArray) -> None:
+def test_dates(a, b):
     rng = np.random.default_rng(3)
     born, died = rng.integers(-20000, 0, N).astype(float), rng.integers(0, 18000, N).astype(float)
     years = [day.astype("datetime64[D]").astype("datetime64[Y]") for day in (born, died)]
@@ -331,7 +293,7 @@ def test_dates(a: FloatArray, b: FloatArray) -> None:
 
 
 @pytest.mark.skipif(not SD2011.exists(), reason="needs the shared data")
-def test_body_mass_index_of_social_diagnosis() -> None:
+def test_body_mass_index_of_social_diagnosis():
     with SD2011.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
 
@@ -342,37 +304,36 @@ def test_body_mass_index_of_social_diagnosis() -> None:
     assert suggest_derivations(table) == {"bmi": "weight / (height / 100) ** 2"}
 
 
-def _file_of(source: FloatArray, groups: FloatArray, labels: str = "wxyz") -> dict[str, str]:
-    return suggest_derivations(
-        Table([column("source", source), coded("g", groups.astype(int), labels)])
-    )
+def of_source(source, groups, labels="wxyz"):
+    columns = [column("source", source), coded("g", groups.astype(int), labels)]
+    return suggest_derivations(Table(columns))
 
 
-def test_nothing_follows_from_numbers_that_count_rows_or_persons() -> None:
+def test_nothing_follows_from_numbers_that_count_rows_or_persons():
     """Files are sorted by treatment, region or death; that says nothing of a person."""
-    persons = np.repeat(np.arange(1.0, 81.0), 5)
-    rows = np.arange(1.0, 401.0)
+    rng = np.random.default_rng(4)
+    persons, rows = np.repeat(np.arange(1.0, 81.0), 5), np.arange(1.0, 401.0)
     with_gaps = np.append(rows[:-5], rows[-5:] * 40)
     for source in (persons, rows, with_gaps):
-        assert _file_of(source, np.arange(400) // 100) == {}
-    shuffled = np.random.default_rng(2).permutation(persons)  # the persons' own treatment
-    assert _file_of(shuffled, shuffled // 21) == {}
-    # a file that is sorted by an amount, all distinct
+        assert of_source(source, np.arange(400) // 100) == {}
+    shuffled = rng.permutation(persons)  # the persons' own treatment
+    assert of_source(shuffled, shuffled // 21) == {}
     amounts = np.sort(np.random.default_rng(3).lognormal(10, 1, 400).round())
-    assert _file_of(amounts, np.arange(400) // 200) == {}
+    assert of_source(amounts, np.arange(400) // 200) == {}  # all distinct, and the file is sorted
 
 
-def test_groups_of_amounts_and_ages_are_found_though_the_file_is_sorted() -> None:
+def test_groups_of_amounts_and_ages_are_found_though_the_file_is_sorted():
     rng = np.random.default_rng(4)
     ages = np.sort(rng.integers(18, 90, 400)).astype(float)
-    assert "cut(source" in _file_of(ages, np.digitize(ages, [30, 65]))["g"]
     amounts = np.sort(rng.lognormal(10, 1, 400).round())
-    assert "cut(source" in _file_of(amounts, np.arange(400) // 100, "1234")["g"]  # quartiles
     mixed = rng.permutation(amounts)
-    assert "cut(source" in _file_of(mixed, np.digitize(mixed, [20_000, 50_000]))["g"]
+    quartiles = np.arange(400) // 100
+    for source, groups in ((ages, np.digitize(ages, [30, 65])), (amounts, quartiles)):
+        assert "cut(source" in of_source(source, groups, "1234")["g"]
+    assert "cut(source" in of_source(mixed, np.digitize(mixed, [20_000, 50_000]))["g"]
 
 
-def test_a_difference_that_varies_little_is_drawn_and_a_number_it_is_from_computed() -> None:
+def test_a_difference_that_varies_little_is_drawn_and_a_number_it_is_from_computed():
     """A loan, its balance, what was repaid: errors of the balance would bend a small repayment."""
     rng = np.random.default_rng(5)
     loan = np.round(rng.gamma(3, 5000, N))
@@ -388,7 +349,7 @@ def test_a_difference_that_varies_little_is_drawn_and_a_number_it_is_from_comput
     }
 
 
-def test_a_quotient_with_heaps_is_drawn_and_its_dividend_computed() -> None:
+def test_a_quotient_with_heaps_is_drawn_and_its_dividend_computed():
     """Loans are four fifths of the price of many houses, which no other price would give."""
     rng = np.random.default_rng(5)
     price = np.round(rng.gamma(3, 50_000, N))
@@ -398,7 +359,7 @@ def test_a_quotient_with_heaps_is_drawn_and_its_dividend_computed() -> None:
     assert suggest_derivations(Table(columns)) == {"loan": "price * part"}
 
 
-def test_a_difference_of_few_values_is_found_where_its_numbers_have_many() -> None:
+def test_a_difference_of_few_values_is_found_where_its_numbers_have_many():
     rng = np.random.default_rng(7)
     before, less = np.round(rng.gamma(3, 100, N)), rng.poisson(2, N).astype(float)
     lacks = rng.random((2, N)) < 0.05
@@ -412,7 +373,7 @@ def test_a_difference_of_few_values_is_found_where_its_numbers_have_many() -> No
     assert "other" not in suggest_derivations(Table([*columns, other]))
 
 
-def test_money_of_which_some_was_computed_has_the_decimals_of_the_rest() -> None:
+def test_money_of_which_some_was_computed_has_the_decimals_of_the_rest():
     rng = np.random.default_rng(6)
     fees, interest = np.round(rng.gamma(2, 50, (2, N)), 2)
     total = np.where(np.arange(N) % 20 == 0, fees + interest + 0.0012345678, fees + interest)
@@ -421,7 +382,7 @@ def test_money_of_which_some_was_computed_has_the_decimals_of_the_rest() -> None
     assert suggest_derivations(table) == {"total": "fees + interest"}
 
 
-def test_many_zeros_do_not_make_a_number_coarse() -> None:
+def test_many_zeros_do_not_make_a_number_coarse():
     rng = np.random.default_rng(8)
     few = np.where(rng.random(N) < 0.9, 0.0, rng.random(N) / 10)
     table = Table([column("few", few, None), column("other", rng.random(N) / 10, None)])
@@ -430,7 +391,7 @@ def test_many_zeros_do_not_make_a_number_coarse() -> None:
 
 
 @pytest.mark.parametrize("written", ["single", "7 digits"])
-def test_logarithms_that_were_held_in_single_precision(written: str) -> None:
+def test_logarithms_that_were_held_in_single_precision(written):
     """The logarithm is computed: a count of its own logarithm would name the count of a person."""
     counts = np.floor(np.random.default_rng(7).lognormal(9, 1.5, N)) + 2
     logs = np.log(counts.astype(np.float32)).astype(np.float64)

@@ -1,7 +1,5 @@
 """One file through six doors is the same: plain CSV, quoted CSV, pandas, Parquet, SQL and R."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 import sqlite3
@@ -83,23 +81,17 @@ def _through(door: str, folder: Path) -> RawTable:
 
 
 @pytest.mark.parametrize("door", ["plain", "quoted", "pandas", "parquet", "sql", "r"])
-def test_a_column_is_the_same_by_every_door(door: str, tmp_path: Path) -> None:
+def test_a_column_is_the_same_by_every_door(door, tmp_path):
     found = {item.variable.name: item.variable for item in infer(_through(door, tmp_path))}
     assert {name: variable.kind for name, variable in found.items()} == {
-        "income": Kind.NUMERIC,
-        "age": Kind.NUMERIC,
-        "score": Kind.NUMERIC,
-        "zip": Kind.CATEGORICAL,
-        "sex": Kind.CATEGORICAL,
-        "day": Kind.DATE,
-        "case": Kind.ID,
-        "visits": Kind.CATEGORICAL,
+        "income": Kind.NUMERIC, "age": Kind.NUMERIC, "score": Kind.NUMERIC, "zip": Kind.CATEGORICAL,
+        "sex": Kind.CATEGORICAL, "day": Kind.DATE, "case": Kind.ID, "visits": Kind.CATEGORICAL,
         "town": Kind.CATEGORICAL,
-    }
+    }  # fmt: skip
     assert found["income"].missing == ("N",)
 
 
-def test_incomes_of_one_person_do_not_leave_a_frame_of_texts() -> None:
+def test_incomes_of_one_person_do_not_leave_a_frame_of_texts():
     frame = _people()[["income", "age", "sex"]]
     held = frame.loc[frame["income"] != "N", "income"].value_counts()
     with pytest.warns(UserWarning, match="taken for missing codes: N in income"):

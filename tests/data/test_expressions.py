@@ -1,7 +1,5 @@
 """The expression language, judged by hand-computed tables and by numpy."""
 
-from __future__ import annotations
-
 import contextlib
 import pickle
 
@@ -36,16 +34,12 @@ def numbers(variable: Variable, values: list[float], states: list[int] | None = 
 
 TABLE = Table(
     [
-        numbers(X, [-2.5, 0.0, 3.0, 7.0]),
-        numbers(Y, [2.0, 4.0, -1.0, 0.5]),
-        numbers(INCOME, [np.nan, 1000.0, np.nan, 3000.0], [1, 0, 2, 0]),
-        codes(MSP, 0, 1, 2, 0),
-        codes(EDU, 0, 1, 2, 3),
-        codes(JULY, 0, 1, 1, 0),
-        codes(FLAG, 0, 1, 2, 1),
+        numbers(X, [-2.5, 0.0, 3.0, 7.0]), numbers(Y, [2.0, 4.0, -1.0, 0.5]),
+        numbers(INCOME, [np.nan, 1000.0, np.nan, 3000.0], [1, 0, 2, 0]), codes(MSP, 0, 1, 2, 0),
+        codes(EDU, 0, 1, 2, 3), codes(JULY, 0, 1, 1, 0), codes(FLAG, 0, 1, 2, 1),
         numbers(DATE, [0.0, -1.0, 18321.0, np.nan], [0, 0, 0, 1]),
     ]
-)
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -54,13 +48,13 @@ def table() -> Table:
 
 
 ARITHMETIC = [
-    "x + y * 2", "(x + y) * 2", "-x ** 2", "2 ** 3 ** 2 + x", "x - y - 1", "x / 4 / 2", "x * -y",
-    "x // 2", "x % 3", "-x % 3", "2 ** -1 * x", "x + -y - +y", "x - (y - 1)", "abs(x) ** 0.5",
+    "(x + y) * 2", "x + y * 2", "-x ** 2", "2 ** 3 ** 2 + x", "x / 4 / 2", "x // 2", "-x % 3",
+    "2 ** -1 * x", "x + -y - +y", "x - (y - 1)", "abs(x) ** 0.5",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ARITHMETIC)
-def test_arithmetic_has_the_precedence_of_python(table: Table, text: str) -> None:
+def test_arithmetic_has_the_precedence_of_python(table, text):
     names = {"x": table["x"].data, "y": table["y"].data, "abs": np.abs}
     expected = eval(text, {"__builtins__": {}}, names)  # the judge may, the language may not
     derived = Expression.parse(text).derive(table, RESULT)
@@ -68,45 +62,43 @@ def test_arithmetic_has_the_precedence_of_python(table: Table, text: str) -> Non
 
 
 LOGIC = ["x > 0 and y > 0 or x < -1", "not x > 0 and y > 0", "x > 0 or y > 0 and x < 5",
-         "not (x > 0 or y > 3)", "x < 0 or not y < 1", "(x > 0) == (y > 0)"]  # fmt: skip
+         "not (x > 0 or y > 3)", "(x > 0) == (y > 0)"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", LOGIC)
-def test_logic_has_the_precedence_of_python(table: Table, text: str) -> None:
+def test_logic_has_the_precedence_of_python(table, text):
     pairs = zip(table["x"].data, table["y"].data, strict=True)
     expected = [eval(text, {}, {"x": x, "y": y}) for x, y in pairs]
     assert Expression.parse(text).condition(table).tolist() == expected
 
 
 CONDITIONS = [
+    ("income < 0", "0000"),
+    ("income != 1000", "0001"),
+    ("income != -8", "0111"),
+    ("year(d) == 2020 and month(d) == 2 and day(d) == 29", "0010"),
+    ("d == ''", "0001"),
     ("0 <= x < 7", "0110"),
     ("x in [3, 7]", "0011"),
     ("x not in (3, 7)", "1100"),
     ("3 == x", "0010"),
-    ("5 < x", "0001"),
     ("True", "1111"),
     # numbers with missing values
     ("income > 0", "0101"),
-    ("income < 0", "0000"),
-    ("income != 1000", "0001"),
     ("income not in [1000]", "0001"),
     ("income == -8", "1000"),
     ("income == '-8'", "1000"),
     ("income == ''", "0010"),
-    ("income != -8", "0111"),
     ("income in [1000, -8]", "1100"),
     ("missing(income)", "1010"),
     ("missing(income, '-8')", "1000"),
-    ("missing(income, -8)", "1000"),
     ("missing(income + x)", "1010"),
     ("income + x > 0", "0101"),
     # labels
     ("MSP == 1", "1001"),
-    ("MSP == '1'", "1001"),
     ("1 == MSP", "1001"),
     ("MSP == 'N'", "0010"),
     ("MSP != '1'", "0110"),
-    ("MSP < 2", "1001"),
     ("MSP < 1.5", "1001"),
     ("MSP != 'N' and x < 5", "1100"),
     ("MSP in ['2', 'N']", "0110"),
@@ -116,22 +108,16 @@ CONDITIONS = [
     ("MSP + 1 == 2", "1001"),
     ("edu < 'high'", "1100"),
     ("'mid' <= edu", "0110"),
-    ("edu >= 'low'", "1110"),
     ("`Jul.93` == 'ONE CAN`T'", "0110"),
-    ('`Jul.93` != "school"', "0110"),
     ("`Jul.93` == `Jul.93`", "1111"),
     # booleans
     ("flag", "0101"),
     ("not flag", "1010"),
     ("flag == False", "1000"),
-    ("flag and x < 5", "0100"),
     # dates
     ("d < '1970-01-01'", "0100"),
-    ("d == '2020-02-29'", "0010"),
     ("year(d) == 1969 and month(d) == 12 and day(d) == 31", "0100"),
-    ("year(d) == 2020 and month(d) == 2 and day(d) == 29", "0010"),
     ("missing(d)", "0001"),
-    ("d == ''", "0001"),
     ("d - '1969-12-31' == 1", "1000"),
     ("d + 1 == '1970-01-02'", "1000"),
     # functions
@@ -146,7 +132,7 @@ CONDITIONS = [
 
 
 @pytest.mark.parametrize(("text", "expected"), CONDITIONS)
-def test_conditions(table: Table, text: str, expected: str) -> None:
+def test_conditions(table, text, expected):
     expression = Expression.parse(text)
     mask = expression.condition(table)
     assert mask.dtype == bool
@@ -156,7 +142,7 @@ def test_conditions(table: Table, text: str, expected: str) -> None:
     assert expression.condition(table.take(slice(0, 0))).shape == (0,)
 
 
-def test_names_and_equality() -> None:
+def test_names_and_equality():
     expression = Expression.parse("year(d) > 3 and `Jul.93` == 'x' and min(`min`, 1) == 2")
     assert expression.names == {"d", "Jul.93", "min"}
     assert pickle.loads(pickle.dumps(expression)) == expression
@@ -165,45 +151,29 @@ def test_names_and_equality() -> None:
 
 
 @pytest.mark.parametrize("name", ["Jul.93", "class", "two words", "9a", "Größe", "ﬁ", "plain"])
-def test_quoted_names_are_read_back(name: str) -> None:
+def test_quoted_names_are_read_back(name):
     assert Expression.parse(f"{quote_name(name)} > 1").names == {name}
 
 
 MISTAKES = [
-    ("a & b", "position 3", "'and'"),
-    ("a && b", "position 3", "'and'"),
-    ("a | b", "position 3", "'or'"),
-    ("a || b", "position 3", "'or'"),
-    ("!a", "position 1", "'not'"),
-    ("a = 3", "position 3", "'=='"),
-    ("a ^ 2", "position 3", "'**'"),
-    ("a %in% b", "position 3", "'in [...]'"),
-    ("is.na(a)", "position 1", "reserved"),
-    ("a.b > 1", "position 2", "backticks"),
-    ("class == 3", "position 1", "`class`"),
-    ("a == None", "position 6", "missing(x)"),
-    ("a == 'b", "position 6", "quotation"),
-    ("`a", "position 1", "backtick"),
-    ("'é' == é = 3", "position 10", "'=='"),
-    ("'é' == b[1]", "position 8", "indexing"),
+    ("1_000", "position 1", "no number"), ("9" * 1999, "position 1", "too large"),
+    ("-" * 1500 + "1", "position", "split"), ("(" * 900 + "1" + ")" * 900, "position", ""),
     ("a b", "position 3", "operators"),
-    ("f'abc'", "position 2", "missing"),
-    ("(a", "position 1", "parentheses"),
-    ("round(**a)", "position 1", "in order"),
-    ("1e999", "position 1", "too large"),
-    ("9" * 1999, "position 1", "too large"),
-    ("1_000", "position 1", "no number"),
-    ("round(a, digits=2)", "position 16", "'=='"),
-    ("not " * 300 + "a", "position", "split"),
-    ("-" * 1500 + "1", "position", "split"),
-    ("(" * 900 + "1" + ")" * 900, "position", ""),
-    ("a" * (MAX_LENGTH + 1), "2001 characters", "2000"),
-    ("  ", "empty", "write"),
-]
+    ("a & b", "position 3", "'and'"), ("a | b", "position 3", "'or'"),
+    ("!a", "position 1", "'not'"), ("a = 3", "position 3", "'=='"), ("a ^ 2", "position 3", "'**'"),
+    ("a %in% b", "position 3", "'in [...]'"), ("is.na(a)", "position 1", "reserved"),
+    ("a.b > 1", "position 2", "backticks"), ("class == 3", "position 1", "`class`"),
+    ("a == None", "position 6", "missing(x)"), ("a == 'b", "position 6", "quotation"),
+    ("`a", "position 1", "backtick"), ("'é' == é = 3", "position 10", "'=='"),
+    ("f'abc'", "position 2", "missing"), ("(a", "position 1", "parentheses"),
+    ("round(**a)", "position 1", "in order"), ("1e999", "position 1", "too large"),
+    ("round(a, digits=2)", "position 16", "'=='"), ("not " * 300 + "a", "position", "split"),
+    ("a" * (MAX_LENGTH + 1), "2001 characters", "2000"), ("  ", "empty", "write"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "where", "remedy"), MISTAKES)
-def test_mistakes_say_where_and_how_to_mend(text: str, where: str, remedy: str) -> None:
+def test_mistakes_say_where_and_how_to_mend(text, where, remedy):
     with pytest.raises(ExpressionError) as caught:
         Expression.parse(text)
     assert where in str(caught.value)
@@ -217,85 +187,67 @@ MALICIOUS = [
 ]  # fmt: skip
 
 
+CALLS = ["__import__('os')", "eval('1')", "open('f')", "`abs`(x)", "print(x)", "c(1, 2)"]
+
+
 @pytest.mark.parametrize("text", MALICIOUS)
-def test_only_the_whitelist_is_read(text: str) -> None:
+def test_only_the_whitelist_is_read(text):
     with pytest.raises(ExpressionError):
         Expression.parse(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["__import__('os')", "eval('1')", "open('f')", "`abs`(x)", "print(x)", "c(1, 2)"]
-)
-def test_only_listed_functions_are_called(table: Table, text: str) -> None:
-    with pytest.raises(ExpressionError, match=r"function"):
+@pytest.mark.parametrize("text", CALLS)
+def test_only_listed_functions_are_called(table, text):
+    with pytest.raises(ExpressionError, match="function"):
         Expression.parse(text).condition(table)
 
 
-def test_huge_powers_end_at_once(table: Table) -> None:
-    for text in (
-        "9**9**9",
-        "9**9**9**9**9 + x",
-        "exp(1e300)",
-        "(d + 1.7e308 + 1.7e308) - d",
-        "x ** 1e308 * 1e308",
-    ):
-        derived = Expression.parse(text).derive(table, RESULT)
-        assert not np.isinf(derived.data).any()
+@pytest.mark.parametrize(
+    "text", ["9**9**9**9**9 + x", "exp(1e300)", "(d + 1.7e308 + 1.7e308) - d", "x ** 1e308 * 1e308"]
+)
+def test_huge_powers_end_at_once(table, text):
+    assert not np.isinf(Expression.parse(text).derive(table, RESULT).data).any()
 
 
 WRONG = [
-    ("incom > 1", "did you mean 'income'?"),
-    ("NA == 1", "missing(x)"),
-    ("MSP == 'secret'", "has no level or missing code 'secret'"),
-    ("MSP == 7", "has no level or missing code 7;"),
-    ("edu == 3", "no level"),
-    ("edu < 3", "variable 'edu'"),
-    ("edu < 'tall'", "use one of its levels"),
+    ("edu == 3", "no level"), ("edu < 'tall'", "use one of its levels"),
+    ("d == '2020-13-01'", "YYYY-MM-DD"), ("missing(MSP, 'q')", "no missing code 'q'"),
+    ("incom > 1", "did you mean 'income'?"), ("NA == 1", "missing(x)"),
+    ("MSP == 'secret'", "has no level or missing code 'secret'"), ("edu < 3", "variable 'edu'"),
     ("`Jul.93` < 'school'", "declare it as ordered"),
     ("edu + 1 > 2", "variable 'edu' (ordered) is no number"),
-    ("x == 'abc'", "without quotation marks"),
-    ("d > 3", "YYYY-MM-DD"),
-    ("d == '2020-13-01'", "YYYY-MM-DD"),
-    ("year(x) == 3", "is no date"),
-    ("x", "is no condition"),
-    ("MSP and x > 1", "is no condition"),
-    ("missing(x, 'q')", "no missing code 'q'"),
-    ("missing(MSP, 'q')", "no missing code 'q'"),
-    ("x in y", "needs a list"),
-    ("x in []", "needs a list"),
-    ("x == [1]", "after 'in'"),
-    ("abs(x, y) > 1", "write abs(x)"),
-    ("abs([1]) > 1", "takes no list"),
-    ("round(x, y) > 1", "digits"),
-    ("cut(x, 1, 2) == 'a'", "two lists"),
-    ("cut(x, [1], ['a']) == 'a'", "need 2 labels"),
+    ("x == 'abc'", "without quotation marks"), ("d > 3", "YYYY-MM-DD"),
+    ("year(x) == 3", "is no date"), ("x", "is no condition"),
+    ("missing(x, 'q')", "no missing code 'q'"), ("x in y", "needs a list"),
+    ("x in []", "needs a list"), ("x == [1]", "after 'in'"), ("abs(x, y) > 1", "write abs(x)"),
+    ("abs([1]) > 1", "takes no list"), ("round(x, y) > 1", "digits"),
+    ("cut(x, 1, 2) == 'a'", "two lists"), ("cut(x, [1], ['a']) == 'a'", "need 2 labels"),
     ("cut(x, [2, 1], ['a', 'b', 'c']) == 'a'", "rising"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_problems_are_found_without_data(table: Table, text: str, message: str) -> None:
-    problems = Expression.parse(text).problems(table.schema, condition=True)
-    assert len(problems) == 1
-    assert message in problems[0]
+def test_problems_are_found_without_data(table, text, message):
+    (problem,) = Expression.parse(text).problems(table.schema, condition=True)
+    assert message in problem
     with pytest.raises(ExpressionError):
         Expression.parse(text).condition(table)
 
 
-def test_all_problems_are_found_and_no_level_is_told(table: Table) -> None:
+def test_all_problems_are_found_and_no_level_is_told(table):
     expression = Expression.parse("xx > 1 and MSP == 'q' and edu == 'hig' or yy + 1 > zz")
     problems = expression.problems(table.schema, condition=True)
     assert len(problems) == 5
     assert "high" not in " ".join(problems)
-
-
-def test_boolean_levels_must_say_true_or_false() -> None:
+    target = Expression.parse("'q' if x > 0 else 'N'")
+    assert target.problems(table.schema, condition=False) == []
+    assert len(target.problems(table.schema, condition=False, target=MSP)) == 1
     flag = Variable(name="flag", kind=Kind.BOOLEAN, levels=("nein", "ja"))
-    with pytest.raises(ExpressionError, match="do not say true or false"):
+    with pytest.raises(ExpressionError, match="true or false"):
         Expression.parse("flag").condition(Table([codes(flag, 0)]))
 
 
-def test_derive_rounds_and_marks_undefined_results(table: Table) -> None:
+def test_derive_rounds_and_marks_undefined_results(table):
     assert Expression.parse("x / 3").derive(table, PLAIN).data.tolist() == [-0.8, 0.0, 1.0, 2.3]
     for text in ("income / 10", "income ** 0", "income * 0", "min(income, 1)", "-income"):
         column = Expression.parse(text).derive(table, RESULT)
@@ -308,7 +260,7 @@ def test_derive_rounds_and_marks_undefined_results(table: Table) -> None:
         Expression.parse("sqrt(income)").derive(table, PLAIN)
 
 
-def test_derive_leaves_no_digits_that_floats_do_not_hold() -> None:
+def test_derive_leaves_no_digits_that_floats_do_not_hold():
     a, b, ratio = (Variable(name=name, kind=Kind.NUMERIC) for name in ("a", "b", "ratio"))
     first, second = [120.0, 0.1, -2.0, 0.0], [160.0, 0.7, 300.0, 1e100]
     table = Table([Column(a, np.array(first)), Column(b, np.array(second))])
@@ -316,7 +268,7 @@ def test_derive_leaves_no_digits_that_floats_do_not_hold() -> None:
     assert derived.data.tolist() == [46.875, 2040.81632653061, -0.222222222222222, 0.0]
 
 
-def test_derive_coded_variables(table: Table) -> None:
+def test_derive_coded_variables(table):
     def derive(text: str, variable: Variable) -> list[float]:
         return Expression.parse(text).derive(table, variable).data.tolist()
 
@@ -331,7 +283,7 @@ def test_derive_coded_variables(table: Table) -> None:
     assert derive("'high'", EDU) == [2, 2, 2, 2]
 
 
-def test_derive_dates(table: Table) -> None:
+def test_derive_dates(table):
     column = Expression.parse("d + 2").derive(table, DATE)
     assert column.data[:3].tolist() == [2.0, 1.0, 18323.0]
     assert column.missing_state().tolist() == [0, 0, 0, 1]
@@ -342,29 +294,17 @@ def test_derive_dates(table: Table) -> None:
 @pytest.mark.parametrize(
     ("text", "variable", "message"),
     [
-        ("'q'", MSP, "has no level 'q'"),
-        ("edu", MSP, "lacks 3 levels"),
-        ("x * 100", MSP, "no level in 4 rows"),
-        ("x > 1", EDU, "levels that are no numbers"),
-        ("x", DATE, "is no date"),
-        ("d", RESULT, "is no number"),
-        ("edu", RESULT, "is no number"),
+        ("'q'", MSP, "has no level 'q'"), ("edu", MSP, "lacks 3 levels"),
+        ("x * 100", MSP, "no level in 4 rows"), ("x > 1", EDU, "levels that are no numbers"),
+        ("x", DATE, "is no date"), ("d", RESULT, "is no number"), ("edu", RESULT, "is no number"),
     ],
-)
-def test_derive_refuses_what_does_not_fit(
-    table: Table, text: str, variable: Variable, message: str
-) -> None:
+)  # fmt: skip
+def test_derive_refuses_what_does_not_fit(table, text, variable, message):
     with pytest.raises(ExpressionError, match=message):
         Expression.parse(text).derive(table, variable)
 
 
-def test_problems_know_the_target(table: Table) -> None:
-    expression = Expression.parse("'q' if x > 0 else 'N'")
-    assert expression.problems(table.schema, condition=False) == []
-    assert len(expression.problems(table.schema, condition=False, target=MSP)) == 1
-
-
-def test_empty_table_and_inputs_unchanged(table: Table) -> None:
+def test_empty_table_and_inputs_unchanged(table):
     before = table["income"].data.copy()
     Expression.parse("income + x").derive(table, RESULT)
     np.testing.assert_array_equal(table["income"].data, before)
@@ -374,10 +314,11 @@ def test_empty_table_and_inputs_unchanged(table: Table) -> None:
     assert len(Expression.parse("1").derive(empty, MSP)) == 0
 
 
-PIECES = ["x", "y", "MSP", "edu", "d", "`Jul.93`", "income", "flag", "1", "2.5", "'1'", "'low'",
-          "+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", "in", "not", "and", "or", "if",
-          "else", "(", ")", "[", "]", ",", "missing(", "cut(", "round(", "year(", "min(", "True",
-          "'2020-01-01'", "1e300"]  # fmt: skip
+LEAVES = ["x", "y", "MSP", "edu", "d", "income", "flag", "1", "0", "'1'", "'low'", "'2020-01-01'"]
+SIGNS = ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", ">=", "and", "or"]
+WORDS = [
+    *LEAVES, *SIGNS, "in", "not", "if", "else", "(", ")", "[", "]", ",", "cut(", "min(", "1e300",
+]  # fmt: skip
 
 
 def attempt(text: str, table: Table) -> None:
@@ -394,49 +335,27 @@ FUZZ_TABLE = TABLE.with_column(numbers(Y, [1e300, 4.0, 0.0, -1.0]))
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.text(max_size=60))
-def test_any_text_raises_nothing_else(text: str) -> None:
+@given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join))
+def test_any_text_raises_nothing_else(text):
     attempt(text, FUZZ_TABLE)
-
-
-@settings(max_examples=250, deadline=None)
-@given(st.lists(st.sampled_from(PIECES), max_size=14))
-def test_any_sequence_of_pieces_raises_nothing_else(pieces: list[str]) -> None:
-    attempt(" ".join(pieces), FUZZ_TABLE)
 
 
 def grown() -> st.SearchStrategy[str]:
-    leaves = st.sampled_from(
-        ["x", "y", "MSP", "edu", "d", "income", "flag", "1", "0", "'1'", "'low'", "'2020-01-01'"]
-    )
-    signs = st.sampled_from(
-        ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", ">=", "and", "or"]
-    )
+    """Expressions that are well formed, of any type."""
 
     def extend(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-        return st.one_of(
-            st.tuples(inner, signs, inner).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
-            st.tuples(inner, inner, inner).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
-            inner.map(lambda t: f"(not {t})"),
-            inner.map(lambda t: f"-{t}"),
-            inner.map(lambda t: f"missing({t})"),
-            inner.map(lambda t: f"year({t})"),
-            st.tuples(inner, inner).map(lambda t: f"({t[0]} in [{t[1]}, 1])"),
-            inner.map(lambda t: f"cut({t}, [0, 3], ['1', 'low', 'N'])"),
-        )
+        forms = ["({0} if {1} else {2})", "(not {0})", "-{0}", "missing({0})", "year({0})"]
+        forms += ["({0} in [{1}, 1])", "cut({0}, [0, 3], ['1', 'low', 'N'])"]
+        forms += [f"({{0}} {sign} {{1}})" for sign in SIGNS]
+        return st.builds(str.format, st.sampled_from(forms), inner, inner, inner)
 
-    return st.recursive(leaves, extend, max_leaves=8)
+    return st.recursive(st.sampled_from(LEAVES), extend, max_leaves=8)
 
 
 @settings(max_examples=200, deadline=None)
 @given(grown())
-def test_well_formed_expressions_raise_nothing_else(text: str) -> None:
+def test_the_one_spelling_means_the_same_and_is_its_own(text):
     attempt(text, FUZZ_TABLE)
-
-
-@settings(max_examples=200, deadline=None)
-@given(grown())
-def test_the_one_spelling_means_the_same_and_is_its_own(text: str) -> None:
     spelt = Expression.parse(text).canonical
     assert Expression.parse(spelt).canonical == spelt
     assert Expression.parse(f"( {text} ) ").canonical == spelt
@@ -453,26 +372,14 @@ def test_the_one_spelling_means_the_same_and_is_its_own(text: str) -> None:
 ALIKE = [
     ["x>.50", "`x` > 0.5", "((x) > 5e-1)"],
     ["MSP == 'N' and x in [1, 2]", 'x in (2.0, 1, 1) and MSP=="N"'],
-    ["a or (b or c)", "c or b or a or b"],
-    ["y == 'it\\'s'", 'y == "it\'s"'],
-    ["`a + b` > 1"],
-    ["a + b > 1"],
-    ["y == 'a\nb'"],
-    ["y == 'a\\\\nb'"],
-    ["y == '`x`'"],
-    ["a < b < c"],
-    ["a < b and b < c"],
-    ["a - (b - c)"],
-    ["a - b - c"],
-    ["x == '1'"],
-    ["x == 1"],
-    ["x > 1e308"],
-    ["cut(x, [1, 2], ['b', 'a', 'c'])"],
-    ["cut(x, [1, 2], ['a', 'b', 'c'])"],
-]
+    ["a or (b or c)", "c or b or a or b"], ["y == 'it\\'s'", 'y == "it\'s"'], ["`a + b` > 1"],
+    ["a + b > 1"], ["y == 'a\nb'"], ["y == 'a\\\\nb'"], ["y == '`x`'"], ["a < b < c"],
+    ["a < b and b < c"], ["a - (b - c)"], ["a - b - c"], ["x == '1'"], ["x == 1"], ["x > 1e308"],
+    ["cut(x, [1, 2], ['b', 'a', 'c'])"], ["cut(x, [1, 2], ['a', 'b', 'c'])"],
+]  # fmt: skip
 
 
-def test_spellings_of_one_expression_are_alike_and_no_others() -> None:
+def test_spellings_of_one_expression_are_alike_and_no_others():
     spelt = [{Expression.parse(text).canonical for text in group} for group in ALIKE]
     assert [len(group) for group in spelt] == [1] * len(ALIKE)
     assert len(set().union(*spelt)) == len(ALIKE)

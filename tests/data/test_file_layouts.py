@@ -1,7 +1,5 @@
 """What stands above the names, packed files, JSON lines, Feather, and rows that are no names."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import json
@@ -18,6 +16,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.headers import find_header, refuse_data
 from synthesizer.data.sources import read_path, without_password
 from synthesizer.data.writing import suffix, write
+from tests.tables import copied
 
 NAMES = ["age", "sex", "region", "pay"]
 ROWS = [[str(20 + i * 7 % 60), "mf"[i % 2], "NSWE"[i % 4], f"{i % 9}.5"] for i in range(60)]
@@ -40,7 +39,6 @@ TITLED = {
     "a title in quotes over two lines": (_text('"Table 3,', 'persons"', ""), 4),
     "a title with one quote": (_text('The "best table', ""), 3),
     "byte order mark and CRLF": (b"\xef\xbb\xbf" + _text("Table 3", "", end="\r\n"), 3),
-    "UTF-16": (_text("Table 3", "").decode().encode("utf-16"), 3),
     "line for Excel": (_text("sep=;", delimiter=";"), 2),
     "line for Excel, odd sign": (_text('"sep=^"', delimiter="^"), 2),
     "comments": (_text("# exported, by me", "# it's \"odd") + b"# the end\n", 3),
@@ -64,7 +62,6 @@ def test_the_row_of_names_is_found_and_can_be_named(tmp_path, content, row):
 
 TRAILING = {
     "everywhere": [[*row, ""] for row in [NAMES, *ROWS]],
-    "several": [[*row, "", ""] for row in [NAMES, *ROWS]],
     "below the names": [NAMES, *[[*row, ""] for row in ROWS]],
     "after the names": [[*NAMES, ""], *ROWS],
 }
@@ -97,8 +94,7 @@ def test_single_quotes_are_read_and_written(tmp_path):
     raw = read_path(tmp_path / "x.csv")
     assert (raw.names, raw.found["quote"]) == (tuple(NAMES), "'")
     assert _cells(tmp_path / "x.csv") == rows
-    write(encode(raw), tmp_path / "y.csv", raw.layout)
-    assert (tmp_path / "y.csv").read_bytes() == content
+    assert copied(tmp_path / "x.csv")[1] == content
     (tmp_path / "x.csv").write_text("a,b\n" + "1,'tis\n2,'s x\n3,y\n" * 5)
     assert read_path(tmp_path / "x.csv").found["quote"] == '"'
 
@@ -106,16 +102,14 @@ def test_single_quotes_are_read_and_written(tmp_path):
 @pytest.mark.parametrize(
     "rows",
     [
-        ROWS,
-        [row[:1] for row in ROWS],
-        [row[1:3] for row in ROWS],
+        ROWS, [row[:1] for row in ROWS], [row[1:3] for row in ROWS],
         [["NA", *ROWS[0][1:3], "NA"], *ROWS],
         [[f"P-{i:03d}", f"2020-01-{i % 28 + 1:02d}"] for i in range(60)],
         [["41.5", "N"], *[[f"{i % 7 / 10:.2f}", "ab"[i % 2]] for i in range(60)]],
         [["ann.n@firm.ch", "N"], *[[f"p{i}@firm.ch", "ab"[i % 2]] for i in range(60)]],
     ],
     ids=["mixed", "a number", "words", "missing", "codes and dates", "decimals", "e-mails"],
-)
+)  # fmt: skip
 def test_a_first_person_is_no_row_of_names(tmp_path, rows):
     path = tmp_path / "x.csv"
     path.write_bytes(_text(rows=[["SECRET" if c == "N" else c for c in row] for row in rows]))
@@ -130,30 +124,12 @@ def test_a_first_person_is_no_row_of_names(tmp_path, rows):
 
 
 @pytest.mark.parametrize(
-    "names",
-    [
-        ["id", "1993", "1994", "1996"],
-        ["1993", "1994", "1995", "1996"],
-        ["1", "2", "3", "4"],
-        ["", "X1", "X2", "X3"],
-        ["N", "", "m", "x"],
-    ],
+    "names", [["id", "1993", "1994", "1996"], ["", "X1", "X2", "X3"], ["N", "", "m", "x"]]
 )
 def test_numbers_may_be_names(names):
     below = [[str(i), str(i * 40), str(i % 7), str(i * 60)] for i in range(1, 60)]
     assert refuse_data(names, below, "x", 1) is None
-
-
-def test_one_text_column_with_commas_has_no_titles():
-    rows = [["full name"], ["Smith", " John"], ["Doe", " Jane"], ["Roe", " Ann"]]
-    assert find_header(rows) == 0
-
-
-PACKING = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-}
+    assert find_header([["full name"], ["Smith", " John"], ["Doe", " Jane"], ["Roe", " Ann"]]) == 0
 
 
 def _packed(path: Path, content: bytes) -> Path:
@@ -162,7 +138,7 @@ def _packed(path: Path, content: bytes) -> Path:
             packed.writestr("__MACOSX/._x.csv", b"")
             packed.writestr("x.csv", content)
     else:
-        path.write_bytes(PACKING[path.suffix](content))
+        path.write_bytes({".gz": gzip, ".bz2": bz2, ".xz": lzma}[path.suffix].compress(content))
     return path
 
 
@@ -199,32 +175,30 @@ def test_a_zip_file_must_hold_one_file_without_a_password(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.jsonl", "x.ndjson", "x.jsonl.gz"])
 def test_json_lines_have_types_and_nothing_nested(tmp_path, name):
-    def made(lines: list[dict[str, object]]) -> Path:
-        text = "".join(json.dumps(line) + "\n" for line in lines).encode()
-        (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-        return tmp_path / name
+    path = tmp_path / name
+
+    def made(text: str) -> Path:
+        path.write_bytes(gzip.compress(text.encode()) if name.endswith("gz") else text.encode())
+        return path
 
     people = [{"age": 20 + i % 40, "sex": "mf"[i % 2], "pay": i / 2} for i in range(50)]
-    raw = read_path(made([*people, {"age": None, "sex": "m"}]))
+    lines = [json.dumps(line) + "\n" for line in [*people, {"age": None, "sex": "m"}]]
+    raw = read_path(made("".join(lines)))
     assert raw.arrow.to_pylist()[3] == people[3]
     assert raw.arrow.to_pylist()[-1] == {"age": None, "sex": "m", "pay": None}
     assert suffix(raw.layout) == ".csv"
     write(encode(raw), tmp_path / "y.csv", raw.layout)
     assert (tmp_path / "y.csv").read_text().startswith("age,sex,pay\n")
-    with pytest.raises(DataError, match="column 'a' holds lists"):
-        read_path(made([{"a": [1]}, {"a": [2]}]))
-    with pytest.raises(DataError, match="'a' holds records of several fields"):
-        read_path(made([{"a": {"b": 1}}, {"a": {"b": 2}}]))
-    with pytest.raises(DataError, match="column 'a' mixes number and string values") as caught:
-        read_path(made([{"a": 1}, {"a": "SECRET"}]))
-    assert "SECRET" not in str(caught.value)
-
-
-def test_json_that_is_no_lines_is_one_sentence(tmp_path):
-    for text in ('[{"a": 1}, {"a": 2}]', '{"a": 1', "SECRET\n"):
-        (tmp_path / "x.jsonl").write_text(text)
-        with pytest.raises(DataError, match="each line must be one object") as caught:
-            read_path(tmp_path / "x.jsonl")
+    for text, words in (
+        ('{"a": [1]}\n{"a": [2]}\n', "'a' holds lists"),
+        ('{"a": {"b": 1}}\n{"a": {"b": 2}}\n', "'a' holds records"),
+        ('{"a": 1}\n{"a": "SECRET"}\n', "'a' mixes number and string"),
+        ('[{"a": 1}, {"a": 2}]', "one object"),
+        ('{"a": 1', "one object"),
+        ("SECRET\n", "one object"),
+    ):
+        with pytest.raises(DataError, match=words) as caught:
+            read_path(made(text))
         assert "SECRET" not in str(caught.value)
 
 
@@ -254,15 +228,13 @@ def test_feather_and_arrow_are_read_with_their_types(tmp_path, name):
 @pytest.mark.parametrize(
     "url",
     [
-        "postgresql://me:SECRET@host/db",
-        "postgresql://me:a@SECRET@host/db",
+        "postgresql://me:SECRET@host/db", "postgresql://me:a@SECRET@host/db",
         "postgresql:///db?user=me&password=SECRET&sslmode=require",
-        "mysql://me@host/db?Passwd=SECRET",
-        "mssql://me@host/db?pwd=SECRET;x=1",
+        "mysql://me@host/db?Passwd=SECRET", "mssql://me@host/db?pwd=SECRET;x=1",
         "snowflake://me@host/db?access_token=SECRET",
         "mssql:///?odbc_connect=DRIVER%3Dx%3BPWD%3DSECRET",
     ],
-)
+)  # fmt: skip
 def test_no_secret_of_an_address_is_shown(url):
     assert "SECRET" not in without_password(url)
     assert "***" in without_password(url)

@@ -3,8 +3,6 @@
 The files under ``haven`` were written by R's haven (``make.R`` beside them).
 """
 
-from __future__ import annotations
-
 import gzip
 from contextlib import suppress
 from pathlib import Path
@@ -71,19 +69,16 @@ def test_stata_letters_of_missing_values_are_told_apart(name):
     assert why.labelling.labels == {
         "1": "One", "2": "Two", ".a": "Refused", ".b": "Do not know",
     }  # fmt: skip
+    if name == "made.dta":
+        assert max(map(len, counted(column(raw, "text")))) == 3000
+        table = encode(raw.select(["born", "asked"]))
+        assert table["born"].data[0] == 3682
+        assert table["asked"].data[1] * 86_400 == pytest.approx(1_577_873_473)
     assert counted(answer) == {"1": 20, "2": 15, "": 5}
     assert answer.labelling.label == "Question 1"
     assert set(infer(raw.select(["why"]))[0].variable.missing) == {"", ".a", ".b"}
     declared = {"why": Declaration(kind=Kind.NUMERIC, missing=())}
     assert encode(raw.select(["why"]), declared)["why"].is_observed.sum() == 25  # letters never are
-
-
-def test_stata_long_texts_and_times():
-    raw = read_path(HAVEN / "made.dta")
-    assert max(map(len, counted(column(raw, "text")))) == 3000
-    table = encode(raw.select(["born", "asked"]))
-    assert table["born"].data[0] == 3682
-    assert table["asked"].data[1] * 86_400 == pytest.approx(1_577_873_473)
 
 
 def test_stata_system_missing_among_letters_of_whole_numbers_is_not_zero(tmp_path):
@@ -132,28 +127,22 @@ def test_labels_of_a_catalogue(sas):
     assert all(texts.labelling.labels == {} for texts in plain.texts)
 
 
-@pytest.mark.parametrize(
-    ("name", "change", "words"),
-    [
-        ("none.sas7bcat", None, "no such file"),
-        ("persons.sas7bdat", None, "cannot be read as a catalogue"),
-        ("formats.sas7bcat", lambda data: data[:9000], "cannot be read as a catalogue"),
-        ("formats.sas7bcat", lambda data: data.replace(b"SEXF", b"ELSE").replace(b"TOWN", b"CITY"),
-         "labels of none of the formats"),
-    ],
-)  # fmt: skip
-def test_a_catalogue_that_does_not_fit_is_a_sentence(sas, name, change, words):
-    path = sas / name
-    if change is not None:
-        path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(DataError, match=f"catalogue: .*{name}.*{words}"):
-        read_path(sas / "persons.sas7bdat", catalogue=path)
-
-
-def test_a_catalogue_that_ends_the_program_is_tried_elsewhere_first(sas, monkeypatch):
+def test_a_catalogue_that_does_not_fit_is_a_sentence(sas, monkeypatch):
+    formats = (sas / "formats.sas7bcat").read_bytes()
+    (sas / "short.sas7bcat").write_bytes(formats[:9000])
+    renamed = formats.replace(b"SEXF", b"ELSE").replace(b"TOWN", b"CITY")
+    (sas / "other.sas7bcat").write_bytes(renamed)
+    for name, words in (
+        ("none.sas7bcat", "no such file"),
+        ("persons.sas7bdat", "cannot be read as a catalogue"),
+        ("short.sas7bcat", "cannot be read as a catalogue"),
+        ("other.sas7bcat", "none of the formats"),
+    ):
+        with pytest.raises(DataError, match=f"catalogue: .*{name}.*{words}"):
+            read_path(sas / "persons.sas7bdat", catalogue=sas / name)
     probe = "import os, sys; sys.argv[1] == 'read_sas7bcat' and os.abort()"
     monkeypatch.setattr(labelled, "_PROBE", probe)
-    with pytest.raises(DataError, match=r"formats.sas7bcat: the file is damaged, and reading it"):
+    with pytest.raises(DataError, match=r"formats.sas7bcat: .* damaged"):
         read_path(sas / "persons.sas7bdat", catalogue=sas / "formats.sas7bcat")
 
 
@@ -169,7 +158,7 @@ MEASURES = {"nominal": Kind.CATEGORICAL, "ordinal": Kind.ORDERED, "scale": Kind.
 
 
 @pytest.mark.parametrize(("measure", "kind"), MEASURES.items())
-@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 4.0], [float(x) for x in range(40)]])
+@pytest.mark.parametrize("values", [[1.0, 2.0, 3.0, 10.0], [float(x) for x in range(40)]])
 def test_the_level_of_measurement_decides_the_kind(tmp_path, measure, kind, values):
     frame = pd.DataFrame({"x": values * (80 // len(values))})
     path = tmp_path / "x.sav"
@@ -185,12 +174,15 @@ def test_the_level_of_measurement_decides_the_kind(tmp_path, measure, kind, valu
 
 def test_values_that_all_have_labels_are_codes_whatever_the_level(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2.0, 9.0] * 20, "y": [1.0, 2.0, 3.0] * 20})
-    labels = {"x": {1.0: "Yes", 2.0: "No"}, "y": {1.0: "none", 2.0: "some"}}
+    labels = {"x": {1.0: "Yes", 2.0: "Yes"}, "y": {1.0: "none", 2.0: "some"}}
     pyreadstat.write_sav(
         frame, tmp_path / "x.sav", variable_value_labels=labels, missing_ranges={"x": [9]},
         variable_measure={"x": "scale", "y": "scale"},
     )  # fmt: skip
-    x, y = (item.variable for item in infer(read_path(tmp_path / "x.sav")))
+    raw = read_path(tmp_path / "x.sav")
+    x, y = (item.variable for item in infer(raw))
+    (note,) = data_notes(raw, encode(raw))  # one label of two codes, which stay apart
+    assert "'Yes'" in note
     assert (x.kind, x.levels, x.missing) == (Kind.CATEGORICAL, ("1", "2"), ("9",))
     assert y.kind is Kind.NUMERIC  # 3 has no label
 
@@ -210,15 +202,6 @@ def test_codes_whose_labels_are_a_scale_are_ordered(tmp_path, words, kind):
     pyreadstat.write_dta(frame, tmp_path / "x.dta", variable_value_labels={"x": labels})
     (found,) = infer(read_path(tmp_path / "x.dta"))
     assert (found.variable.kind, found.variable.levels) == (kind, ("9", "10", "11", "12"))
-
-
-@pytest.mark.parametrize("form", ["sav", "dta"])
-def test_free_text_is_doubted_whatever_the_program(tmp_path, form):
-    frame = pd.DataFrame({"x": [f"Person {i} said so" for i in range(40)], "y": [1.0, 2.0] * 20})
-    getattr(pyreadstat, f"write_{form}")(frame, str(tmp_path / f"x.{form}"))
-    (found, _) = infer(read_path(tmp_path / f"x.{form}"))
-    assert found.variable.kind is Kind.ID
-    assert "drop it if it is free text" in found.doubt
 
 
 def test_numbers_and_dates_that_are_odd(tmp_path):
@@ -241,26 +224,22 @@ def test_numbers_and_dates_that_are_odd(tmp_path):
 def spoilt(path: Path, how: str) -> Path:
     data = (HAVEN / path).read_bytes()
     changed = {
-        "header": data[:50],
-        "half": data[: len(data) // 2],
-        "end": data[:-5],
+        "header": data[:50], "half": data[: len(data) // 2], "end": data[:-5],
         "version": data.replace(b"<release>118", b"<release>190"),
-        "other": b"something else " * 100,
-        "empty": b"",
-    }
+        "other": b"something else " * 100, "empty": b"",
+    }  # fmt: skip
     return changed[how]
 
 
 @pytest.mark.parametrize(
     ("name", "how", "words"),
     [
-        *((n, h, "cut short|damaged") for n in ("made.sav", "made.zsav") for h in ("half", "end")),
+        *((name, "half", "cut short|damaged") for name in ("made.sav", "made.zsav", "made.dta")),
+        *((name, "end", "cut short|damaged") for name in ("made.sav", "made.zsav", "made.dta")),
         ("made.sav", "header", "cut short"),
-        *(("made.dta", h, "cut short|damaged") for h in ("header", "half", "end")),
-        ("made.dta", "version", "damaged, or not Stata's, of the versions 104 to 119"),
-        *((n, "other", "damaged, or not") for n in ("made.sav", "made.dta", "made.xpt")),
-        ("made.sas7bdat", "other", "damaged, or not SAS's"),
-        *((n, "empty", "is empty") for n in ("made.sav", "made.dta")),
+        ("made.dta", "version", "104 to 119"),
+        *((n, "other", "damaged, or not") for n in ("made.sav", "made.xpt", "made.sas7bdat")),
+        ("made.sav", "empty", "is empty"),
     ],
 )
 def test_a_damaged_file_is_a_sentence(tmp_path, name, how, words):
@@ -271,7 +250,9 @@ def test_a_damaged_file_is_a_sentence(tmp_path, name, how, words):
 
 
 def test_encodings(tmp_path):
-    with pytest.raises(DataError, match="encoding .nonsense. is unknown; usual ones are"):
+    with pytest.raises(DataError, match="max_unpacked_mb"):
+        read_path(HAVEN / "made.zsav", max_unpacked=1000)
+    with pytest.raises(DataError, match="nonsense"):
         read_path(HAVEN / "made.sav", encoding="nonsense")
     frame = pd.DataFrame({"x": ["Zürich", "Genf"] * 20})
     pyreadstat.write_sav(frame, tmp_path / "x.sav")
@@ -279,22 +260,6 @@ def test_encodings(tmp_path):
     (tmp_path / "y.sav").write_bytes(data)
     with pytest.raises(DataError, match="not in the encoding that it states"):
         read_path(tmp_path / "y.sav")
-
-
-def test_a_packed_file_that_would_fill_the_memory_is_refused():
-    with pytest.raises(DataError, match="max_unpacked_mb"):
-        read_path(HAVEN / "made.zsav", max_unpacked=1000)
-
-
-def test_labels_that_stand_for_two_codes_are_noted_and_stay_apart(tmp_path):
-    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0] * 20})
-    labels = {"x": {1.0: "Yes", 2.0: "Yes", 3.0: "No", 4.0: "Yes"}}
-    pyreadstat.write_sav(frame, tmp_path / "x.sav", variable_value_labels=labels)
-    raw = read_path(tmp_path / "x.sav")
-    table = encode(raw)
-    assert table["x"].variable.levels == ("1", "2", "3")
-    (note,) = data_notes(raw, table)
-    assert "1 label of the file, such as 'Yes', stands for several values" in note
 
 
 @pytest.mark.parametrize("path", [HAVEN / "made.sav", HAVEN.parent / "workbooks" / "one.xlsx"])
@@ -328,7 +293,6 @@ def test_a_file_that_ends_the_program_is_tried_elsewhere_first(tmp_path, monkeyp
         (b"sex,age\n1,2\n", "x.sav", ".csv"),
         (HAVEN / "made.dta", "x.sav", ".dta"),
         (HAVEN / "made.sav", "x.dta", ".sav"),
-        (HAVEN / "made.sav", "x.sas7bdat", ".sav"),
         (HAVEN.parent / "workbooks" / "one.xlsx", "x.dta", ".xlsx or .ods"),
     ],
 )
@@ -350,3 +314,12 @@ def test_a_declared_number_of_rows_fills_no_memory(tmp_path, name):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=f"{name}: .*(unpack to more than|cut short)"):
         read_path(tmp_path / name)
+
+
+@pytest.mark.parametrize("form", ["sav", "dta"])
+def test_free_text_is_doubted_whatever_the_program(tmp_path, form):
+    frame = pd.DataFrame({"x": [f"Person {i} said so" for i in range(40)], "y": [1.0, 2.0] * 20})
+    getattr(pyreadstat, f"write_{form}")(frame, str(tmp_path / f"x.{form}"))
+    (found, _) = infer(read_path(tmp_path / f"x.{form}"))
+    assert found.variable.kind is Kind.ID
+    assert "drop it if it is free text" in found.doubt

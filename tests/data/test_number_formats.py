@@ -1,9 +1,5 @@
 """Amounts and clock times as people write them: read as numbers, written in the same format."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -14,10 +10,10 @@ from hypothesis import strategies as st
 from synthesizer.data.encoding import encode, encode_like
 from synthesizer.data.guessing import Declaration, Inferred, infer, infer_each
 from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
-from synthesizer.data.sources import from_pandas, read_path
+from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
 from synthesizer.data.values import format_numbers, parse, style_of
-from synthesizer.data.writing import to_frame, write
+from tests.tables import copied, copied_frame
 
 RNG = np.random.default_rng(7)
 AMOUNTS = np.round(RNG.lognormal(7, 2, 80), 2)
@@ -35,11 +31,8 @@ FORMATS = {
     "2,706,996": (COUNTS, 0, NumberFormat(thousands=",")),
     "1'234.50": (AMOUNTS, 2, NumberFormat(thousands="'")),
     "1 234,5": (np.round(AMOUNTS, 1), 1, NumberFormat(mark=",", thousands="\u202f")),
-    "EUR 12": (COUNTS, 0, NumberFormat(prefix="EUR ")),
-    "£1": (COUNTS, 0, NumberFormat(prefix="£")),
     "12 kg": (COUNTS, 0, NumberFormat(suffix=" kg")),
     "09:05": (MINUTES, 0, NumberFormat(clock="%H:%M")),
-    "09:05:00": (MINUTES, 0, NumberFormat(clock="%H:%M:00")),
     "9:05:00": (MINUTES * 61, 0, NumberFormat(clock="%-H:%M:%S")),
     "9:05 PM": (MINUTES, 0, NumberFormat(clock="%-I:%M %p")),
     "09:05:07am": (MINUTES * 60 + 7, 0, NumberFormat(clock="%I:%M:%S%P")),
@@ -52,27 +45,19 @@ def texts_of(name: str) -> list[str]:
     return list(format_numbers(numbers, decimals, "fixed", form).to_pylist())
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
-def test_amounts_in_text_files_are_numbers_and_come_back(tmp_path: Path, delimiter: str) -> None:
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_amounts_in_text_files_are_numbers_and_come_back(tmp_path, delimiter):
     cells = {f"like {name}": [*texts_of(name), "", "NA"] for name in FORMATS}
     source = tmp_path / "in.csv"
     pd.DataFrame(cells).to_csv(source, index=False, sep=delimiter)
-    raw = read_path(source, delimiter=delimiter)
-    table = encode(raw)
+    table, written = copied(source, delimiter=delimiter)
     for name, (numbers, *_) in FORMATS.items():
         column = table[f"like {name}"]
         assert column.variable.kind is Kind.NUMERIC, name
         np.testing.assert_array_equal(column.data[:-2], numbers, name)
-    write(table, tmp_path / "out.csv", raw.layout)
-    assert (tmp_path / "out.csv").read_bytes() == source.read_bytes()
-
-
-def test_amounts_in_frames_are_numbers_and_come_back() -> None:
+    assert written == source.read_bytes()
     frame = pd.DataFrame({name: [*texts_of(name), None] for name in FORMATS})
-    raw = from_pandas(frame)
-    table = encode(raw)
-    assert {variable.kind for variable in table.schema} == {Kind.NUMERIC}
-    pd.testing.assert_frame_equal(to_frame(table, raw.layout), frame)
+    pd.testing.assert_frame_equal(copied_frame(frame)[1], frame)
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,7 +73,7 @@ def test_amounts_in_frames_are_numbers_and_come_back() -> None:
         negative=st.sampled_from(["-0", "0-", "(0)"]),
     ),
 )
-def test_what_is_written_is_read_back(units: list[int], decimals: int, form: NumberFormat) -> None:
+def test_what_is_written_is_read_back(units, decimals, form):
     numbers = np.array(units) / 10**decimals
     texts = format_numbers(numbers, decimals, "fixed", form)
     np.testing.assert_array_equal(parse(texts, form), numbers)
@@ -109,23 +94,17 @@ def test_what_is_written_is_read_back(units: list[int], decimals: int, form: Num
         (["123.456.789", "555.212.333"], "", PLAIN),
         (["555 123 456", "555 212 333"], "", PLAIN),
         (["P00164", "P00165"], "", PLAIN),
-        (["Name233", "Name12"], "", PLAIN),
-        (["10.0.118.16", "10.0.1.111"], "", PLAIN),
-        (["101A", "102A"], "", PLAIN),
-        (["10-19", "20-29"], "", PLAIN),
-        (["3/4", "1/2"], "", PLAIN),
         (["0x5", "0xc"], "", PLAIN),
-        (["2014-08", "2014-09"], "", PLAIN),
         (["1.", "2.", "3"], "", PLAIN),
         (["3.1e-16", "8.0e+15"], "", PLAIN),
     ],
 )
-def test_the_whole_column_decides(texts: list[str], delimiter: str, form: NumberFormat) -> None:
+def test_the_whole_column_decides(texts, delimiter, form):
     found = find_format(pa.array(texts), delimiter)
     assert (found, found.is_ambiguous) == (form, form.is_ambiguous)
 
 
-def test_a_doubtful_comma_is_said_and_can_be_declared() -> None:
+def test_a_doubtful_comma_is_said_and_can_be_declared():
     frame = pd.DataFrame({"x": [f"{k},{k + 345}" for k in range(1, 90)]})
     (item,) = infer(from_pandas(frame))
     assert "`decimals: 3`" in item.doubt
@@ -133,23 +112,23 @@ def test_a_doubtful_comma_is_said_and_can_be_declared() -> None:
     assert table["x"].data[0] == 1.346
 
 
-def test_missing_codes_stay_outside_of_the_format() -> None:
+def test_missing_codes_stay_outside_of_the_format():
     texts = [*texts_of("$1,328.55"), "-8", "unknown", None]
     frame = pd.DataFrame({"x": texts})
     _, item = next(infer_each(from_pandas(frame), {"x": Declaration(missing=("unknown",))}))
     assert isinstance(item, Inferred)
     assert "unknown" in item.variable.missing
-    table = encode(from_pandas(frame), {"x": Declaration(missing=("-8", "unknown"))})
+    table, back = copied_frame(frame, {"x": Declaration(missing=("-8", "unknown"))})
     assert np.isnan(table["x"].data[-3:]).all()
-    pd.testing.assert_frame_equal(to_frame(table, from_pandas(frame).layout), frame)
+    pd.testing.assert_frame_equal(back, frame)
 
 
-def test_a_cell_that_is_no_clock_time_is_not_midnight() -> None:
+def test_a_cell_that_is_no_clock_time_is_not_midnight():
     cells = pa.array(["10:30", " ", "", "x", None, "00:00"])
     assert NumberFormat(clock="%H:%M").plain(cells).to_pylist() == ["630", *[None] * 4, "0"]
 
 
-def test_another_file_may_have_another_format() -> None:
+def test_another_file_may_have_another_format():
     first = encode(from_pandas(pd.DataFrame({"x": texts_of("13.116,43")})))
     other = from_pandas(pd.DataFrame({"x": ["1.234", "5,5", "12"]}))
     assert encode_like(other, first.schema)["x"].data.tolist() == [1234, 5.5, 12]
@@ -157,11 +136,9 @@ def test_another_file_may_have_another_format() -> None:
     assert encode_like(plain, first.schema)["x"].data.tolist() == [12.5, 7]
 
 
-def test_scientific_notation_is_a_float(tmp_path: Path) -> None:
+def test_scientific_notation_is_a_float(tmp_path):
     lines = [f"{x:.3e},{x:.2E}" for x in np.exp(RNG.normal(0, 30, 60))]
     (tmp_path / "in.csv").write_text("a,b\n" + "\n".join(lines) + "\n")
-    raw = read_path(tmp_path / "in.csv")
-    table = encode(raw)
+    table, written = copied(tmp_path / "in.csv")
     assert {variable.kind for variable in table.schema} == {Kind.NUMERIC}
-    write(table, tmp_path / "out.csv", raw.layout)
-    assert (tmp_path / "out.csv").read_bytes() == (tmp_path / "in.csv").read_bytes()
+    assert written == (tmp_path / "in.csv").read_bytes()

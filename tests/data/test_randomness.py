@@ -1,7 +1,5 @@
 """Generators by seed, secret and names."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,13 +10,13 @@ SEEDS = (Seed(7), Seed(8), Seed(7, KEY), Seed(7, "1f" + KEY[2:]), Seed(7, KEY[:-
 PATHS = (("draw", 1), ("draw", "1"), ("draw1",), (1, "draw"), ())
 
 
-def test_the_numbers_of_a_seed_stay_the_same_in_every_version_and_process() -> None:
+def test_the_numbers_of_a_seed_stay_the_same_in_every_version_and_process():
     """Otherwise no run could be repeated from its manifest."""
     found = [seed.generator("draw", 1).integers(1000, size=4).tolist() for seed in SEEDS[:3:2]]
     assert found == [[14, 620, 213, 281], [202, 463, 887, 134]]
 
 
-def test_seed_secret_and_every_name_decide() -> None:
+def test_seed_secret_and_every_name_decide():
     states = [
         tuple(seed.generator(*path).bit_generator.state["state"].values())
         for seed in SEEDS
@@ -31,14 +29,14 @@ def test_seed_secret_and_every_name_decide() -> None:
     assert a == b
 
 
-def test_a_synthesis_within_another_keeps_the_secret() -> None:
+def test_a_synthesis_within_another_keeps_the_secret():
     children = [seed.child("half split", repeat) for seed in SEEDS for repeat in (0, 1)]
     assert len({child.entropy for child in children}) == len(children)
     assert [child.secret for child in children[::2]] == [seed.secret for seed in SEEDS]
 
 
 @pytest.mark.parametrize("wrong", [{"entropy": -1}, {"entropy": MAX_SEED + 1}, {"secret": "0f"}])
-def test_what_is_no_seed_or_secret_is_refused_without_repeating_it(wrong: dict[str, int]) -> None:
+def test_what_is_no_seed_or_secret_is_refused_without_repeating_it(wrong):
     with pytest.raises(ValueError, match="must be"):
         Seed(**{"entropy": 1, "secret": KEY} | wrong)
     for secret in (KEY.upper(), KEY + "\n", KEY[1:] + "g"):

@@ -1,9 +1,6 @@
 """Levels of few are gone before any fit: in the table, the datasets, the manifest, the codebook."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -16,14 +13,9 @@ from synthesizer.data.table import Column as TableColumn
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.jobs.starter import write_starter
 from tests.end_to_end.commands import persons_frame, write_yaml
-from tests.tables import coded, numeric
+from tests.tables import coded, numeric, values_of
 
 LEVELS = ("a", "b", "c", "d", "")
-
-
-def words(table: Table, name: str) -> list[str]:
-    labels = table[name].variable.labels
-    return [labels[code] for code in table[name].data]
 
 
 @pytest.mark.parametrize(
@@ -35,70 +27,56 @@ def words(table: Table, name: str) -> list[str]:
         ([9, 4, 1, 0], "missing", Kind.CATEGORICAL, ["a"] * 9 + [""] * 5),
         ([9, 1, 7, 6], "other", Kind.ORDERED, ["a"] * 9 + ["c"] * 8 + ["d"] * 6),
         ([2, 2, 2, 2], "other", Kind.ORDERED, ["a"] * 8),
+        ([40, 30, 2, 0], None, Kind.CATEGORICAL, ["a"] * 40 + ["b"] * 30 + [""] * 2),  # b stays
         ([9, 5, 5, 5], "other", Kind.CATEGORICAL, ["a"] * 9 + ["b"] * 5 + ["c"] * 5 + ["d"] * 5),
     ],
 )
-def test_what_levels_become(counts: list[int], to: str, kind: Kind, after: list[str]) -> None:
+def test_what_levels_become(counts, to, kind, after):
     codes = np.repeat(np.arange(4), counts)
     table = Table([coded("x", codes, LEVELS[:4], kind=kind), numeric("n", codes)])
-    made, notes = RareLevels(min_count=5, to=to).grouped(table)
-    assert words(made, "x") == after
+    made, notes = (RareLevels(min_count=5, to=to) if to else RareLevels()).grouped(table)
+    assert values_of(made["x"]) == after
     assert made["n"].data.tolist() == table["n"].data.tolist()
     assert bool(notes) == any(0 < count < 5 for count in counts)
     assert "'x'" in "".join(notes) or not notes
 
 
-def test_levels_that_are_called_like_our_words() -> None:
+@pytest.mark.parametrize(
+    ("count", "to", "second", "last", "more"),
+    [
+        (5, "missing", "other", "NA", False),
+        (5, "other", "other", "other", False),
+        (5, "few", "other", "few", True),
+        (8, "few", "other", "few", False),
+    ],
+)
+def test_levels_that_are_called_like_our_words(count, to, second, last, more):
     """A level "missing" of many stays where others are blanked; "other" takes in the rare ones."""
-    table = Table(
-        [coded("x", np.repeat(np.arange(4), [9, 9, 7, 2]), ("missing", "other", "", "r"))]
-    )
-    blanked, notes = RareLevels(min_count=5, to="missing").grouped(table)
-    assert words(blanked, "x") == ["missing"] * 9 + ["other"] * 9 + [""] * 7 + ["NA"] * 2
-    assert blanked["x"].variable.missing == ("NA",)  # "" is a level here
-    assert notes == ["rare: 1 level of 'x' of fewer than 5 became 'missing'"]
-    joined, notes = RareLevels(min_count=5, to="other").grouped(table)
-    assert words(joined, "x") == ["missing"] * 9 + ["other"] * 9 + [""] * 7 + ["other"] * 2
-    assert "more" not in notes[0]
-    joined, notes = RareLevels(min_count=8, to="few").grouped(table)
-    assert words(joined, "x") == ["missing"] * 9 + ["other"] * 9 + ["few"] * 9
-    assert "more" not in notes[0]  # both were rare; here one joins that was not:
-    assert "and so did 1 more" in RareLevels(min_count=5, to="few").grouped(table)[1][0]
+    codes = np.repeat(np.arange(4), [9, 9, 7, 2])
+    table = Table([coded("x", codes, ("missing", "other", "", "r"))])
+    made, (note,) = RareLevels(min_count=count, to=to).grouped(table)
+    third = "few" if to == "few" else ""
+    assert values_of(made["x"]) == ["missing"] * 9 + [second] * 9 + [third] * 7 + [last] * 2
+    assert made["x"].variable.missing == (("NA",) if to == "missing" else ())  # "" is a level
+    assert ("1 more" in note) is more
 
 
-def test_numbers_of_a_typed_file_are_blanked_where_a_word_cannot_be_written(tmp_path: Path) -> None:
-    frame = persons_frame(60).assign(job=[1, 2] * 29 + [3, 4])
-    frame.to_parquet(tmp_path / "data.parquet")
-    content = {
-        "data": {"path": "data.parquet"},
-        "output": {"directory": "out"},
-        "rare": {"to": "other"},
-        "variables": {"job": {"kind": "categorical"}},
-        "checks": False,
-    }
-    path = write_yaml(tmp_path / "run.yaml", content)
-    for word, job in (("9", 9.0), ("missing", None), ("other", None)):
-        made = run(path, overrides={"rare": {"to": word}, "output": {"directory": word}})
-        assert set(pd.read_parquet(made.datasets[0])["job"].dropna()) <= {1.0, 2.0, job}
-    run(path, overrides={"output": {"directory": "text", "format": "csv"}})
-
-
-def test_persons_count_and_not_rows() -> None:
+def test_persons_count_and_not_rows():
     """Seven rows of two persons are few; a level that many have in some column is not."""
     owners = np.array([1.0] * 4 + [2.0] * 3 + [*range(3, 10)])
     x = [1] * 7 + [0] * 7
     table = Table([numeric("who", owners), coded("x", x, "ab")])
-    assert "b" in words(RareLevels(min_count=5, to="other").grouped(table)[0], "x")
-    assert "b" not in words(RareLevels(persons="who").grouped(table)[0], "x")
+    assert "b" in values_of(RareLevels(min_count=5, to="other").grouped(table)[0]["x"])
+    assert "b" not in values_of(RareLevels(persons="who").grouped(table)[0]["x"])
     wide = Table([coded("j1", x[:1] + [0] * 13, "ab"), coded("j2", [1] * 8 + [0] * 6, "ab")])
     apart, _ = RareLevels().grouped(wide)
-    assert "b" not in words(apart, "j1")
+    assert "b" not in values_of(apart["j1"])
     alike, notes = RareLevels(columns={"j": ("j1", "j2")}).grouped(wide)
-    assert words(alike, "j1") == words(wide, "j1")
+    assert values_of(alike["j1"]) == values_of(wide["j1"])
     assert not notes
 
 
-def test_households_count_and_not_their_members() -> None:
+def test_households_count_and_not_their_members():
     sizes = np.random.default_rng(4).integers(1, 7, 200)
     household = np.repeat(np.arange(200), np.where(np.arange(200) == 7, 6, sizes))
     street = np.where(household == 7, "of one household", np.array(["a", "b"])[household % 2])
@@ -110,20 +88,16 @@ def test_households_count_and_not_their_members() -> None:
     assert set(made["street"].dropna()) == {"a", "b"}
 
 
-def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path: Path) -> None:
+def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path):
     frame = persons_frame(120)
     frame.loc[:5, "region"] = ["pole", "pole", "moon", "moon", "moon", "moon"]
     frame.to_csv(tmp_path / "data.csv", index=False)
     content = {
-        "data": {"path": "data.csv"},
-        "output": {"directory": "out"},
-        "rare": {"min_count": 5, "to": "elsewhere"},
-        "seed": 1,
-        "secret": "none",
-        "keep": ["region"],
-        "checks": False,
+        "data": {"path": "data.csv"}, "output": {"directory": "out"},
+        "rare": {"min_count": 5, "to": "elsewhere"}, "seed": 1, "secret": "none",
+        "keep": ["region"], "checks": False,
         "variables": {"region": {"levels": [*sorted(set(frame["region"].dropna()))]}},
-    }
+    }  # fmt: skip
     result = run(write_yaml(tmp_path / "run.yaml", content))
     made = pd.read_csv(result.datasets[0])
     assert set(made["region"]) >= {"elsewhere"}
@@ -138,34 +112,38 @@ def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path: Path) -> Non
     assert "need not be those of the real data" not in text
     # a control: without the key both are there, and the note names it
     del content["rare"]
-    again = run(
-        write_yaml(tmp_path / "run.yaml", content), overrides={"output": {"directory": "b"}}
-    )
+    plain = write_yaml(tmp_path / "run.yaml", content)
+    again = run(plain, overrides={"output": {"directory": "b"}})
     assert {"pole", "moon"} <= set(pd.read_csv(again.datasets[0])["region"])
     assert any("(region 2): rare: {min_count: 5" in note for note in again.manifest.notes)
 
 
-def test_an_identifier_that_repeats_names_both_cures(tmp_path: Path) -> None:
+def test_an_identifier_that_repeats_names_both_cures(tmp_path):
+    """Numbers of a typed file are blanked where the word of rare levels cannot be written."""
     frame = persons_frame(120).assign(hhid=[1000 + i // 2 for i in range(120)])
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    content = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "checks": False}
+    frame.assign(job=[1, 2] * 59 + [3, 4]).to_parquet(tmp_path / "data.parquet")
+    content = {"data": {"path": "data.parquet"}, "output": {"directory": "out"}, "checks": False}
+    content["variables"] = {"job": {"kind": "categorical"}}
     path = write_yaml(tmp_path / "run.yaml", content)
     with pytest.raises(ConfigError) as caught:
         run(path)
     for word in ("'hhid'", "60 different values in 120 rows", "panel: {person", "household: {id"):
         assert word in str(caught.value)
     assert not (tmp_path / "out").exists()
-    for cure in ({"drop": ["hhid"]}, {"household": {"id": "hhid"}}):
-        run(path, overrides={**cure, "output": {"directory": next(iter(cure))}})
+    run(path, overrides={"household": {"id": "hhid"}, "rare": {"to": "missing"}})
+    text = {"directory": "text", "format": "csv"}
+    run(path, overrides={"rare": {"to": "other"}, "output": text, "drop": ["hhid"]})
+    for word, job in (("9", 9.0), ("missing", None), ("other", None)):
+        rare = {"rare": {"to": word}, "output": {"directory": word}, "drop": ["hhid"]}
+        made = run(path, overrides=rare)
+        assert set(pd.read_parquet(made.datasets[0])["job"].dropna()) <= {1.0, 2.0, job}
 
 
 @pytest.mark.parametrize(
     ("n_rows", "n_levels", "are_many"),
     [(90, 30, True), (90, 29, False), (24, 8, False), (900, 101, True), (900, 100, False)],
 )
-def test_rare_levels_of_a_variable_of_many_are_always_grouped(
-    n_rows: int, n_levels: int, are_many: bool
-) -> None:
+def test_rare_levels_of_a_variable_of_many_are_always_grouped(n_rows, n_levels, are_many):
     codes = np.minimum(np.arange(n_rows), n_levels - 1)  # all but the last are of one person
     names = [f"n{i:03d}" for i in range(n_levels)]
     table = Table([coded("x", codes, names), numeric("n", codes)])
@@ -177,14 +155,7 @@ def test_rare_levels_of_a_variable_of_many_are_always_grouped(
     assert RareLevels(scope="many", public={"x"}).grouped(table)[0]["x"] is table["x"]
 
 
-def test_a_level_of_many_is_not_given_up_for_one_of_a_few() -> None:
-    table = Table([coded("x", np.repeat(np.arange(3), [40, 30, 2]), "abc")])
-    grouped, notes = RareLevels().grouped(table)
-    assert words(grouped, "x") == ["a"] * 40 + ["b"] * 30 + [""] * 2
-    assert notes == ["rare: 1 level of 'x' of fewer than 5 became 'missing'"]
-
-
-def test_numbers_are_left_where_texts_are_asked_for() -> None:
+def test_numbers_are_left_where_texts_are_asked_for():
     codes = np.repeat(np.arange(3), [40, 30, 2])
     table = Table(
         [
@@ -203,7 +174,7 @@ def test_numbers_are_left_where_texts_are_asked_for() -> None:
     assert "(x 1, z 1)" in left
 
 
-def test_a_word_of_one_person_among_numbers_is_blank() -> None:
+def test_a_word_of_one_person_among_numbers_is_blank():
     pay = Variable(name="pay", kind=Kind.NUMERIC, missing=("thirty", "refused", "-8"), decimals=0)
     states = np.repeat([0, 1, 2, 3], [20, 1, 6, 2]).astype(np.int8)
     data = np.where(states == 0, 7.0, np.nan)
@@ -215,7 +186,7 @@ def test_a_word_of_one_person_among_numbers_is_blank() -> None:
     assert len(notes) == 1
 
 
-def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few() -> None:
+def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few():
     frame = persons_frame(120).assign(empty=np.nan, street=[f"s{i % 60}" for i in range(120)])
     frame.loc[0, "region"] = "pole"
     frame["job"] = pd.Categorical([1000 + i % 60 for i in range(120)])
@@ -235,19 +206,7 @@ def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few() -> None:
     assert kept["street"].nunique() > 30
 
 
-def test_a_starter_groups_levels_of_texts_and_says_so(tmp_path: Path) -> None:
-    frame = persons_frame(120).assign(street=[f"s{i % 60}" for i in range(120)])
-    frame.loc[:2, "region"] = "pole"
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    starter = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
-    assert "public: true" in starter.looks["street"]
-    result = run(tmp_path / "run.yaml", overrides={"m": 1, "checks": False})
-    made = pd.read_csv(result.datasets[0])
-    assert "pole" not in set(made["region"])
-    assert set(made["street"]) == {"other"}
-
-
-def test_whole_numbers_of_a_frame_whose_rare_levels_are_blanked_are_floats() -> None:
+def test_whole_numbers_of_a_frame_whose_rare_levels_are_blanked_are_floats():
     """As pandas holds whole numbers beside blanks."""
     rng = np.random.default_rng(1)
     codes = np.append(rng.integers(10, 20, 380), np.arange(100, 220)) * 1000 + 7
@@ -259,3 +218,15 @@ def test_whole_numbers_of_a_frame_whose_rare_levels_are_blanked_are_floats() -> 
     assert made["area_code"].dtype == np.float64
     assert 0.15 < made["area_code"].isna().mean() < 0.35
     assert set(made["area_code"].dropna()) <= set(codes[:380])
+
+
+def test_a_starter_groups_levels_of_texts_and_says_so(tmp_path):
+    frame = persons_frame(120).assign(street=[f"s{i % 60}" for i in range(120)])
+    frame.loc[:2, "region"] = "pole"
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    starter = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
+    assert "public: true" in starter.looks["street"]
+    result = run(tmp_path / "run.yaml", overrides={"m": 1, "checks": False})
+    made = pd.read_csv(result.datasets[0])
+    assert "pole" not in set(made["region"])
+    assert set(made["street"]) == {"other"}

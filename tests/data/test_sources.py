@@ -1,8 +1,7 @@
 """Reading: what is accepted, and every refusal with its remedy and without a value."""
 
-from __future__ import annotations
-
 import gzip
+import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
@@ -33,13 +32,10 @@ def _rows(path: Path, **options: str) -> list[list[str]]:
 
 REFUSED = [
     (b"", "is empty"),
-    (b"\n\n", "is empty"),
-    (b"a,b\n", "0 data rows; at least 2"),
     (b"a,b\n1,2\n", "1 data row; at least 2"),
     (b"a,a\n1,2\n3,4\n", "columns 1, 2 have the same name"),
     (b"a,\n1,2\n3,4\n", "column 2 has no name"),
-    (b",row_names\n1,2\n3,4\n", "column 1 has no name"),
-    (b"a,b\n1,2\n1,2,SECRET\nSECRET\n5,6\n", "2 rows do not have 2 cells"),
+    (b"a,b\n1,2\n1,2,SECRET\nSECRET\n5,6\n", r"2 rows do not have 2 cells.*data rows 2, 3\)"),
     (
         b"a,b\n1,SECRET\xff\n3,4\n",
         r"byte 12 \(line 2, data row 1, column 2\) is not UTF-8.*`encoding: cp1252`",
@@ -51,46 +47,27 @@ REFUSED = [
     (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
     (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
     (b"a,\xed\xa0\x80\n1,2\n3,4\n", r"byte 2 \(line 1\) is not UTF-8"),
-    (b'"\x92x', r"byte 1 \(line 1\) is not UTF-8"),
 ]
 
 
 @pytest.mark.parametrize(("content", "message"), REFUSED)
-def test_refused_with_a_remedy_and_without_a_value(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_refused_with_a_remedy_and_without_a_value(tmp_path, content, message):
     with pytest.raises(DataError, match=message) as caught:
         read_path(_file(tmp_path, content))
     assert "SECRET" not in str(caught.value)
     assert caught.value.exit_code == 2
 
 
-def test_ragged_rows_are_named_by_number(tmp_path: Path) -> None:
-    path = _file(tmp_path, b"a,b\n1,2\n1,2,3\n5,6\n7\n")
-    with pytest.raises(DataError, match=r"data rows 2, 4\)"):
-        read_path(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("none.csv", "no such file; check its name"),
-        ("people.docx", "type '.docx' is unknown"),
-        ("x" * 300, "too long"),
-    ],
-)
-def test_unknown_files(tmp_path: Path, name: str, message: str) -> None:
-    _file(tmp_path, b"a\n1\n2\n", "people.docx")
-    with pytest.raises(DataError, match=message):
-        read_path(tmp_path / name)
-
-
-def test_damaged_files(tmp_path: Path) -> None:
+def test_damaged_and_unknown_files(tmp_path):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n3,4\n")[:-9])
     (tmp_path / "b.csv.gz").write_bytes(b"not gzip")
     (tmp_path / "c.parquet").write_bytes(b"not parquet")
     (tmp_path / "d").mkdir()
+    (tmp_path / "people.docx").write_bytes(b"a\n1\n2\n")
     for name, message in [
+        ("none.csv", "no such file"),
+        ("people.docx", ".docx"),
+        ("x" * 300, "too long"),
         ("a.csv.gz", "damaged or cut short"),
         ("b.csv.gz", "cannot be read"),
         ("c.parquet", "not a Parquet file"),
@@ -104,15 +81,12 @@ def test_damaged_files(tmp_path: Path) -> None:
     ("content", "names", "first"),
     [
         (b'a"b,c\n1,2\n3,4\n', ['a"b', "c"], ["1", "2"]),
-        (b'a"\n1\n2\n', ['a"'], ["1"]),
         (b'a"b;c\n1;2\n3;4\n', ['a"b', "c"], ["1", "2"]),
         (b'a,b\n5" nail,2\n"x, y",3\n', ["a", "b"], ['5" nail', "2"]),
         (b'a,b\n5",6\n7",8\n"a,b",9\n', ["a", "b"], ['5"', "6"]),
     ],
 )
-def test_a_quote_inside_of_a_cell_quotes_nothing(
-    tmp_path: Path, content: bytes, names: list[str], first: list[str]
-) -> None:
+def test_a_quote_inside_of_a_cell_quotes_nothing(tmp_path, content, names, first):
     raw = read_path(_file(tmp_path, content))
     assert list(raw.names) == names
     assert [column[0] for column in raw.arrow.to_pydict().values()] == first
@@ -120,14 +94,7 @@ def test_a_quote_inside_of_a_cell_quotes_nothing(
     assert not any(quoting.always for quoting in raw.layout.csv.quoting)  # type: ignore[union-attr]
 
 
-def test_texts_that_no_file_can_hold_are_named_by_column(tmp_path: Path) -> None:
-    half = pd.Series(["a", "\ud800"], dtype=object)
-    with pytest.raises(DataError, match="column 'b' has half characters"):
-        from_pandas(pd.DataFrame({"a": [1, 2], "b": half}))
-    with pytest.raises(DataError, match="column 'a' has whole numbers beyond 64 bits"):
-        from_pandas(pd.DataFrame({"a": pd.Series([10**30, 2], dtype=object)}))
-    with pytest.raises(DataError, match="column .* has half characters.*; rename it"):
-        from_pandas(pd.DataFrame([[1], [2]], columns=pd.Index(["\ud800"], dtype=object)))
+def test_bytes_that_are_no_text_are_named_by_column(tmp_path):
     bytes_ = pa.array([b"a", b"\xed\xa0\x80"]).view(pa.string())
     pq.write_table(pa.table({"a": [1, 2], "b": bytes_}), tmp_path / "x.parquet")
     with pytest.raises(DataError, match="column 'b' holds bytes that are not UTF-8"):
@@ -135,7 +102,7 @@ def test_texts_that_no_file_can_hold_are_named_by_column(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
+def test_the_delimiter_is_found(tmp_path, delimiter):
     text = "a;b\n1;x, y\n2;z\n".replace(";", delimiter)
     if delimiter == ",":
         text = text.replace("x, y", '"x, y"')
@@ -144,16 +111,21 @@ def test_the_delimiter_is_found(tmp_path: Path, delimiter: str) -> None:
     assert read_path(path).layout.csv.delimiter == delimiter  # type: ignore[union-attr]
 
 
-def test_byte_order_mark_line_ends_and_quoted_newlines(tmp_path: Path) -> None:
+def test_byte_order_mark_line_ends_blank_lines_and_quoted_newlines(tmp_path):
     path = _file(tmp_path, b'\xef\xbb\xbffirst name,b.2\r\n"x\r\ny",""\r\n"q ""u""",2\r\n\r\n\r\n')
     raw = read_path(path)
     assert raw.names == ("first name", "b.2")
     assert _rows(path) == [["x\r\ny", ""], ['q "u"', "2"]]
-    assert raw.layout.csv is not None
     assert (raw.layout.csv.bom, raw.layout.csv.line_end) == (True, "\r\n")
+    for content, rows in (  # blank lines of a lone column are empty cells
+        (b"\na\n1\n\n2\n\n", [["1"], [""], ["2"], [""]]),
+        (b"a\r\n1\r\n\r\n2", [["1"], [""], ["2"]]),
+        (b"a,b\n1,2\n\n3,4\n", [["1", "2"], ["3", "4"]]),
+    ):
+        assert _rows(_file(tmp_path, content)) == rows
 
 
-def test_other_encodings(tmp_path: Path) -> None:
+def test_other_encodings(tmp_path):
     latin = _file(tmp_path, "name\nMüller\nMeyer\n".encode("latin-1"), "latin.csv")
     wide = _file(tmp_path, "name\nMüller\nMeyer\n".encode("utf-16"), "wide.csv")
     assert _rows(latin, encoding="latin-1") == [["Müller"], ["Meyer"]]
@@ -164,11 +136,7 @@ def test_other_encodings(tmp_path: Path) -> None:
         read_path(latin, encoding="us-ascii")
 
 
-def test_a_literal_quote_is_no_open_quote(tmp_path: Path) -> None:
-    assert _rows(_file(tmp_path, b'a,b\n1,5" pipe\n2,x\n')) == [["1", '5" pipe'], ["2", "x"]]
-
-
-def test_tsv_gzip_and_parquet_directories(tmp_path: Path) -> None:
+def test_tsv_gzip_and_parquet_directories(tmp_path):
     assert _rows(_file(tmp_path, b"a\tb\n1\t2\n3\t4\n", "x.tsv.gz")) == [["1", "2"], ["3", "4"]]
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -182,7 +150,7 @@ def test_tsv_gzip_and_parquet_directories(tmp_path: Path) -> None:
         read_path(folder)
 
 
-def test_quoting_of_columns_is_learnt(tmp_path: Path) -> None:
+def test_quoting_of_columns_is_learnt(tmp_path):
     path = _file(tmp_path, b'"a","b","c",d\n1,"x",NA,""\n2,"NA","y",5\n')
     csv = read_path(path).layout.csv
     assert csv is not None
@@ -192,8 +160,13 @@ def test_quoting_of_columns_is_learnt(tmp_path: Path) -> None:
     assert [quoting.always for quoting in csv.header] == [True, True, True, False]
 
 
-def test_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples(monkeypatch):
     pytest.importorskip("statsmodels")
+    code = (
+        "import sys; from synthesizer.data.samples.builtin import read_sample; "
+        "read_sample('fair'); sys.exit('statsmodels' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     for name, sample in SAMPLES.items():
         raw = read_sample(name)
         assert set(sample.declarations) <= set(raw.names)
@@ -205,40 +178,24 @@ def test_samples(monkeypatch: pytest.MonkeyPatch) -> None:
         read_sample("fair")
 
 
-def test_samples_do_not_import_statsmodels() -> None:
-    import subprocess
-
-    code = (
-        "import sys; from synthesizer.data.samples.builtin import read_sample; "
-        "read_sample('fair'); "
-        "sys.exit('statsmodels' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_frames() -> None:
-    with pytest.raises(DataError, match="must be text"):
-        from_pandas(pd.DataFrame({0: [1, 2]}))
-    with pytest.raises(DataError, match="'a' mixes types"):
-        from_pandas(pd.DataFrame({"a": [1, "x"]}, dtype=object))
-    with pytest.raises(DataError, match="'a' has type complex128, which is not supported"):
-        from_pandas(pd.DataFrame({"a": [1j, 2]}))
-    for thing in ([1, 2], None):
-        with pytest.raises(DataError, match="DataFrame is needed"):
-            from_pandas(thing)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="'a' is there twice"):
-        from_pandas(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]))
-    with pytest.raises(DataError, match="'a' holds lists"):
-        from_pandas(pd.DataFrame({"a": [[1], [2]]}))
+def test_frames():
+    for frame, words in (
+        (pd.DataFrame({0: [1, 2]}), "must be text"),
+        (pd.DataFrame({"a": [1, "x"]}, dtype=object), "'a' mixes types"),
+        (pd.DataFrame({"a": [1j, 2]}), "'a' has type complex128"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "'a' is there twice"),
+        (pd.DataFrame({"a": [[1], [2]]}), "'a' holds lists"),
+        (pd.DataFrame({"a": [1], "b": pd.Series(["\ud800"], dtype=object)}), "'b' has half char"),
+        (pd.DataFrame({"a": pd.Series([10**30, 2], dtype=object)}), "'a' .* beyond 64 bits"),
+        (pd.DataFrame([[1]], columns=pd.Index(["\ud800"], dtype=object)), "half char.*rename"),
+        ([1, 2], "DataFrame is needed"),
+        (None, "DataFrame is needed"),
+    ):
+        with pytest.raises(DataError, match=words):
+            from_pandas(frame)
 
 
-def test_blank_lines_of_a_lone_column_are_empty_cells(tmp_path: Path) -> None:
-    assert _rows(_file(tmp_path, b"\na\n1\n\n2\n\n")) == [["1"], [""], ["2"], [""]]
-    assert _rows(_file(tmp_path, b"a\r\n1\r\n\r\n2")) == [["1"], [""], ["2"]]
-    assert _rows(_file(tmp_path, b"a,b\n1,2\n\n3,4\n")) == [["1", "2"], ["3", "4"]]
-
-
-def test_layouts_survive_as_plain_values(tmp_path: Path) -> None:
+def test_layouts_survive_as_plain_values(tmp_path):
     frame = pd.DataFrame({"a": pd.Categorical(["x", "y"], ordered=True), "b": [1.5, 2.0]})
     for raw in [from_pandas(frame), read_path(_file(tmp_path, b'a;"b"\n"1";2\n"3";4'))]:
         assert Codec().typed(Layout, Codec().plain(Layout, raw.layout)) == raw.layout
@@ -251,8 +208,8 @@ def test_layouts_survive_as_plain_values(tmp_path: Path) -> None:
 
 
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_fills_the_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(memory, "SMALL", 1_000_000)
     path = _file(tmp_path, b"a,b\n" + b"same,same\n" * 400_000, "bomb.csv.gz")
     assert path.stat().st_size * 100 < 4_000_000
@@ -264,7 +221,7 @@ def test_a_small_file_that_unpacks_to_much_is_refused_before_it_fills_the_memory
     assert read_path(path, max_unpacked=5_000_000).n_rows == 400_000
 
 
-def test_parquet_counts_what_its_dictionaries_and_runs_stand_for(tmp_path: Path) -> None:
+def test_parquet_counts_what_its_dictionaries_and_runs_stand_for(tmp_path):
     texts = pa.table({"a": ["long" * 500] * 20_000, "b": ["x"] * 20_000, "c": [1] * 20_000})
     pq.write_table(texts, tmp_path / "bomb.parquet")
     assert (tmp_path / "bomb.parquet").stat().st_size < 10_000
@@ -285,9 +242,7 @@ def test_parquet_counts_what_its_dictionaries_and_runs_stand_for(tmp_path: Path)
         (b"\x02\x05\x24\x49\x92", b"\x02\x05\xff\x49\x92"),  # places behind the dictionary's end
     ],
 )
-def test_damage_in_parquet_is_an_error_and_no_end_of_the_process(
-    sound: bytes, damaged: bytes, tmp_path: Path
-) -> None:
+def test_damage_in_parquet_is_an_error_and_no_end_of_the_process(sound, damaged, tmp_path):
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"town": list("abc" * 5 + "a")}), path, compression="none")
     data = path.read_bytes()
@@ -298,13 +253,10 @@ def test_damage_in_parquet_is_an_error_and_no_end_of_the_process(
 
 
 @pytest.mark.parametrize(
-    ("available", "limit", "free"),
-    [("4000 kB", None, 4_096_000), ("4000 kB", "3000000", 2_000_000), ("4000 kB", "max", 4_096_000),
-     ("none", "1", None)],
-)  # fmt: skip
-def test_free_memory_is_that_of_the_machine_or_the_container(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, available: str, limit: str, free: int | None
-) -> None:
+    ("limit", "free"), [(None, 4_096_000), ("3000000", 2_000_000), ("max", 4_096_000), ("1", None)]
+)
+def test_free_memory_is_that_of_the_machine_or_the_container(tmp_path, monkeypatch, limit, free):
+    available = "none" if free is None else "4000 kB"
     (tmp_path / "meminfo").write_text(f"MemTotal: 9000 kB\nMemAvailable:   {available}\n")
     (tmp_path / "memory.current").write_text("1000000\n")
     if limit is not None:
@@ -313,5 +265,4 @@ def test_free_memory_is_that_of_the_machine_or_the_container(
     monkeypatch.setattr(memory, "CONTAINER", tmp_path)
     assert memory.free_memory() == free
     assert memory.unpacked_limit() == (sys.maxsize if free is None else free // 2)
-    if free is not None:
-        assert memory.unpacked_limit(10) == free // 2
+    assert free is None or memory.unpacked_limit(10) == free // 2

@@ -1,7 +1,5 @@
 """Queries: one statement that reads; whatever it tries, the database stays as it was."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -25,7 +23,6 @@ def file(tmp_path: Path) -> Path:
 
 READS = [
     "select * from people order by age",
-    "SELECT * FROM people ORDER BY age;\n",
     "-- all of them\nselect name, age from people /* drop */ order by age",
     "with p as (select * from people) select * from p order by age",
     "select name, age from people where 'a delete' <> \"name\" or name is null or 1 order by age",
@@ -34,36 +31,30 @@ READS = [
 
 
 @pytest.mark.parametrize("query", READS)
-def test_one_statement_that_reads(file: Path, query: str) -> None:
+def test_one_statement_that_reads(file, query):
     for url in (f"sqlite:///{file}", f"sqlite:///file:{file}?uri=true"):
         raw = read_sql(url, query)
         assert raw.arrow.to_pydict() == {"name": ["a", None], "age": [3, 4]}
 
 
 WRITES = [
-    "drop table people",
-    "select 1; drop table people",
-    "select 1 /* ; */ ; delete from people",
-    "select '\\''; drop table people -- '",
-    "select '--'; drop table people",
-    "with p as (select 1) delete from people",
-    "-- select\ninsert into people values ('b', 5)",
-    "select * into copy from people",
-    "pragma user_version = 3",
-    "attach 'other.db' as other",
-    "",
-]
+    "select '--'; drop table people", "attach 'other.db' as other",
+    "drop table people", "select 1; drop table people", "select 1 /* ; */ ; delete from people",
+    "select '\\''; drop table people -- '", "with p as (select 1) delete from people",
+    "-- select\ninsert into people values ('b', 5)", "select * into copy from people",
+    "pragma user_version = 3", "",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("query", WRITES)
-def test_everything_else_is_refused(file: Path, query: str) -> None:
+def test_everything_else_is_refused(file, query):
     before = file.read_bytes()
     with pytest.raises(DataError, match="one SELECT or WITH statement"):
         read_sql(f"sqlite:///{file}", query)
     assert file.read_bytes() == before
 
 
-def test_the_connection_only_reads(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_connection_only_reads(file, monkeypatch):
     """What gets past the look at the statement still changes nothing."""
     monkeypatch.setattr("synthesizer.data.sources.refuse_writing", lambda query: None)
     before = file.read_bytes()
@@ -74,7 +65,7 @@ def test_the_connection_only_reads(file: Path, monkeypatch: pytest.MonkeyPatch) 
     assert file.read_bytes() == before
 
 
-def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
+def test_a_missing_file_is_not_created(tmp_path):
     path = tmp_path / "none.db"
     with pytest.raises(DataError, match="no such SQLite file"):
         read_sql(f"sqlite:///{path}", "select 1")
@@ -83,23 +74,17 @@ def test_a_missing_file_is_not_created(tmp_path: Path) -> None:
     assert not path.exists()
 
 
-def test_errors_name_their_kind_and_what_is_not_there(file: Path) -> None:
+def test_errors_name_their_kind_and_what_is_not_there(file, monkeypatch):
     url = f"sqlite:///{file}"
-    with pytest.raises(
-        DataError, match=r"lacks what the query names \(there is no nobody\); check the URL"
+    for address, query, words in (
+        (url, "select * from nobody", r"\(there is no nobody\); check the URL"),
+        (url, "select sex from people", "there is no sex"),
+        (url, "select * from people where age > 9", "at least 2"),
+        ("not a url", "select 1", "check the URL"),
+        (url, "select 1 as x union all select 'a'", "'x' mixes types"),
     ):
-        read_sql(url, "select * from nobody")
-    with pytest.raises(DataError, match="there is no sex"):
-        read_sql(url, "select sex from people")
-    with pytest.raises(DataError, match="at least 2"):
-        read_sql(url, "select * from people where age > 9")
-    with pytest.raises(DataError, match="check the URL"):
-        read_sql("not a url", "select 1")
-    with pytest.raises(DataError, match="'x' mixes types"):
-        read_sql(url, "select 1 as x union all select 'a'")
-
-
-def test_without_sqlalchemy(monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(DataError, match=words):
+            read_sql(address, query)
     monkeypatch.setattr("synthesizer.data.sources.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"synthesizer\[sql\]"):
         read_sql("sqlite://", "select 1")

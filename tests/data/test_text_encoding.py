@@ -1,9 +1,5 @@
 """Encodings are found over the whole file, or refused with place and remedy."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 
@@ -30,9 +26,7 @@ WESTERN = TEXT.replace("Łódź", "Málaga")
         (b"a\n" * 9_000_000 + b"\xfc\n", "cp1252", False, False),  # beyond the first block
     ],
 )
-def test_encodings_that_are_found_read_the_file(
-    content: bytes, name: str, marked: bool, sure: bool, tmp_path: Path
-) -> None:
+def test_encodings_that_are_found_read_the_file(content, name, marked, sure, tmp_path):
     found = find_encoding(pa.py_buffer(content), "people.csv")
     assert (found.name, found.is_marked, found.is_sure) == (name, marked, sure)
     if len(content) < 1_000_000:
@@ -46,7 +40,7 @@ def test_encodings_that_are_found_read_the_file(
             read_path(path)
 
 
-def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path: Path) -> None:
+def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path):
     rows = [f'{i},"Köln, am\nRhein",b' for i in range(50_000)]
     content = "\n".join(["n,town,c", *rows]).encode()
     at = content.index(b"39999,") + len(b"39999,") + 1

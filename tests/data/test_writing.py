@@ -1,9 +1,5 @@
 """Writing: bytes, formats across sources, and numbers in the style of the source."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -31,13 +27,13 @@ def _table() -> tuple[Table, Layout]:
     return table, Layout(form="csv", names=("sex", "pay"), csv=CsvLayout())
 
 
-def test_variables_without_storage_are_written(tmp_path: Path) -> None:
+def test_variables_without_storage_are_written(tmp_path):
     table, layout = _table()
     write(table, tmp_path / "a.csv", layout)
     assert (tmp_path / "a.csv").read_text() == 'sex,pay\n"f,""x""",1.2\nm,N\n,3\n'
 
 
-def test_gzip_bytes_are_the_same_every_time(tmp_path: Path) -> None:
+def test_gzip_bytes_are_the_same_every_time(tmp_path):
     table, layout = _table()
     for name in ["a.csv.gz", "b.csv.gz"]:
         write(table, tmp_path / name, layout, format="csv.gz")
@@ -45,21 +41,29 @@ def test_gzip_bytes_are_the_same_every_time(tmp_path: Path) -> None:
     assert read_path(tmp_path / "a.csv.gz").n_rows == 3
 
 
-def test_csv_to_parquet(tmp_path: Path) -> None:
+def test_csv_to_parquet_and_back(tmp_path):
     table, layout = _table()
+    assert list(to_frame(table, layout)["sex"].cat.categories) == ['f,"x"', "m", ""]
     write(table, tmp_path / "a.parquet", layout, format="parquet")
     arrow = pq.read_table(tmp_path / "a.parquet")
     assert pa.types.is_dictionary(arrow.schema.field("sex").type)
     assert arrow["pay"].to_pylist() == [1.2, None, 3.0]
-
-
-def test_parquet_to_csv(tmp_path: Path) -> None:
     raw = from_pandas(pd.DataFrame({"a": [1.5, None], "b": ["x", None]}))
     write(encode(raw), tmp_path / "a.csv", raw.layout)
     assert (tmp_path / "a.csv").read_text() == "a,b\n1.5,x\n,\n"
+    (tmp_path / "a.csv").write_text('"a",b\n"x",1\n"y",2\n')
+    raw = read_path(tmp_path / "a.csv")
+    write(encode(raw).select(["b"]), tmp_path / "b.csv", raw.layout)  # a part of the columns
+    assert (tmp_path / "b.csv").read_text() == "b\n1\n2\n"
+    forms = [("parquet", None), ("sql", None), ("sql", "parquet")]
+    found = [suffix(Layout(form=form, names=()), *filter(None, [to])) for form, to in forms]
+    assert found == [".parquet", ".csv", ".parquet"]
+    for form in ("csv", "parquet"):
+        with pytest.raises(OutputError, match="cannot be written"):
+            write(table, tmp_path / "none" / "a", layout, format=form)
 
 
-def test_more_rows_than_one_chunk(tmp_path: Path) -> None:
+def test_more_rows_than_one_chunk(tmp_path):
     n = 70_000
     number = Variable(name="n", kind=Kind.NUMERIC, decimals=0)
     table = Table([Column(number, np.arange(n, dtype=np.float64))])
@@ -68,61 +72,30 @@ def test_more_rows_than_one_chunk(tmp_path: Path) -> None:
     assert (tmp_path / "a.csv").read_text() == "\n".join(["n", *map(str, range(n))])
 
 
-def test_a_part_of_the_columns(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text('"a",b\n"x",1\n"y",2\n')
-    raw = read_path(path)
-    write(encode(raw).select(["b"]), tmp_path / "b.csv", raw.layout)
-    assert (tmp_path / "b.csv").read_text() == "b\n1\n2\n"
-
-
-@pytest.mark.parametrize("form", ["csv", "parquet"])
-def test_a_folder_that_does_not_exist(tmp_path: Path, form: str) -> None:
-    table, layout = _table()
-    with pytest.raises(OutputError, match="cannot be written"):
-        write(table, tmp_path / "none" / "a", layout, format=form)  # type: ignore[arg-type]
-
-
-def test_suffix() -> None:
-    assert suffix(Layout(form="parquet", names=())) == ".parquet"
-    assert suffix(Layout(form="sql", names=())) == ".csv"
-    assert suffix(Layout(form="sql", names=()), "parquet") == ".parquet"
-
-
 STYLES = [
-    (["1.50", "-2.25"], (2, "fixed")),
-    (["1", "-2", "0"], (0, "fixed")),
-    (["1.5", "2", "-0.25"], (2, "plain")),
-    (["1.5", "2.0", "0.25"], (2, "point")),
-    ([".5", "-.25", "3"], (2, "bare")),
-    (["1e+05", "123456", "1e-04"], (4, "short")),
-    (["1.25e5", "3.00e-7", "9.10e12"], (None, "e2s")),
-    (["12345678901.5", "0.25"], (2, "plain")),
+    (["1.50", "-2.25"], (2, "fixed")), (["1", "-2", "0"], (0, "fixed")),
+    (["1.5", "2", "-0.25"], (2, "plain")), (["1.5", "2.0", "0.25"], (2, "point")),
+    ([".5", "-.25", "3"], (2, "bare")), (["1e+05", "123456", "1e-04"], (4, "short")),
+    (["1.25e5", "3.00e-7", "9.10e12"], (None, "e2s")), (["12345678901.5", "0.25"], (2, "plain")),
     (["0.1234567", "0.5"], (None, "plain")),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("texts", "style"), STYLES)
-def test_styles_reproduce_what_was_written(texts: list[str], style: tuple[int | None, str]) -> None:
+def test_styles_reproduce_what_was_written(texts, style):
     values = pa.array(texts)
     assert style_of(values) == style
     assert format_numbers(np.array([float(t) for t in texts]), *style).to_pylist() == texts
 
 
-def test_rounding_and_negative_zero() -> None:
+def test_rounding_and_negative_zero():
     assert format_numbers(np.array([-0.01, 2.26]), 1, "fixed").to_pylist() == ["0.0", "2.3"]
     assert format_numbers(np.array([1e300]), 0, "fixed").to_pylist() == [f"{1e300:.0f}"]
     assert format_numbers(np.array([0.5]), 8, "fixed").to_pylist() == ["0.50000000"]
 
 
-def test_frames_of_other_sources(tmp_path: Path) -> None:
-    table, layout = _table()
-    frame = to_frame(table, layout)
-    assert list(frame["sex"].cat.categories) == ['f,"x"', "m", ""]
-
-
 @pytest.mark.parametrize("ordered", [False, True])
-def test_levels_that_do_not_occur_are_not_in_the_file(tmp_path: Path, ordered: bool) -> None:
+def test_levels_that_do_not_occur_are_not_in_the_file(tmp_path, ordered):
     """A typed file would tell a level of one confidential person without any record."""
     labels = ["low", "SECRET", "high", None]
     frame = pd.DataFrame(
@@ -139,7 +112,7 @@ def test_levels_that_do_not_occur_are_not_in_the_file(tmp_path: Path, ordered: b
     assert pq.read_table(tmp_path / "a.parquet")["pay"].to_pylist() == ["high", "low", None, "high"]
 
 
-def test_what_a_file_says_beside_its_data_stays_out(tmp_path: Path) -> None:
+def test_what_a_file_says_beside_its_data_stays_out(tmp_path):
     field = pa.field("a", pa.int64(), metadata={"note": "SECRET"})
     schema = pa.schema([field], metadata={"made by": "SECRET", "pandas": '{"stop": 300}'})
     pq.write_table(pa.table({"a": [1, 2, 3]}, schema=schema), tmp_path / "in.parquet")

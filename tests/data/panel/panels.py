@@ -6,6 +6,7 @@ import numpy as np
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
+from tests.tables import values_of
 
 TIMES = np.array([1990.0, 1991.0, 1993.0, 1994.0, 1998.0])
 
@@ -40,17 +41,6 @@ def random_column(index: PanelIndex, kind: Kind, seed: int = 0, *, missing: bool
     if not missing:
         return Column(variable, values)
     return Column(variable, np.where(states > 0, np.nan, values), states)
-
-
-def values_of(column: Column) -> list[object]:
-    """Each value as something that compares: a code, a number, or the name of a missing code."""
-    if column.is_coded:
-        return [column.variable.labels[code] for code in column.data]
-    states = column.missing_state()
-    return [
-        float(v) if s == 0 else column.variable.missing[s - 1]
-        for v, s in zip(column.data, states, strict=True)
-    ]
 
 
 def persons_of(index: PanelIndex, column: Column) -> list[dict[int, object]]:

@@ -24,15 +24,7 @@ def test_ordered_words_count_positions_of_the_levels_that_occur():
     found = moments_of(column)
     assert found.times.tolist() == [0.0, 1.0]
     assert found.period.tolist() == [1, 0, 1]
-
-
-def test_dates_and_uneven_numbers_keep_their_distances():
-    day = Variable(name="day", kind=Kind.DATE)
-    found = moments_of(Column(day, np.array([365.0, 0.0, 31.0])))
-    assert found.times.tolist() == [0.0, 31.0, 365.0]
-    assert found.gaps == 1
-    even = moments_of(numeric("year", [1.0, 3.0, 5.0]))
-    assert even.gaps == 0
+    assert moments_of(numeric("year", [1.0, 3.0, 5.0])).gaps == 0
 
 
 @pytest.mark.parametrize(
@@ -42,6 +34,7 @@ def test_dates_and_uneven_numbers_keep_their_distances():
         (["2001-10-01", "2002-01-01", "2002-04-01", "2002-07-01", "2002-10-01"], 0),
         (["2001-01-31", "2001-02-28", "2001-03-31", "2001-04-30"], 0),
         (["2003-02-15", "2004-02-15", "2005-02-15"], 0),
+        (["1971-01-01", "1970-01-01", "1970-02-01"], 1),
         (["2001-01-01", "2001-02-01", "2001-03-01", "2001-07-01"], 1),
         (["2001-01-01", "2001-01-08", "2001-01-15", "2001-01-29"], 1),
     ],
@@ -50,7 +43,7 @@ def test_months_are_of_one_length_for_gaps(dates, gaps):
     days = np.array(dates, dtype="datetime64[D]").astype(np.float64)
     found = moments_of(Column(Variable(name="day", kind=Kind.DATE), days))
     assert found.gaps == gaps
-    assert found.times.tolist() == days.tolist()  # what advances uses days
+    assert found.times.tolist() == sorted(days)  # what advances uses days
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 
 from synthesizer.data.panel.paths import Memory, PathRule, broken_steps, last_observed, past_columns
 from synthesizer.data.table import Kind
-from tests.data.panel.panels import TIMES, persons_of, random_column, random_index, values_of
+from tests.data.panel.panels import TIMES, persons_of, random_column, random_index
+from tests.tables import values_of
 
 
 def slow_falls(index, column):
@@ -25,7 +26,7 @@ def slow_falls(index, column):
 
 @pytest.mark.parametrize("kind", [Kind.ORDERED, Kind.NUMERIC, Kind.DATE])
 @pytest.mark.parametrize("missing", [True, False])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_falls_below_the_nearest_earlier_observed_value(kind, missing, seed):
     index = random_index(seed=seed, n=60)
     column = random_column(index, kind, seed, missing=missing)
@@ -33,12 +34,14 @@ def test_falls_below_the_nearest_earlier_observed_value(kind, missing, seed):
     assert broken_steps(index, column, [rule]).tolist() == slow_falls(index, column)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_steps_that_are_not_allowed(seed):
     index = random_index(seed=seed, n=60)
     column = random_column(index, Kind.CATEGORICAL, seed)
     allowed = np.random.default_rng(seed).random((5, 5)) < 0.6
     rule = PathRule(variable="x", allowed=allowed, text="some steps")
+    with pytest.raises(ValueError, match="square"):
+        PathRule(variable="x", allowed=allowed[:2])
     slow = []
     for history in persons_of(index, column):
         before = None
@@ -64,11 +67,6 @@ def test_last_observed(kind):
     assert found == slow
 
 
-def test_steps_are_told_as_a_square():
-    with pytest.raises(ValueError, match="square"):
-        PathRule(variable="x", allowed=np.ones((2, 3), dtype=bool))
-
-
 KINDS = (Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE)
 
 
@@ -87,7 +85,7 @@ def slow_past(index, column):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("missing", [True, False])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_columns_equal_slow_code_and_the_replay(kind, missing, seed):
     index = random_index(seed=seed)
     column = random_column(index, kind, seed, missing=missing)

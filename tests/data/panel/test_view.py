@@ -21,8 +21,8 @@ from synthesizer.data.panel.view import (
     row_summary,
 )
 from synthesizer.data.table import Column, Kind, Variable
-from tests.data.panel.panels import TIMES, panel, persons_of, random_column, random_index, values_of
-from tests.tables import coded, numeric
+from tests.data.panel.panels import TIMES, panel, persons_of, random_column, random_index
+from tests.tables import coded, numeric, values_of
 
 KINDS = (Kind.CATEGORICAL, Kind.NUMERIC, Kind.DATE)
 
@@ -37,21 +37,15 @@ def test_differing_compares_values_and_missing_codes(kind, missing):
     slow = [values[i] != values[j] for i, j in enumerate(other)]
     assert changed_rows(column, other).tolist() == slow
     assert differing(column, column.take(other)).tolist() == slow
-
-
-def test_differing_where_only_one_column_has_states():
-    plain = numeric("x", [1.0, 2.0])
-    gappy = numeric("x", [1.0, 2.0], [0, 1], missing=("",))
-    assert differing(plain, gappy).tolist() == [False, True]
-    assert differing(gappy, plain).tolist() == [False, True]
+    plain, gappy = (numeric("x", [1.0, 2.0], *more) for more in ((), ([0, 1], ("",))))
+    assert differing(plain, gappy).tolist() == differing(gappy, plain).tolist() == [False, True]
 
 
 def test_another_missing_code_is_a_change_and_not_constant():
     index = random_index(n=10, share=1.0)
-    states = np.where(np.arange(index.n_rows) == 3, 2, 1)
-    odd = numeric("odd", np.zeros(index.n_rows), states, missing=("", "-9"))
-    same = numeric("same", np.zeros(index.n_rows), np.ones(index.n_rows), missing=("", "-9"))
-    assert constant_names(panel(index, odd, same)) == {"same"}
+    states = {"odd": np.where(np.arange(index.n_rows) == 3, 2, 1), "same": np.ones(index.n_rows)}
+    columns = [numeric(name, s * 0.0, s, missing=("", "-9")) for name, s in states.items()]
+    assert constant_names(panel(index, *columns)) == {"same"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -92,13 +86,6 @@ def test_parts_of_a_view_are_parts_of_its_panel():
     assert np.array_equal(half.panel["x"].data, column.data[rows])
 
 
-def test_labels_of_periods():
-    year = Variable(name="year", kind=Kind.NUMERIC, decimals=0)
-    assert period_labels(Column(year, TIMES)) == ("1990", "1991", "1993", "1994", "1998")
-    wave = coded("wave", [0, 2], ("one", "two", "three"), kind=Kind.ORDERED)
-    assert period_labels(wave) == ("one", "three")
-
-
 def test_frame_names_what_follows_from_the_careers():
     year = Column(Variable(name="year", kind=Kind.NUMERIC, decimals=0), TIMES)
     index = random_index()
@@ -107,18 +94,21 @@ def test_frame_names_what_follows_from_the_careers():
         column = random_column(index, Kind.CATEGORICAL)
         completed = frame.completed(panel(index, column))
         assert set(completed) - {"x"} == set(frame.derived)
+        assert period_labels(year) == ("1990", "1991", "1993", "1994", "1998")
         assert completed["year"].data.tolist() == TIMES[index.period].tolist()
         assert Codec().typed(Frame, Codec().plain(Frame, frame)).derived == frame.derived
 
 
-def test_frame_refuses_periods_that_do_not_rise():
+def test_periods_have_labels_and_rise():
+    wave = coded("wave", [0, 2], ("one", "two", "three"), kind=Kind.ORDERED)
+    assert period_labels(wave) == ("one", "three")
     year = Column(Variable(name="year", kind=Kind.NUMERIC, decimals=0), TIMES)
     for times in (TIMES[::-1], TIMES[:-1], TIMES[:0]):
-        with pytest.raises(ValueError, match="must rise"):
+        with pytest.raises(ValueError, match="rise"):
             Frame(periods=year, times=times)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_person_summary(seed):
     index = random_index(seed=seed, n=50)
     column = random_column(index, Kind.CATEGORICAL, seed)
@@ -130,20 +120,17 @@ def test_person_summary(seed):
         counts = Counter(states)
         main = min(counts, key=lambda s: (-counts[s], labels.index(s)))
         wanted = {
-            "first": TIMES[periods[0]],
-            "last": TIMES[periods[-1]],
-            "periods": len(periods),
+            "first": TIMES[periods[0]], "last": TIMES[periods[-1]], "periods": len(periods),
             "gaps": sum(b - a > 1 for a, b in pairwise(periods)),
-            "moves": sum(a != b for a, b in pairwise(states)),
-            "states": len(counts),
-            "first_state": states[0],
-            "last_state": states[-1],
-            "main_state": main,
-        }
+            "moves": sum(a != b for a, b in pairwise(states)), "states": len(counts),
+            "first_state": states[0], "last_state": states[-1], "main_state": main,
+        }  # fmt: skip
         assert {name: values[person] for name, values in found.items()} == wanted
+    assert [c.name.removeprefix("career.") for c in person_summary(index)] == [*found][:4]
+    assert len(row_summary(index)) == 1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_row_summary_looks_back_only(seed):
     index = random_index(seed=seed, n=50)
     column = random_column(index, Kind.ORDERED, seed)
@@ -156,12 +143,3 @@ def test_row_summary_looks_back_only(seed):
         while row - same >= start and values[row - same] == values[row]:
             same += 1
         assert in_state[row] == same - 1
-
-
-def test_without_states():
-    index = random_index()
-    assert [c.name for c in person_summary(index)] == [
-        "career.first", "career.last", "career.periods", "career.gaps",
-    ]  # fmt: skip
-    assert len(row_summary(index)) == 1
-    assert all(np.isfinite(c.data).all() for c in person_summary(index))

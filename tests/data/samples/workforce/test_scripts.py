@@ -64,37 +64,13 @@ def test_an_existing_directory_is_kept_unless_told_otherwise(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_all_bad_arguments_are_told_at_once(tmp_path):
-    (tmp_path / "there").mkdir()
-    result = call(
-        *("--persons", "many", "--years", "1988", "--seed", -1, "--workers", 0),
-        *("--block", "x", "--out", tmp_path / "there"),
-    )
+def test_all_bad_arguments_are_told_at_once_and_nothing_is_written(tmp_path):
+    wrong = {"persons": "1.5", "years": "1988", "seed": -1, "workers": 2000, "block": "x"}
+    options = [item for name, value in wrong.items() for item in (f"--{name}", value)]
+    result = call(*options, "--out", tmp_path / "out")
     assert result.exit_code == 2
     told = text_of(result)
-    for message in (
-        "--persons (many) must be a whole number",
-        "--years (1988) must be two years such as 1988-2011",
-        "seed (-1) must be between 0",
-        "workers (0) must be between 1 and 1024",
-        "--block (x) must be a whole number",
-        "exists already",
-    ):
-        assert message in told, told
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "message"),
-    [
-        ("--persons", "1.5", "--persons (1.5) must be a whole number"),
-        ("--workers", "2000", "workers (2000) must be between 1 and 1024"),
-    ],
-)
-def test_a_bad_argument_writes_nothing(tmp_path, option, value, message):
-    given = {"--persons": "10", "--out": tmp_path / "out", option: value}
-    result = call(*(item for pair in given.items() for item in pair))
-    assert result.exit_code == 2
-    assert message in text_of(result)
+    assert all(name in told and f"({value})" in told for name, value in wrong.items()), told
     assert not list(tmp_path.iterdir())
 
 
