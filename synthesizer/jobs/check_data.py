@@ -460,10 +460,9 @@ def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
     table = as_table(data.original, filter(there.__contains__, names), data.declared, ids=False)
     suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
     if not suggestion.keys or suggestion.target is None:
-        if scenario.keys:
-            raise DataError("no target could be found in the original: name it")
-        if scenario.target:
-            raise DataError("no keys could be found in the original: name them")
+        if scenario.keys or scenario.target:
+            lacking = "target" if scenario.keys else "keys"
+            raise DataError(f"no {lacking} could be found in the original: name {lacking}")
         return []
     keys, target = suggestion.keys, suggestion.target
     groups = {name: cuts for name, cuts in scenario.groups.items() if name in (*keys, target)}
