@@ -413,8 +413,9 @@ def advise(
 ) -> None:
     """Try settings for the worst finding, on a half of the data.
 
-    The present setting and two or three others are fitted on the same half and held against the
-    other half. It takes about as long as so many runs on half of the data, and writes no dataset.
+    The present setting and up to three others are fitted on the same half and held against the
+    other half, the best one again on another half. It takes up to six such runs and writes no
+    dataset.
     Confidential.
     """
     from synthesizer.cli.screen import show_advised

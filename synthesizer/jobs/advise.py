@@ -1,6 +1,6 @@
 """Advice that was tried: which other setting mends the worst finding of a verdict.
 
-The present setting and two or three others are fitted on the same random half of the records, with
+The present setting and up to three others are fitted on the same random half of the records, with
 the same draws. Each synthesis is held against both halves: persons of the fitted half beside those
 of the other one, and its tables against the other half alone. The best of several is the luckiest
 of them, too: it is advised only if it helps again on another random half. Nothing but the table of

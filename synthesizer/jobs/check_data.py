@@ -453,22 +453,20 @@ def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
     return kept
 
 
-_THEM = {"keys": "them", "target": "it"}
-
-
 def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
     """Return the scenario with keys and target that the original suggests; none without them."""
+    there = set.intersection(*(set(column_names(made)) for made in data.synthetic))
     names = _alike(replace(data, synthetic=(), control=None)).names
-    table = as_table(data.original, names, data.declared, ids=False)
+    table = as_table(data.original, filter(there.__contains__, names), data.declared, ids=False)
     suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
     if not suggestion.keys or suggestion.target is None:
         if scenario.keys or scenario.target:
-            other = "target" if scenario.keys else "keys"
-            raise DataError(f"no {other} could be found in the original: name {_THEM[other]}")
+            lacking = "target" if scenario.keys else "keys"
+            raise DataError(f"no {lacking} could be found in the original: name {lacking}")
         return []
-    keys, target, reason = suggestion.keys, suggestion.target, suggestion.reason
+    keys, target = suggestion.keys, suggestion.target
     groups = {name: cuts for name, cuts in scenario.groups.items() if name in (*keys, target)}
-    return [replace(scenario, keys=keys, target=target, groups=groups, reason=reason)]
+    return [replace(scenario, keys=keys, target=target, groups=groups, reason=suggestion.reason)]
 
 
 # What should be known of the data before their figures are read.
