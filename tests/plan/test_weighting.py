@@ -393,22 +393,27 @@ def test_files_of_others_are_measured_by_a_weight_and_a_design(tmp_path):
     other = clustered(tmp_path).sample(300, replace=True, random_state=1)
     other.to_csv(tmp_path / "other.csv", index=False)
     files = (tmp_path / "survey.csv", tmp_path / "other.csv")
-    for command, figure in (("utility", "weighted_beyond"), ("risk", "weight_matches")):
-        found = call(command, *files, "--weight", "w", "--json")
+    for only, figure in (("utility", "weighted_beyond"), ("risk", "weight_matches")):
+        asked = ["check", *files, "--only", only, "--set"]
+        found = call(*asked, "weight=w", "--json")
         assert found.exit_code == 0, found.output
         assert figure in found.output
-        wrong = call(command, *files, "--weight", "v")
-        assert f"--weight: 'v' is no column of {files[0]}, {files[1]}; name" in wrong.output
+        wrong = call(*asked, "weight=v").output
+        assert "'v' is not in the original" in wrong
     weights = DESIGN | {"draw": "last", "replicates": {"columns": "v*", "method": "brr"}}
     settings = tmp_path / "run.yaml"
     settings.write_text(json.dumps({"data": {"path": "survey.csv"}, "weights": weights}))
-    asked = ["--config", settings, "--fit", "pay ~ sex", "--json"]
-    found = json.loads(call("utility", *files, *asked).output)
+    asked = ["--only", "utility", "--config", settings, "--set", "fits=[pay ~ sex]", "--json"]
+    found = json.loads(call("check", *files, *asked).output)
     weighted = found["results"]["utility"]["fits"][1]
     assert (weighted["psu"], weighted["replicates"]) == ("district", None)
     frame.drop(columns="district").to_csv(files[1], index=False)
-    found = call("utility", *files, *asked).output
-    assert "psu, replicates of the configuration are not in every file" in found
+    notes = [
+        note
+        for note in json.loads(call("check", *files, *asked).output)["notes"]
+        if "is not in every file" in note
+    ]
+    assert {note.partition(":")[0] for note in notes} == {"checks.psu", "checks.replicates"}
 
 
 def test_levels_that_the_weight_tells_apart_are_not_computed_from_it(tmp_path):

@@ -204,7 +204,7 @@ def test_the_frontier_is_there_to_pick_from() -> None:
     found = section(pareto())
     rows = table(found, "Files of the frontier").rows
     assert [row[0] for row in rows] == ["frontier_01.csv", "frontier_02.csv", "frontier_03.csv"]
-    assert "“synthesizer risk” and “synthesizer utility”" in html(found)
+    assert "“synthesizer check”" in html(found)
     assert "release that file only" in html(found)
     chart = of_kind(found, Chart)[1]
     assert {"1", "2", "3", "result", "start"} & set(Page(chart.svg).text("text"))

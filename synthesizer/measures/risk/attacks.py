@@ -53,7 +53,7 @@ FEWEST_ATTEMPTS = 1000
 _BATCH = 1000
 _BLOCK = 2**12
 # So many records, or some more, are looked at first, and then.
-_SOME = (128, 1024)
+_SOME = (128, 512)
 
 
 class AttackOptions(Switched):

@@ -19,8 +19,9 @@ from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, collected, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
-RARE = 5
-"""A level or an extreme that fewer records, or persons, hold is rare: it may point to them."""
+RARE, MANY = 5, 50
+"""A level or an extreme that fewer records, or persons, hold is rare: it may point to them. A
+variable of so many levels or more, one for two records or fewer, identifies."""
 
 
 class RareValuesRow(Row):
@@ -151,7 +152,7 @@ class RareValuesSeen:
             few = np.flatnonzero((holders > 0) & (holders < RARE))
             shown = {column.variable.levels[code] for code in few} & self._levels[name]
             levels = len(shown)
-            identifies = 2 * int((holders > 0).sum()) >= self._n
+            identifies = int((holders > 0).sum()) >= max(self._n / 2, MANY)
             if name not in self._public and (identifies or not are_codes(column.variable.levels)):
                 held_out = self._held_out(name)
                 names = len(shown - {*held_out})
