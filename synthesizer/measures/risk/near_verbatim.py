@@ -259,7 +259,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         for group, tally in tallies.items()
         if tally[0, 0] >= FEWEST * times and tally[1, 0] > 0
     ]
-    z = quantile_of(len(allowed) * max(len(found), 1))
+    z = quantile_of((len(allowed) - 1) * max(len(found), 1))  # the loose look is of all persons
     groups = sorted((_group_look(*one, z, times) for one in found), key=lambda group: -group.low)
     most, most_outside, by_chance = max(repeats, key=lambda one: one[0] - one[2])
     *looks, loose = _looks(whole, allowed, times)
@@ -299,7 +299,7 @@ def _looks(tally: IntArray, allowed: Sequence[int], times: float) -> Iterator[Lo
 
 def _group_look(variable: str, group: str, tally: IntArray, z: float, times: float) -> GroupLook:
     """Return the look of a group that shows most."""
-    (n, *insides), (m, *outsides) = tally.tolist()
+    (n, *insides, _), (m, *outsides, _) = tally.tolist()
     low, inside, outside, excess = max(
         (difference(inside, n, outside, m, z)[1], inside, outside, inside / n - outside / m)
         for inside, outside in zip(insides, outsides, strict=True)
