@@ -414,14 +414,14 @@ def affordable(
     blocks: Sequence[list[int]],
     owners: IntArray,
     rng: np.random.Generator,
-    most: int | None = None,
+    most: int,
 ) -> IntArray:
     """Return the rows of all persons, or of so many at random as make about ``most`` pairs."""
     pairs = 0
     for block in blocks:
         ours, theirs = keys_of(records, synthetic, block)
         pairs += int(np.bincount(theirs, minlength=ours.max() + 1)[ours].sum())
-    share = min((most or _PAIRS) / max(pairs, 1), _DISTANCES / (len(records) * len(synthetic)))
+    share = min(most / max(pairs, 1), _DISTANCES / (len(records) * len(synthetic)))
     if share >= 1:
         return np.arange(len(records))
     n = int(owners.max()) + 1
@@ -569,7 +569,7 @@ class _People:
             n_inside = int(owners[: compared.n_records].max()) + 1
         *_, fifth, distinct, hardly = allowed
         blocks = blocks_of(synthetic, fifth + 1)
-        kept = affordable(records, synthetic, blocks, owners, rng)
+        kept = affordable(records, synthetic, blocks, owners, rng, _PAIRS)
         counted = np.bincount(owners[kept], minlength=total) > 0
         whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, fifth)
         others = np.flatnonzero(whom < 0)
