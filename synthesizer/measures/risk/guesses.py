@@ -39,7 +39,6 @@ from synthesizer.measures.risk.near_verbatim import (
     affordable,
     blocks_of,
     difference,
-    differing_of,
     keys_of,
     quantile_of,
     times_seen,
@@ -261,8 +260,7 @@ def _from_others(
     """
     nearest = _commonest(records, synthetic)
     commonest = nearest.copy() if with_commonest else None
-    for theirs, ours in Joined.of(synthetic, records, blocks).parts():
-        differ = differing_of(records, synthetic, ours, theirs)
+    for theirs, ours, differ in Joined.of(synthetic, records, blocks).parts():
         near = np.flatnonzero(differ <= most)
         near = near[np.lexsort((theirs[near], ours[near]))]
         ours, theirs, differ = ours[near], theirs[near], differ[near]

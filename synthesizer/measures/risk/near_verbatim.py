@@ -93,7 +93,7 @@ _PAIRS = 30_000_000
 """Pairs that are compared at most; above, persons are drawn at random."""
 _LEAST = 1_000
 """Persons of both sides that are compared at least."""
-_AT_ONCE = 4_000_000
+_AT_ONCE = 500_000
 _IN_CACHE = 250_000
 _FAR = np.iinfo(np.int32).max
 
@@ -436,6 +436,8 @@ class Joined:
     sides: Sequence[tuple[IntArray, IntArray, IntArray]]
     """Of each block the order of the first set, and of each record of the second one where its
     equals begin and how many there are."""
+    columns: Sequence[tuple[IntArray, IntArray]]
+    """The values of both sets, one variable after the other."""
 
     @classmethod
     def of(cls, records: IntArray, others: IntArray, blocks: Sequence[list[int]]) -> Joined:
@@ -446,10 +448,14 @@ class Joined:
             order = np.argsort(ours, kind="stable")
             first, last = (np.searchsorted(ours[order], theirs, end) for end in ("left", "right"))
             sides.append((order, first, last - first))
-        return cls(sides)
+        columns = [np.ascontiguousarray(values.T) for values in (records, others)]
+        return cls(sides, list(zip(*columns, strict=True)))
 
-    def parts(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield places in both sets; a pair is there once for each block in which it agrees."""
+    def parts(self) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+        """Yield places in both sets, and in how many variables their records differ.
+
+        A pair is there once for each block in which it agrees.
+        """
         per_record = np.sum([n for *_, n in self.sides], axis=0)
         parts = np.cumsum(per_record) // _AT_ONCE
         for rows in np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1):
@@ -459,15 +465,10 @@ class Joined:
                 offsets = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
                 pairs.append((order[np.repeat(first[rows], n) + offsets], np.repeat(rows, n)))
             ours, theirs = (np.concatenate(found) for found in zip(*pairs, strict=True))
-            yield ours, theirs
-
-
-def differing_of(records: IntArray, others: IntArray, ours: IntArray, theirs: IntArray) -> IntArray:
-    """Return in how many variables the records of each pair differ."""
-    differ: IntArray = np.zeros(len(ours), np.int64)
-    for one, other in zip(records.T, others.T, strict=True):
-        differ += one[ours] != other[theirs]
-    return differ
+            differ: IntArray = np.zeros(len(ours), np.int64)
+            for one, other in self.columns:
+                differ += one[ours] != other[theirs]
+            yield ours, theirs, differ
 
 
 def _pointed(
@@ -479,8 +480,7 @@ def _pointed(
 ) -> tuple[IntArray, IntArray]:
     """Return to whom each synthetic record points, and how many variables differ; -1 to nobody."""
     whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _FAR)
-    for ours, theirs in Joined.of(records, synthetic, blocks).parts():
-        differ = differing_of(records, synthetic, ours, theirs)
+    for ours, theirs, differ in Joined.of(records, synthetic, blocks).parts():
         near = differ <= most
         # of a person with several records the nearest one counts
         order = np.lexsort((differ[near], owners[ours[near]], theirs[near]))
