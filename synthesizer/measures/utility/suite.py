@@ -397,7 +397,7 @@ def fit(case: Case) -> Collecting:
     )
     return Collecting(
         lambda view: tables.append(needed(view)),
-        lambda: compare_group(original, tables, request.formula, group, **request.settings),
+        lambda: compare_group(original, tables, request, group),
         notes=(
             *_without_group(request, _rows(case.original, person)),
             *(() if person is None else (note,)),
