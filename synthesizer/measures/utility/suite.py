@@ -323,7 +323,7 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
         if who is not None
     ]
     return [
-        (titled(request.formula, group, request.weights or None), (request, who, group))
+        (titled(request.formula, group, request.weight), (request, who, group))
         for request, who in (*of_units, *of_rows)
         for group in _groups(case.original, request, who)
     ]
