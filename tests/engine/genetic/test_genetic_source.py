@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import ConfigError, DataError, ModelError
+from synthesizer.data.errors import DataError, ModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
@@ -210,10 +210,8 @@ def test_what_does_not_evolve_is_drawn_given_what_does_and_ids_are_numbered():
     assert (made.notes, made.half_problems) == (("odd",), ())
 
 
-def test_a_risk_without_anybody_and_a_start_that_is_none_are_told():
+def test_a_risk_without_anybody_is_refused():
     twice = TABLE.take(np.repeat(np.arange(60), 2))
     plan = GeneticPlan(options=GeneticOptions(**SMALL), keys=("v0", "v1"), target="v2")
     with pytest.raises(DataError, match="risk cap_u is undefined: no record of the original"):
         next(Evolving(plan=plan, table=twice).generate(SEED))
-    with pytest.raises(ConfigError, match="must be mutants, chain, or the paths"):
-        GeneticOptions(start=3)
