@@ -112,6 +112,22 @@ def test_draws_equal_slow_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     assert between.draw(table, rng).data.tolist() == [value + 3 for value in low]
 
 
+def test_rows_that_break_the_bounds_teach_nothing_unless_all_do() -> None:
+    rng, model = np.random.default_rng(1), Cart(safe=0, tilt=False)
+    low = np.tile([0.0, 10.0], 50)
+    values = np.where(np.arange(100) < 40, low - 7, low + 3)  # the first forty break them
+    table, bounds = Table([numeric("a", low, 0)]), Bounds(low=("a",))
+    fitted = FittedBounds.of(model, bounds, table, numeric("b", values, 0), rng)
+    assert fitted.reach == (3, 13)
+    assert (fitted.draw(table, rng).data == low + 3).all()
+    broken = table.take(slice(0, 40)), numeric("b", values[:40], 0)
+    fitted = FittedBounds.of(model, bounds, *broken, rng)
+    assert fitted.reach == (-7, 3)
+    equal = numeric("b", low, 0)  # a number at its bound keeps it
+    fitted = FittedBounds.of(model, Bounds(low=("a",), high=("a",)), table, equal, rng)
+    assert (fitted.draw(table, rng).data == low).all()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_heaps_and_precisions_equal_slow_counting(seed: int) -> None:
     rng = np.random.default_rng(seed)

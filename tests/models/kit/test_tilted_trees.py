@@ -217,6 +217,50 @@ def test_loss_and_gradient() -> None:
 
 
 @pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
+    shared: bool, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores, their variance, the method of moments, and the evidence (MacKay 1992)."""
+    monkeypatch.setattr(tilt, "CHUNK_ROWS", 64)
+    it = problem(shared=shared, effect=0.3)
+    it = it if weighted else replace(it, weights=None)
+    x, w = it.matrix.astype(float), np.ones(300) if it.weights is None else it.weights.astype(float)
+    m, p = it.moments.astype(float), np.exp(it.offsets.astype(float))
+    p /= p.sum(axis=1, keepdims=True)
+    gram, (spread, scores) = it._gram(), it._at_start()
+    np.testing.assert_allclose(gram, x.T @ (w[:, None] * x), rtol=1e-4, atol=1e-3)
+    variance = (p @ m**2 - (p @ m) ** 2).mean(axis=0)
+    np.testing.assert_allclose(spread, np.maximum(variance, 1e-4), rtol=1e-4)
+    np.testing.assert_allclose(scores, x.T @ (w[:, None] * (m[it.classes] - p @ m)), atol=0.01)
+    first = it._first_ridges(gram, spread, scores)
+    penalty = it._penalty(first)
+    coefficients = np.random.default_rng(1).normal(size=scores.shape) / 3
+    found = it._ridges_by_evidence(coefficients, it._factors(gram, spread, first), first)
+    for g, own in enumerate(it.groups):
+        blocks = [size * gram[own, own] for size in spread]
+        excess = [(scores[own, k] ** 2).sum() - np.trace(b) for k, b in enumerate(blocks)]
+        scale = [(b**2).sum() for b in blocks]
+        sizes = (coefficients[own] ** 2).sum(axis=0)
+        curvature = [np.mean(spread)] * len(spread) if shared else spread
+        free = [
+            (1 - penalty[:, k] * np.diag(np.linalg.inv(c * gram + np.diag(penalty[:, k]))))[own]
+            for k, c in enumerate(curvature)
+        ]
+        if shared:
+            moments = [sum(scale) / max(sum(excess), 1e-300)] * len(spread)
+            evidence = [free[0].sum() * (len(spread) - 1) / sizes.sum()] * len(spread)
+        else:
+            moments = [s / max(e, 1e-300) for s, e in zip(scale, excess, strict=True)]
+            evidence = [f.sum() / s for f, s in zip(free, sizes, strict=True)]
+        ends = tilt.LEAST_RIDGE, tilt.LARGEST_RIDGE
+        np.testing.assert_allclose(first[g], np.clip(moments, *ends), rtol=1e-3)
+        np.testing.assert_allclose(found[g], np.clip(evidence, *ends), rtol=1e-3)
+    for ridges in (first, found):
+        assert ((ridges > ends[0]) & (ridges < ends[1])).any()
+
+
+@pytest.mark.parametrize("shared", [False, True])
 def test_the_maximum_is_that_of_a_plain_search(
     shared: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
