@@ -149,17 +149,6 @@ def test_heaps_and_precisions_equal_slow_counting(seed: int) -> None:
     assert bounds._precisions(np.arange(1.0, 1001.0), 0).tolist() == [1.0]
 
 
-def test_sums_are_no_numbers_of_few_where_others_are_near() -> None:
-    rng = np.random.default_rng(5)
-    low = rng.integers(0, 100, 400) * 100.0
-    high = low + rng.integers(1, 9_000, 400)
-    table = Table([numeric("a", low, 0)])
-    fitted = FittedBounds.of(Cart(), Bounds(low=("a",)), table, numeric("b", high, 0), rng)
-    drawn = fitted.draw(table, rng).data
-    rare = {v for v in high.tolist() if high.tolist().count(v) < 5}
-    assert not rare & set(drawn.tolist())
-
-
 def test_no_sum_is_a_number_of_few_where_most_beside_it_are() -> None:
     rng = np.random.default_rng(3)
     low = np.exp(rng.normal(7, 0.6, 2000)).astype(int)
@@ -183,14 +172,6 @@ def test_sums_of_floats_that_few_hold_are_moved() -> None:
     moved = fitted._aside(values, np.zeros(200), *ends, rng)
     assert numbers.is_rare(values).mean() > 0.9
     assert not numbers.is_rare(moved).any()
-
-
-def test_dates_of_the_file_stay_whole_days() -> None:
-    days = numeric("b", np.arange(50.0) + 2, kind=Kind.DATE)
-    table = Table([numeric("a", np.arange(50.0), kind=Kind.DATE)])
-    rng = np.random.default_rng(1)
-    drawn = FittedBounds.of(Cart(), Bounds(low=("a",)), table, days, rng).draw(table, rng).data
-    assert np.array_equal(drawn, np.floor(drawn))
 
 
 def test_a_panel_keeps_to_values_of_the_person() -> None:
