@@ -35,14 +35,6 @@ def test_numbers_grow_with_the_elapsed_time(rate):
     assert np.array_equal(drawn.data, np.round(drawn.data, 1))
 
 
-def test_dates_grow_by_days():
-    index = full_index(40, 3)
-    day = Variable(name="x", kind=Kind.DATE)
-    target = Column(day, 365.0 * index.period + 30 * index.person)
-    drawn = drawn_by(Advance(base=BASE, rate=365), panel(index), target).data.reshape(40, 3)
-    assert (np.diff(drawn, axis=1) == 365).all()
-
-
 def in_classes(n=300, periods=8, width=5, seed=1):
     index = full_index(n, periods)
     age = np.random.default_rng(seed).integers(0, 40, n)[index.person] + index.period
@@ -80,18 +72,6 @@ def test_missing_codes_lie_over_a_value_that_goes_on():
     for history in persons_of(index, drawn):
         starts = {v - t for t, v in history.items() if not isinstance(v, str)}
         assert len(starts) <= 1
-
-
-def test_missing_codes_of_levels():
-    index, column = in_classes(width=2)
-    gone = np.random.default_rng(3).random(index.n_rows) < 0.2
-    labels = column.variable.levels
-    gappy = coded("x", np.where(gone, 10, column.data), labels, ("",), kind=Kind.ORDERED)
-    drawn = drawn_by(Advance(base=BASE, width=2), panel(index), gappy)
-    assert abs((drawn.data == 10).mean() - 0.2) < 0.05
-    for history in persons_of(index, drawn):
-        codes = [int(v) for _, v in sorted(history.items()) if v != ""]
-        assert codes == sorted(codes)
 
 
 def test_a_late_first_value_is_reckoned_back():
@@ -162,14 +142,6 @@ def test_a_wide_lowest_and_an_open_highest_level():
     assert -4 <= found[0] < -3  # moves up after the ninth period
     assert found[1] < 5 - 11
     assert 15 <= found[2] < 20
-
-
-def test_contradictions_are_passed_over():
-    index = full_index(1, 4)
-    found = starting_positions(
-        index, np.array([2, 9, 3, 3]), 5.0 * np.arange(21), np.random.default_rng(8)
-    )
-    assert 13 <= found[0] < 15
 
 
 def degrees(n: int, seed: int) -> tuple[PanelIndex, Column, Column, np.ndarray]:
