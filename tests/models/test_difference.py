@@ -94,6 +94,21 @@ def test_a_number_is_nearest_to_what_its_difference_varies_least_from(seed: int)
     assert model.nearest(Table(columns), coded("y", np.zeros(n))) == ""
 
 
+def test_differences_are_drawn_within_the_range_and_make_new_values_as_the_model_says() -> None:
+    rng = np.random.default_rng(3)
+    mother = np.floor(rng.uniform(20, 80, 300))
+    table, age = Table([numeric("mother", mother)]), numeric("age", mother - 18 - mother % 7)
+    model = Difference(of=("mother",), base=Cart(tilt=False, safe=0))
+    drawn = model.fit(table, age, rng=rng).sample(Table([numeric("mother", mother + 1)]), rng=rng)
+    gaps = mother + 1 - drawn.data
+    inner = (drawn.data > age.data.min()) & (drawn.data < age.data.max())
+    assert set(gaps[inner]) <= set(range(18, 25))
+    assert inner.mean() > 0.9
+    assert age.data.min() <= drawn.data.min() < drawn.data.max() <= age.data.max()
+    assert not np.isin(drawn.data, age.data).all()
+    assert model.makes_new_values
+
+
 def ages(model: Member) -> tuple[Column, Column]:
     """Return heads and their only child, of whom few are very old, and what is drawn."""
     rng = np.random.default_rng(4)

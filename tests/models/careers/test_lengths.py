@@ -151,9 +151,12 @@ def test_repeated_patterns_want_a_large_theta_and_spread_ones_a_small():
     assert best_theta(groups_of(spikes), rng) >= 50 > 5 >= best_theta(groups_of(spread), rng)
 
 
-def test_one_person_has_one_fold():
+def test_one_person_has_one_fold_and_the_thetas_that_are_tried_rise_by_halves():
     groups = groups_of(np.array([[3, 2]]))
     assert len(groups) == 1
+    tried = np.array(list(held_out_patterns(groups, rng=np.random.default_rng(1))))
+    assert (tried[0], tried[-1]) == (0.05, 500.0)
+    assert 1.9 < (tried[1:] / tried[:-1]).min() <= (tried[1:] / tried[:-1]).max() < 2.6
     values = held_out_patterns(groups, (1.0, 5.0), rng=np.random.default_rng(1))
     assert set(values) == {1.0, 5.0}
     assert np.isfinite(list(values.values())).all()

@@ -401,6 +401,15 @@ def test_no_rare_number_leaves_in_the_digits_of_scientific_notation(digits: int)
     assert ks_2samp(drawn, values).statistic < 0.03
 
 
+def test_whoever_asks_for_one_holder_gets_all_numbers_and_for_none_no_safe_numbers() -> None:
+    column = numeric("x", wages(60), 0)
+    safe = SafeNumbers.of(column, 1)
+    assert safe is not None
+    assert (safe.replace(column.data, np.random.default_rng(1)) == column.data).all()
+    assert safe.bounds == (column.data.min(), column.data.max())
+    assert SafeNumbers.of(column, 0) is None
+
+
 def test_a_number_and_its_twin_by_rounding_are_one() -> None:
     rng = np.random.default_rng(9)
     values = rng.lognormal(3, 1, 500)
