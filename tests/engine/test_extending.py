@@ -120,6 +120,34 @@ def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -
     assert_same(drawn(source, n_jobs=1), drawn(source, n_jobs=2))
 
 
+def test_a_generator_is_named_after_its_purpose_its_place_and_its_variable(monkeypatch) -> None:
+    paths: list[tuple[str | int, ...]] = []
+    real = Seed.generator
+
+    def spy(seed: Seed, *path: str | int) -> np.random.Generator:
+        paths.append(path)
+        return real(seed, *path)
+
+    monkeypatch.setattr(Seed, "generator", spy)
+    names, years, two = [step.variable for step in STEPS], (2, 3), (0, 1)
+    source = fitted(proper=True)
+    expected: list[tuple[str | int, ...]] = [("screen", 0)]
+    expected += [("bootstrap", 0, replicate) for replicate in two]
+    expected += [("extend", year, r, name) for year in years for r in two for name in names]
+    assert sorted(paths, key=str) == sorted(expected, key=str)
+    paths.clear()
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 50)
+    list(source.generate(Seed(2), m=2))
+    expected = [
+        ("extend", dataset, year, name, block)
+        for dataset in two
+        for year in years
+        for name in names
+        for block in range(2)
+    ]
+    assert sorted(paths, key=str) == sorted(expected, key=str)
+
+
 def test_rules_and_zeros_hold_in_new_periods_alone() -> None:
     middle = single_value(panel()["grade"].variable, "mid")
     rule = Rule(condition=Expression.parse("sex == 'm' and state == 'a'"), value=middle)
@@ -153,13 +181,6 @@ def test_proper_synthesis_has_a_fit_for_each_dataset() -> None:
         )
         assert_same(made, same)
         assert (made["grade"].data != other["grade"].data).any()
-
-
-def test_datasets_of_one_fit_differ() -> None:
-    one, two = (as_panel(table) for table in fitted().generate(Seed(2), m=2))
-    assert_same(one.until(2), two.until(2))
-    here = one.index.period == 2
-    assert (one["grade"].data[here] != two["grade"].data[here]).any()
 
 
 def test_models_of_single_rows_draw_new_periods_alone() -> None:
