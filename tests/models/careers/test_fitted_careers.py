@@ -145,19 +145,6 @@ def test_predictors_are_used_and_may_be_left_out(seed):
     assert moves[1][sex == 1].mean() > 1.5
 
 
-def test_matching_reproduces_the_joint_counts_better():
-    data = careers(6, n=300, states=3)
-    options = CareerOptions(theta=5.0, match=True, oversample=5)
-    matched = fitted_to(data, options, states=3, out_codes=[0])
-    plain = replace(matched, quota=None)
-    own = tally(match_cells(data, [0]))
-    gaps = []
-    for model in (plain, matched):
-        found = tally(match_cells(draw(model, 300), [0]))
-        gaps.append(sum(abs(own[cell] - found[cell]) for cell in own | found))
-    assert gaps[1] == 0 < gaps[0]
-
-
 def test_cells_that_the_rules_forbid_are_told_and_left_out():
     """0 is never left: the careers from 0 to 1 have no place, those from 1 to 0 have."""
     data = np.array([[0, 0, 1]] * 10 + [[1, 0, 0]] * 20 + [[0, 0, 0]] * 10, dtype=np.int32)
@@ -281,16 +268,6 @@ def test_blocks_of_persons_are_drawn_apart(monkeypatch):
     assert sequence_distances(data, drawn, 4).headcounts < 2 * floor.headcounts
 
 
-def test_wrong_input_is_told():
-    with pytest.raises(DataError, match="codes of states from 0 to 1"):
-        fitted_to(careers(1), states=2)
-    with pytest.raises(ModelError, match="persons must have"):
-        fitted_to(careers(1), persons=nobody(3))
-    fitted = fitted_to(careers(1), persons=sex_of(np.arange(300) % 2))
-    with pytest.raises(ModelError, match="persons must have 5 rows"):
-        draw(fitted, 5, sex_of(np.zeros(4)))
-
-
 def test_notes_say_what_was_chosen():
     data = careers(11, n=30, periods=5)
     notes = fitted_to(data, CareerOptions(theta="auto")).notes
@@ -352,3 +329,14 @@ def test_states_that_rules_leave_are_drawn_by_their_odds(odds):
     )
     share = 0.4 if odds[0] else 0.5
     assert np.bincount(drawn) / 4000 == pytest.approx([share, 1 - share], abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("error", "given"),
+    [(DataError, {"states": 2}), (ModelError, {"persons": nobody(3)})],
+)
+def test_states_and_persons_must_be_those_of_the_careers(error, given):
+    with pytest.raises(error, match="persons must have|from 0 to 1"):
+        fitted_to(careers(1), **given)
+    with pytest.raises(ModelError, match="5 rows"):
+        draw(fitted_to(careers(1), persons=sex_of(np.arange(300) % 2)), 5, sex_of(np.zeros(4)))
