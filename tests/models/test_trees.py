@@ -166,13 +166,6 @@ def test_levels_that_tell_the_target_equally_well_have_places_of_their_own(level
     np.testing.assert_allclose(level_scores(codes, levels, nudged, 0.0), scores, atol=1e-9)
 
 
-def test_missing_codes_of_numbers_have_places_of_their_own():
-    column = numeric("x", [2.0, np.nan, np.nan, 5.0], states=[0, 1, 2, 0], missing=("", "-8"))
-    table = Table([column])
-    matrix = Encoding.learn(table, np.ones((4, 1)), prior=0.0).matrix(table)[:, 0]
-    assert matrix.tolist() == [2, -1, -4, 5]
-
-
 @pytest.mark.parametrize(
     ("observed", "expected"),
     [
@@ -229,15 +222,6 @@ def test_the_structure_may_come_from_a_sample_but_all_rows_are_donors():
     tree = Cart(min_leaf=5, max_fit_rows=100).fit(table, wage, rng=rng()).leaves.tree
     assert len(tree.feature) < 40
     assert tree.n_donors == N
-
-
-def test_targets_with_many_levels_are_learnt_through_a_projection():
-    group = rng().integers(300, size=6000)
-    table = Table([coded("g", group, 300)])
-    target = coded("t", (group * 7) % 300, 300)
-    model = Cart(min_leaf=5, tilt=False)
-    drawn = model.fit(table, target, rng=rng()).sample(table, rng=rng(2))
-    assert (drawn.data == target.data).mean() > 0.8
 
 
 def test_a_level_for_every_second_row_is_learnt_without_a_warning():
@@ -338,17 +322,6 @@ def test_even_draws_expect_every_value_as_often_as_independent_ones_and_vary_les
     assert (np.abs(spread.mean(axis=0) - sure) <= 4.5 * error).all()
     assert (np.abs(independent.mean(axis=0) - sure) <= 4.5 * error).all()
     assert spread.var(axis=0).sum() < 0.5 * independent.var(axis=0).sum()
-
-
-def test_even_draws_repeat_the_margin_nearly():
-    table, job, _ = example()
-    counts = np.bincount(job.data)
-    errors = []
-    for even in (True, False):
-        fitted = Cart(even=even).fit(table, job, rng=rng())
-        drawn = [fitted.sample(table, rng=rng(i)).data for i in range(20)]
-        errors.append(np.mean([np.abs(np.bincount(d) - counts).max() for d in drawn]))
-    assert errors[0] < errors[1] / 3
 
 
 def test_even_numbers_are_even_within_every_node_and_differ_between_seeds():

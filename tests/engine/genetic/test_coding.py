@@ -133,13 +133,6 @@ def test_no_cells_and_no_records(make):
     assert one.count(records[:0]).tolist() == [0]
 
 
-def test_dense_and_sparse_are_what_they_say():
-    coding = Coding.of(variables([3, 2]))
-    assert len(Margin(coding, [0], np.array([1]))._lookup) == 6
-    assert len(own(coding, [0], np.array([1]))._lookup) == 3
-    assert sparse(coding, [0], np.array([1]))._lookup is None
-
-
 def test_numbers_beyond_32_bits():
     coding = Coding.of(variables([128] * 8))
     records = np.array([0, coding.n_cells - 1, coding.n_cells // 2], dtype=np.int64)

@@ -192,13 +192,6 @@ def test_wide_numbers_stay_inside(binary):
         assert share == pytest.approx(rate / 2, abs=0.02)
 
 
-def test_one_level_never_changes():
-    coding = Coding.of(variables([1, 1]))
-    after, rows = Redraw.uniform(coding).mutated(np.zeros(5, int), 1.0, np.random.default_rng(8))
-    assert after.tolist() == [0] * 5
-    assert rows.tolist() == [0, 1, 2, 3, 4]
-
-
 def test_levels_that_never_occur_are_not_drawn_at_the_very_edge():
     class Lowest:
         """Draws 0, where the share of a first level ends that never occurs."""

@@ -87,13 +87,6 @@ def test_points_are_multiples_of_the_powers_of_a_root(dimension, root):
     assert np.allclose(found, slow)
 
 
-def test_mean_logs_are_a_lower_bound():
-    """Jensen: the logarithm of a mean is no less than the mean of logarithms."""
-    every = compositions(12, 3)
-    points = cell_points(every)
-    assert (np.exp(points.mean_logs()).sum(axis=1) < 1).all()
-
-
 @pytest.mark.parametrize("count", range(1, 7))
 def test_every_composition_is_reached_at_theta_five(count):
     every = compositions(6, count)

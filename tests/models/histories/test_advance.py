@@ -93,21 +93,6 @@ def test_a_late_first_value_is_reckoned_back():
     np.testing.assert_allclose(means, truth.reshape(n, periods).mean(axis=0), atol=0.1)
 
 
-def test_gaps_do_not_shift_when_persons_move_up():
-    n, periods = 4000, 12
-    rng = np.random.default_rng(5)
-    there = rng.random((n, periods)) < 0.6
-    there[:, 0] = True
-    index = PanelIndex.of_presence(there, np.arange(float(periods)))
-    start = rng.integers(20, 55, n)
-    gone = elapsed_since_first(index).astype(int)
-    truth = (start[index.person] + gone) // 5 - 4
-    target = coded("x", truth, tuple(str(k) for k in range(20)), kind=Kind.ORDERED)
-    drawn = drawn_by(Advance(base=BASE), panel(index), target).data
-    for g in range(1, periods):
-        assert abs(drawn[gone == g].mean() - truth[gone == g].mean()) < 0.1
-
-
 @pytest.mark.parametrize("width", [1.0, 2.5, 5.0])
 def test_positions_agree_with_every_row(width):
     index = random_index(n=200)

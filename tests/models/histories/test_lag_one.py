@@ -133,18 +133,6 @@ def test_nobody_has_a_lag():
     assert (held == held[:, :1]).all()
 
 
-def test_a_lag_that_no_confidential_person_has_in_a_period():
-    present = np.ones((80, 3), dtype=bool)
-    present[:, 1] = False
-    index = PanelIndex.of_presence(present, np.arange(3.0))
-    column = coded("x", np.arange(160) // 2 % 3, ("a", "b", "c"))
-    model = LagOne(base=BASE, fit_by="by_period", min_rows=1)
-    fitted = model.fit(panel(index), column, rng=np.random.default_rng(1))
-    full = full_index(20, 3)
-    drawn = fitted.sample(panel(full), rng=np.random.default_rng(2)).data.reshape(20, 3)
-    assert (drawn == drawn[:, :1]).all()
-
-
 def test_changes_of_earlier_variables_are_seen():
     index, column = markov(n=300, periods=5)
     shift = coded("y", (column.data + 1) % 3, ("p", "q", "r"))

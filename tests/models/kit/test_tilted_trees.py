@@ -132,13 +132,6 @@ def test_no_row_weighs_more_than_the_cap(cap: int, monkeypatch: pytest.MonkeyPat
             assert moved == pytest.approx(1 / cap, rel=0.01)
 
 
-def test_pairs_that_never_occur() -> None:
-    codes, classes = np.repeat([0, 1], 50), np.repeat([0, 1, 1, 0], [50, 10, 20, 20])
-    found = absent_pairs(codes, classes, 2)
-    assert (found[0].tolist(), found[1].tolist()) == ([0], [1])
-    np.testing.assert_allclose(np.exp(found[2]), tilted.LEFT / 15, rtol=1e-5)
-
-
 @pytest.mark.parametrize(("n_codes", "n_classes", "rows"), [(40, 7, 900), (900_000, 5_000, 600)])
 def test_pairs_that_never_occur_are_those_of_plain_counts(
     n_codes: int, n_classes: int, rows: int, monkeypatch: pytest.MonkeyPatch
@@ -355,19 +348,6 @@ def test_proper_weights_move_the_distribution() -> None:
     assert np.ptp([*plain, 0.5]) < 0.02
 
 
-def test_the_slope_of_a_number_is_kept() -> None:
-    rng = np.random.default_rng(6)
-    x = np.round(rng.normal(size=3000), 3)
-    weak = rng.integers(0, 2, 3000)
-    y = numeric("y", np.round(x + 0.2 * weak + rng.normal(size=3000), 3), 3)
-    table = Table([numeric("x", x, 3), coded("weak", weak, 2)])
-    design = np.column_stack([np.ones(3000), x, weak])
-    drawn = draw(fit(Cart(), table, y), table)
-    wanted, found = (np.linalg.lstsq(design, v, rcond=None)[0] for v in (y.data, drawn))
-    np.testing.assert_allclose(found, wanted, atol=0.06)
-    assert drawn.std() == pytest.approx(y.data.std(), rel=0.03)
-
-
 def test_a_group_and_its_number_agree_in_both_orders() -> None:
     income = numeric("income", np.round(np.random.default_rng(8).lognormal(10, 0.8, 3000)), 0)
     cuts = np.quantile(income.data, np.arange(1, 10) / 10)
@@ -378,17 +358,6 @@ def test_a_group_and_its_number_agree_in_both_orders() -> None:
     assert (group != decile.data).mean() < 0.01
 
 
-def test_a_combination_that_never_occurs_is_hardly_drawn() -> None:
-    rng = np.random.default_rng(9)
-    a, b = rng.integers(0, 4, 1600), rng.integers(0, 4, 1600)
-    b = np.where((a == 1) & (b == 2), 3, b)  # 75 and more are expected
-    table = Table([coded("a", a, 4)])
-    drawn = draw(fit(Cart(), table, coded("b", b, 4)), table)
-    assert ((a == 1) & (drawn == 2)).sum() <= 2
-    counts = np.histogram2d(a, drawn, 4)[0]
-    np.testing.assert_allclose(counts, np.histogram2d(a, b, 4)[0], atol=35)
-
-
 def _expected(fitted: FittedModel, table: Table) -> np.ndarray:
     """Return the probability of each class in each row."""
     assert isinstance(fitted, FittedCart)
@@ -396,19 +365,6 @@ def _expected(fitted: FittedModel, table: Table) -> np.ndarray:
     nodes = fitted.leaves.tree.apply(fitted.encoding.matrix(table))
     scores = fitted.leaves._scores(table, nodes)[0].astype(float)
     return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-
-
-def test_a_weak_effect_on_a_variable_of_many_levels_is_kept() -> None:
-    rng = np.random.default_rng(11)
-    group = rng.integers(0, 10, 6000) == 0
-    shares = np.where(group[:, None], [0.22, 0.28, 0.26, 0.24], 0.25)
-    level = (rng.random(6000)[:, None] > shares.cumsum(axis=1)).sum(axis=1)
-    table = Table([coded("group", group.astype(int), 2)])
-    one_leaf = Cart(min_leaf=6000)
-    p = _expected(fit(one_leaf, table, coded("level", level, 4)), table)
-    for k in range(4):
-        wanted = (level[group] == k).mean() - (level[~group] == k).mean()
-        assert p[group, k].mean() - p[~group, k].mean() == pytest.approx(wanted, abs=0.003)
 
 
 def test_relations_differ_with_a_moderator() -> None:
