@@ -387,15 +387,6 @@ def test_combinations_of_a_support_alone_are_drawn(order: tuple[str, str]) -> No
     assert (made["y"].data // 10).tolist() == made["x"].data.tolist()
 
 
-def test_a_rare_allowed_value_is_found() -> None:
-    codes = np.zeros(3_000, dtype=int)
-    codes[0] = 1
-    table = Table([numeric("x", np.arange(3_000)), coded("y", codes, ("common", "rare"))])
-    chain = fitted(table, forbids=(forbid("x > 2990 and y == 'common'", "y"),))
-    made = next(chain.generate(Seed(1)))
-    assert (made["y"].data[made["x"].data > 2990] == 1).all()
-
-
 def test_nothing_allowed_stops_with_zero_variable_and_stratum() -> None:
     zeros = (forbid("age > 40 and (marital == 'married' or marital == 'single')", "marital"),)
     with pytest.raises(RuleError, match=r"'marital'.*\d+ .*age > 40") as caught:

@@ -165,16 +165,6 @@ def test_nobody_beats_the_frontier(options, seen):
         assert result.best.score in {one.score for one in result.frontier}
 
 
-def test_parents_that_are_better_stay_where_dominance_sorts():
-    """Copies of the original within a loose limit cannot be beaten in utility."""
-    original = sought()
-    maker = breeder(original, risk_at_most=1.0, mutation=0.5, rates="fixed")
-    start = [maker.candidate(original.records), *start_of(maker, original, size=7)]
-    result = evolution.evolve(start, maker, SEED, ["test"])
-    assert result.best.score.utility == pytest.approx(0, abs=1e-7)
-    assert [one.utility for one in result.history] == [result.best.score.utility] * 9
-
-
 @pytest.mark.parametrize("limit", [0.1, 0.2])
 def test_a_limit_is_kept_where_it_can_be(limit):
     made = evolver(risk_at_most=limit, generations=20)

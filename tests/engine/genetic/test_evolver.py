@@ -5,7 +5,6 @@ import pytest
 
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.genetic.evolution import Redraw
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import RANDOM_FILES, spread
 from synthesizer.engine.genetic.scores import RISKS
 from tests.engine.genetic.breeding import assert_counted, evolver, points, sought
@@ -186,16 +185,6 @@ def test_both_ends_of_a_frontier_stay(length, count):
     gaps = np.diff(chosen)
     assert length < 2 or 1 <= gaps.min() <= gaps.max() <= gaps.min() + 1
     assert spread(list(range(length)), 1) == [0] * (length > 0)
-
-
-def test_options_decide_how_cells_are_drawn():
-    original = sought_of(file_of([[0, 0, 0, 1], [0, 1, 0, 1]], [4, 2]), [0], 1)
-    far = [
-        evolver(original=original, redraw=r).mutants(SEED, 0, 1.0) for r in ("uniform", "marginal")
-    ]
-    found = [set(original.coding.level(np.concatenate([c.records for c in p]), 0)) for p in far]
-    assert found[0] > found[1] == {0, 1}
-    assert GeneticOptions().redraw == "uniform"
 
 
 def test_records_are_shuffled_before_they_leave():

@@ -35,15 +35,6 @@ def test_without_mutation_children_share_out_the_records_of_their_parents():
     assert ((first.records == one.records) | (first.records == other.records)).all()
 
 
-def test_nothing_to_do_gives_the_parents_again():
-    maker = breeder(ORIGINAL, aimed=0.0, mutation=0.0, crossover=0.0)
-    one, other, *_ = start_of(maker, ORIGINAL)
-    children = maker.pair(one, other, np.random.default_rng(3))
-    for child, parent in zip(children, (one, other), strict=True):
-        np.testing.assert_array_equal(child.records, parent.records)
-        assert child.score == parent.score
-
-
 def test_aimed_moves_replace_records_that_carry_risk_by_others_of_the_file():
     maker = breeder(ORIGINAL, aimed=1.0, mutation=0.0)
     one = start_of(maker, ORIGINAL, rate=0.05)[0]
@@ -105,15 +96,6 @@ def test_changes_that_break_a_rule_are_taken_back(aimed):
             assert_counted(child, maker.scorer)
             changed += (~inherited).sum()
     assert changed > 50
-
-
-def test_a_rule_that_nothing_keeps_lets_nothing_change():
-    never = lambda records: np.zeros(len(records), dtype=bool)  # noqa: E731
-    maker = breeder(ORIGINAL, allowed=never, mutation=0.5, crossover=0.0)
-    one = start_of(breeder(ORIGINAL), ORIGINAL)[0]
-    child = maker.mutant(one.records, one.counts, np.random.default_rng(6))
-    np.testing.assert_array_equal(child.records, one.records)
-    assert child.score == one.score
 
 
 def test_rules_are_asked_about_changed_records_only():
