@@ -15,7 +15,7 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.data.values import single_value
-from synthesizer.engine.chain import ChainSpec
+from synthesizer.engine.chain import ChainSpec, parallel
 from synthesizer.engine.extending import Extending, fit_extension
 from synthesizer.engine.source import Request
 from synthesizer.models.careers.career import Career
@@ -64,7 +64,9 @@ def published(first: int, n: int = 120) -> PanelTable:
     return panel(n, seed=5).until(first)
 
 
-def fitted(first: int = 2, law: PanelTable | None = None, **changes: Any) -> Extending:
+def fitted(
+    first: int = 2, law: PanelTable | None = None, n_jobs: int | None = None, **changes: Any
+) -> Extending:
     known = published(first)
     names = (law or known).names
     given = [as_panel(published(first).select(names)) for _ in range(3)]
@@ -73,10 +75,8 @@ def fitted(first: int = 2, law: PanelTable | None = None, **changes: Any) -> Ext
         yield from given[request.first : request.first + request.m]
 
     spec = ChainSpec(**({"steps": STEPS, "frame": FRAME} | changes))
-    replicates = 2 if changes.get("proper") else 1
-    return fit_extension(
-        spec, law or panel(), first, yielded, known.n_units, Seed(1), replicates=replicates
-    )
+    more = {"n_jobs": n_jobs, "replicates": 2 if changes.get("proper") else 1}
+    return fit_extension(spec, law or panel(), first, yielded, known.n_units, Seed(1), **more)
 
 
 def drawn(source: Extending, **words: Any) -> PanelTable:
@@ -114,6 +114,16 @@ def test_what_is_published_stays_and_new_periods_follow_the_data(first: int) -> 
 
 
 def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -> None:
+    asked: list[int | None] = []
+
+    def counted(n_jobs: int | None, tasks: Any, progress: Any) -> list[Any]:
+        asked.append(n_jobs)
+        return parallel(1, tasks, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("synthesizer.engine.extending.parallel", counted)
+        drawn(fitted(n_jobs=2), n_jobs=3)
+    assert asked == [2, 2, 3]  # two periods and a dataset
     monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 25)
     source = fitted()
     assert source.count_blocks(2, None) == 2 * 2 * 4  # datasets, periods, blocks of 98 persons

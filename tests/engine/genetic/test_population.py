@@ -51,6 +51,22 @@ def test_aimed_moves_replace_records_that_carry_risk_by_others_of_the_file():
     assert 0.35 < np.mean(moved) < 0.65  # the share is uniform up to all
 
 
+@pytest.mark.parametrize("mode", ["single", "pareto"])
+@pytest.mark.parametrize("goal", [0.1, 0.3, 1.0])
+def test_aimed_moves_replace_about_the_share_by_which_risk_is_above_the_goal(mode, goal):
+    """Up to half more or less; in mode pareto up to it; never more than the option says."""
+    maker = breeder(ORIGINAL, risk_floor=goal, mode=mode, aimed=0.7)
+    one = start_of(maker, ORIGINAL, rate=0.05)[0]
+    rng = np.random.default_rng(1)
+    found = [maker._aim(one.counts, len(one.records), rng) for _ in range(400)]
+    share = max(1 - goal / one.score.risk, 0)
+    low, high = (0, share) if mode == "pareto" else (share / 2, share * 1.5)
+    assert low <= min(found) <= max(found) <= min(high, 0.7)
+    if share:
+        assert min(found) == pytest.approx(low, abs=0.02)
+        assert max(found) == pytest.approx(min(high, 0.7), abs=0.02)
+
+
 def told_rates(**options):
     """The rates that children get."""
     maker = breeder(ORIGINAL, aimed=0.0, crossover=0.0, **options)
