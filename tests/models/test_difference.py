@@ -12,14 +12,12 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.difference import LIKE, NEAR, Difference
 from synthesizer.models.histories.members import Member
+from tests import tables
 from tests.models.fits import numeric
-
-LEVELS = tuple("abcdefgh")
 
 
 def coded(name: str, codes: IntArray) -> Column:
-    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=LEVELS)
-    return Column(variable, codes.astype(np.int32))
+    return tables.coded(name, codes, "abcdefgh")
 
 
 def families(n: int = 600) -> tuple[Table, Column]:

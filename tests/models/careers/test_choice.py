@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Table
 from synthesizer.measures.risk.replicated import replication
 from synthesizer.models.careers.choice import Counts, Met, _fit, _thinning
 from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
 from synthesizer.models.careers.runs import to_runs
+from tests.tables import coded
 
 ONE_EACH = CareerOptions(candidates=1)
 
 
 def sex(codes):
-    variable = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    return Table([Column(variable, codes.astype(np.int32))])
+    return Table([coded("sex", codes, "fm")])
 
 
 def late_and_early(n, seed, periods=16):

@@ -11,7 +11,7 @@ from scipy import stats
 
 from synthesizer.data.codec import Codec
 from synthesizer.data.errors import DataError, ModelError
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Table
 from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.utility.sequences import noise_floor, sequence_distances
 from synthesizer.models.careers import fitted_careers
@@ -23,6 +23,7 @@ from synthesizer.models.careers.fitted_careers import (
 )
 from synthesizer.models.careers.quota import match_cells
 from synthesizer.models.careers.runs import to_runs
+from tests.tables import coded
 
 MVAD = Path(__file__).resolve().parents[3] / ".." / "shared" / "data" / "mvad.csv"
 BOTH = pytest.mark.parametrize("transition", ["cart", "markov"])
@@ -59,8 +60,7 @@ def tally(cells):
 
 
 def sex_of(codes):
-    variable = Variable(name="first", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    return Table([Column(variable, codes.astype(np.int32))])
+    return Table([coded("first", codes, "fm")])
 
 
 @BOTH
