@@ -92,6 +92,19 @@ def test_a_number_is_nearest_to_what_its_difference_varies_least_from(seed: int)
     assert model.nearest(Table(columns), coded("y", np.zeros(n))) == ""
 
 
+def test_half_of_what_agreement_could_be_is_no_likeness_and_half_of_the_rows_are_enough() -> None:
+    target, other = np.tile([0, 0, 1, 1], 5), np.tile([0, 0, 1, 0], 5)
+    other[::20] = 1  # three of four agree, and two would by chance
+    other[3::20] = 1
+    assert cohen_kappa_score(other, target) == pytest.approx(LIKE)
+    assert Difference(of=("f",))._like(Table([coded("f", other)]), coded("y", target)) == ()
+    age = numeric("y", np.arange(8.0))
+    for n_lost, nearest in ((4, "x"), (5, "")):
+        lost = np.arange(8) < n_lost
+        twin = numeric("x", np.where(lost, np.nan, age.data), states=lost, missing=["?"])
+        assert Difference(of=("x",)).nearest(Table([twin]), age) == nearest
+
+
 def test_differences_are_drawn_within_the_range_and_make_new_values_as_the_model_says() -> None:
     rng = np.random.default_rng(3)
     mother = np.floor(rng.uniform(20, 80, 300))
