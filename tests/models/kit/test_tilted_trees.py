@@ -217,7 +217,7 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
     """Scores, their variance, the method of moments, and the evidence (MacKay 1992)."""
     monkeypatch.setattr(tilt, "CHUNK_ROWS", 64)
     it = problem(shared=shared, effect=0.3)
-    it = it if weighted else replace(it, weights=None)
+    it = replace(it, offsets=it.offsets + 0.7, weights=it.weights if weighted else None)
     x, w = it.matrix.astype(float), np.ones(300) if it.weights is None else it.weights.astype(float)
     m, p = it.moments.astype(float), np.exp(it.offsets.astype(float))
     p /= p.sum(axis=1, keepdims=True)
@@ -251,6 +251,7 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
         np.testing.assert_allclose(found[g], np.clip(evidence, *ends), rtol=1e-3)
     for ridges in (first, found):
         assert ((ridges > ends[0]) & (ridges < ends[1])).any()
+    assert it._first_ridges(gram, spread, 1e3 * scores).min() == ends[0]
 
 
 @pytest.mark.parametrize("shared", [False, True])
