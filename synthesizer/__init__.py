@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
+    from synthesizer.measures.measure import Synthesis
     from synthesizer.measures.results import CheckResults
-    from synthesizer.measures.risk.scenario import Question
+    from synthesizer.measures.scenario import Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.combining import combine
     from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit, compare_fit_by
-    from synthesizer.measures.utility.suite import Synthesis
     from synthesizer.measures.verdict import Verdict
 
 
@@ -58,11 +58,11 @@ _HOMES = {
     "CheckSettings": "measures.settings",
     "FitRequest": "measures.utility.compare_fit",
     "LimitConfig": "measures.settings",
-    "Question": "measures.risk.scenario",
+    "Question": "measures.scenario",
     "Refined": "jobs.refine",
     "Registry": "engine.registry",
     "RunResult": "jobs.run",
-    "Synthesis": "measures.utility.suite",
+    "Synthesis": "measures.measure",
     "Synthesizer": "jobs.synthesizer",
     "SynthesizerError": "data.errors",
     "Verdict": "measures.verdict",

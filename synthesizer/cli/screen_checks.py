@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from synthesizer.jobs.check import CheckedFiles
-    from synthesizer.measures.results import CheckResults, RiskResult
+    from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
     from synthesizer.measures.utility.coefficients import FitComparison
     from synthesizer.measures.utility.longitudinal import PanelResult
-    from synthesizer.measures.utility.suite import UtilityResult
     from synthesizer.measures.verdict import Subject, Verdict
     from synthesizer.report.record import Record
 
@@ -149,7 +148,7 @@ def _add_lines(ending: Ending, results: CheckResults, told: Collection[str]) -> 
     of_use = () if utility is None else utility.figures
     every = [(f"risk: {place}", figure) for place, figure in results.risk.figures]
     every += [(f"utility: {place}", figure) for place, figure in of_use]
-    first = [(p, f) for p, f in every if (kind := FIGURES.get(f.key)) and kind.screen == "run"]
+    first = [(p, f) for p, f in every if (kind := FIGURES.get(f.key)) and kind.on_screen]
     for place, found in _by_place(first).items():
         chance = "chance" if place.startswith("risk") else "right synthesis"
         table = figure_table(found, chance=chance)

@@ -29,8 +29,8 @@ from synthesizer.engine.registry import Registry
 from synthesizer.jobs.frontier import plans_of
 from synthesizer.jobs.grid import Setting, Variation, grid, shown
 from synthesizer.jobs.manifest import models_in
+from synthesizer.measures.halves import half_runs
 from synthesizer.measures.results import CheckResults
-from synthesizer.measures.risk.halves import half_runs
 from synthesizer.measures.verdict import Subject, verdict
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.trees import TreeOptions

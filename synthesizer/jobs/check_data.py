@@ -33,17 +33,18 @@ from synthesizer.data.randomness import AnySeed, Seed, seeded
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import Listener, counted, silent, worker_problems
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.measure import is_on
+from synthesizer.measures.measure import Synthesis, is_on
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.attribute import check_exclusions
+from synthesizer.measures.risk.comparable import unfamiliar
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.near_verbatim import FEWEST
 from synthesizer.measures.risk.public_inference import check_inference
-from synthesizer.measures.risk.scenario import Question, Scenario
-from synthesizer.measures.risk.scenario_risk import unfamiliar
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
+from synthesizer.measures.scenario import Question, Scenario
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.suite import Synthesis, person_of_rows
+from synthesizer.measures.utility.combining import kind_problems
+from synthesizer.measures.utility.requested_fits import person_of_rows
 from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.plan.inputs import values_in_periods
 
@@ -97,7 +98,7 @@ def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
         problems = Problems()
         problems.attempt(getattr, fit, "names")
         if plan.synthesis is not None and fit.rule is not None:
-            problems += plan.synthesis.rule_problems(fit.rule)
+            problems += kind_problems(fit.rule, **plan.synthesis.kind)
         yield from (f"checks.fits.{number}: {problem}" for problem in problems)
     for scenario in (checks, *checks.scenarios):
         names = (*(scenario.keys or ()), scenario.target)

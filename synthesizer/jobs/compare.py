@@ -25,7 +25,7 @@ from synthesizer.measures.catalogue import AXES, axes, axis_problems
 from synthesizer.measures.figure import Figure, Units, in_units, plain
 from synthesizer.measures.measure import FigureKind
 from synthesizer.measures.results import CheckResults
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.report.comparison import ComparedRun, ComparedRuns, comparison_page
 from synthesizer.report.record import Manifest, Record, read_record
 

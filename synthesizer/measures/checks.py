@@ -25,9 +25,7 @@ from synthesizer.data.table import IntArray, Kind, Table
 from synthesizer.data.workers import Listener, silent
 from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Collector, Units, in_units
-from synthesizer.measures.measure import Axis, Case, Family, Measure
-from synthesizer.measures.results import CheckResults, RiskResult
-from synthesizer.measures.risk.halves import (
+from synthesizer.measures.halves import (
     FromHalf,
     HalfRun,
     Synthesise,
@@ -35,10 +33,11 @@ from synthesizer.measures.risk.halves import (
     half_runs,
     units_of,
 )
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.measure import Axis, Case, Family, Measure, Synthesis
+from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 
 ENOUGH = 5_000
 """Records from which on one half of one split is enough. Below, both halves of several splits are

@@ -81,7 +81,7 @@ def of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
 
 def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
     """Yield whether more unique records occur in the synthetic data than a new sample has."""
-    key = "copied_uniques" if copied.title == "copied uniques" else "copied_keys"
+    key = copied.kind.key
     alarm, row, control = copied.alarm, copied.worst, copied.control
     if control is not None and control.is_above:
         yield unclear(

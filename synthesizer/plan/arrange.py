@@ -23,8 +23,8 @@ from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import PREFIX, PersonView, constant_names, period_labels
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.plan.inputs import arrangement_of, declarations, declared_for, encoded
 
 

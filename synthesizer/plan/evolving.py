@@ -26,7 +26,7 @@ from synthesizer.engine.genetic.scores import (
     coding_problems,
     evolved_names,
 )
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.inputs import declarations

@@ -38,11 +38,11 @@ from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import NOT_SAVED, Request, Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import Units
-from synthesizer.measures.risk.halves import FromHalf
+from synthesizer.measures.halves import FromHalf
+from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.risk.replicated import replicated_rows
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step
 from synthesizer.plan.composition import household_problems, with_any_head, without_others

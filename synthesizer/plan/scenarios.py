@@ -14,10 +14,10 @@ from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.view import PREFIX, PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import in_units
+from synthesizer.measures.halves import units_of
 from synthesizer.measures.risk.attribute import check_exclusions
-from synthesizer.measures.risk.halves import units_of
-from synthesizer.measures.risk.scenario import Question, Scenario
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
+from synthesizer.measures.scenario import Question, Scenario
 from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest, groups_of
@@ -250,7 +250,7 @@ def plan_fits(context: Context, *, keeps: bool) -> None:
 
 def _group_problems(place: str, request: FitRequest, context: Context) -> Iterator[str]:
     """Say why a fit has no groups, or neither rows nor persons that it could be of."""
-    from synthesizer.measures.utility.suite import person_of_rows
+    from synthesizer.measures.utility.requested_fits import person_of_rows
 
     view, person = context.original, context.arrangement.person_column
     who = person_of_rows(request.names, view, person)

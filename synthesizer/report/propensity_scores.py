@@ -7,8 +7,8 @@ from statistics import fmean
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import in_units
+from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.utility.propensity import PmseResult, PropensityMeans, PropensityResult
-from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.charts import histograms
 from synthesizer.report.expected import (
     Expected,

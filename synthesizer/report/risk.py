@@ -12,8 +12,8 @@ from synthesizer.measures.measure import is_on
 from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult
-from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.report.charts import DotRow
 from synthesizer.report.expected import lone_variable

@@ -12,9 +12,9 @@ from synthesizer.measures.figure import columns, in_units
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.identity import IdentityResult
-from synthesizer.measures.risk.scenario import Level, Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.risk.suda import SudaResult
+from synthesizer.measures.scenario import Level, Scenario
 from synthesizer.report.charts import MOST_CURVES, log_points, roc
 from synthesizer.report.figures import (
     bar_chart,

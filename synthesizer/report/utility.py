@@ -15,8 +15,8 @@ from markupsafe import Markup
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Units
+from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.utility.distributions import PairTable
-from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
 from synthesizer.report.expected import (

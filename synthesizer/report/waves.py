@@ -103,7 +103,7 @@ READING = (
 def _rows(results: CheckResults, before: Mapping[str, float]) -> Iterator[WaveRow]:
     for about, figure in results.risk.figures:
         kind = FIGURES.get(figure.key)
-        if figure.value is None or kind is None or kind.screen != "run":
+        if figure.value is None or kind is None or not kind.on_screen:
             continue
         yield WaveRow(
             about=about,

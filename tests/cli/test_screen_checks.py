@@ -6,8 +6,8 @@ import pytest
 
 from synthesizer.cli.printing import show_rows
 from synthesizer.cli.screen_checks import show_panel, utility_lines
+from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.utility.longitudinal import PanelResult, PanelSize, VariableHistory
-from synthesizer.measures.utility.suite import UtilityResult
 from tests.report.utility_examples import table
 
 

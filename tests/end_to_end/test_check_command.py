@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.measures.figure import typed
-from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.measures.results import UtilityResult
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
 KNOWN = ["--keys", "sex, age,region", "--target", "marital"]

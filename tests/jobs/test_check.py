@@ -11,19 +11,16 @@ from synthesizer import CheckSettings, FitRequest, LimitConfig, Question, check
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import Declaration
 from synthesizer.measures.figure import plain
-from synthesizer.measures.risk import (
-    Exclusion,
-    Tolerance,
-    attribute,
-    cap,
-    identity,
-    inference,
-    replicated_uniques,
-    suda,
-    tcap,
-)
+from synthesizer.measures.risk.attribute import attribute
+from synthesizer.measures.risk.cap import cap
+from synthesizer.measures.risk.identity import identity
+from synthesizer.measures.risk.public_inference import inference
+from synthesizer.measures.risk.replicated import replicated_uniques
+from synthesizer.measures.risk.suda import suda
+from synthesizer.measures.risk.tcap import tcap
+from synthesizer.measures.scenario import Exclusion, Tolerance
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.utility import table_utility
+from synthesizer.measures.utility.tables import table_utility
 from tests.end_to_end.test_panel import long_frame
 from tests.household_file import RULES, household_frame
 from tests.tables import persons

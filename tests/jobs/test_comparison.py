@@ -21,8 +21,7 @@ from synthesizer.jobs.compare import (
     write_comparison,
 )
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.results import CheckResults
-from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.measures.results import CheckResults, UtilityResult
 from synthesizer.report.comparison import ComparedRun, ComparedRuns
 from tests.run_directories import (
     NOTHING,

@@ -15,10 +15,10 @@ from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.catalogue import AXES, CHECKS, FIGURES, LIMITS, MEASURES, SUMMARY
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import typed
+from synthesizer.measures.halves import FromHalf
 from synthesizer.measures.results import CheckResults, RiskResult, checks_content
-from synthesizer.measures.risk import Scenario, Tolerance
-from synthesizer.measures.risk.halves import FromHalf
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from tests.tables import coded, persons
 

@@ -12,7 +12,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import FitRequest
-from synthesizer.measures.utility.suite import requested_fits
+from synthesizer.measures.utility.requested_fits import requested_fits
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 from tests.tables import persons

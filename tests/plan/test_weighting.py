@@ -14,7 +14,7 @@ from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit_file, run
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.survey_design import ReplicateWeights
-from synthesizer.measures.utility import compare_fit
+from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.plan.plan import prepare
 from tests.end_to_end.commands import call
 from tests.report.codebook.books import executed

@@ -20,9 +20,8 @@ from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
 from synthesizer.measures.figure import Measured, Result, Row, column, columns
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.report.notebook import blocks_of, framed, tables_of
 from synthesizer.report.page import Note
 from tests.measures.risk.test_written import RESULTS as RISKS

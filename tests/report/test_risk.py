@@ -9,7 +9,7 @@ import pytest
 from synthesizer.measures.figure import Figure, Measured, Row, column
 from synthesizer.measures.risk.comparable import of_all
 from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.report.appendix import figures_section, further_utility
 from synthesizer.report.figures import CATALOGUE, figure_of, rate_chart, result_blocks
 from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, fragment, render

@@ -10,8 +10,8 @@ import yaml
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.determined import KeyDetermination
 from synthesizer.measures.risk.public_inference import InferenceResult
-from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import SudaResult
+from synthesizer.measures.scenario import Exclusion
 from synthesizer.report.charts import MOST_CURVES
 from synthesizer.report.page import Gap, Section
 from synthesizer.report.risk_disclosure import (

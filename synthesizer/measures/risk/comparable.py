@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.codes import Codes, Groups, JointCoder, cut_points
+from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
-from synthesizer.measures.figure import Figure, Result
+from synthesizer.measures.figure import Result
+from synthesizer.measures.measure import Measure
 
 Synthetic = Data | Sequence[Data]
 """One synthetic dataset, or several of any sizes."""
@@ -29,18 +30,6 @@ class OfTarget(Result):
     """What the intruder knows."""
     target: str
     """What the intruder wants to learn."""
-
-
-def risk_figure(
-    name: str, value: float | None, meaning: str, n: int, *, key: str = "", **marks: Any
-) -> Figure:
-    """Return a figure that is safer the lower it is, with its ``marks`` (baseline and others).
-
-    The key is the name, unless another one is given.
-    """
-    key = key or name.lower().replace(" ", "_").replace("-", "_")
-    fields: dict[str, Any] = {"key": key, "name": name, "value": value, "meaning": meaning}
-    return Figure(**fields, direction="lower is safer", n=n, **marks)
 
 
 def of_all(name: str, m: int) -> str:
@@ -161,3 +150,42 @@ def date_text(days: float) -> str:
     if not rest:
         return str(np.datetime64(day, "D"))
     return str(np.datetime64(day * MICROSECONDS_A_DAY + rest, "us"))
+
+
+MANY_UNFAMILIAR = 0.1
+
+
+def unfamiliar(
+    original: Table,
+    synthetic: Sequence[Table],
+    names: Iterable[str],
+    groups: Mapping[str, Groups] | None = None,
+) -> dict[str, float]:
+    """Return the share of synthetic records whose value the original lacks, where it is large.
+
+    Of several datasets the largest share; variables that not all of them have are left out.
+    """
+    shares = {}
+    for name in names:
+        if not synthetic or not all(name in table for table in (original, *synthetic)):
+            continue
+        coder = ColumnCoder.fit(original[name], (groups or {}).get(name))
+        unknown = max(float((coder.encode(table[name]) < 0).mean()) for table in synthetic)
+        if unknown > MANY_UNFAMILIAR:
+            shares[name] = unknown
+    return shares
+
+
+MEASURES = (
+    Measure(
+        "unfamiliar",
+        "scenario",
+        after="determined",
+        switch=None,
+        compute=lambda case: (
+            None
+            if case.asked.tolerance
+            else unfamiliar(*case.pair, case.asked.names, case.asked.groups)
+        ),
+    ),
+)

@@ -15,8 +15,18 @@ import numpy as np
 from synthesizer.data.encoding import are_codes
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, collected, column
+from synthesizer.data.panel.view import panel_of
+from synthesizer.data.table import Column, IntArray, Kind, Table
+from synthesizer.measures.figure import (
+    Collector,
+    Figure,
+    FigureKind,
+    Measured,
+    Row,
+    collected,
+    column,
+)
+from synthesizer.measures.measure import Case, Measure, seeing
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
 RARE, MANY = 5, 50
@@ -42,6 +52,22 @@ class RareValuesRow(Row):
     rare_extremes: int = column("of few", "count", "those of them that few in the original have")
 
 
+RARE_LEVELS = FigureKind(
+    "rare_levels",
+    "rare levels",
+    "levels in the synthetic data, and in their codebook, that few original {records} have; 0 is "
+    "safe",
+    "a count",
+)
+RARE_EXTREMES = FigureKind(
+    "rare_extremes",
+    "rare extremes",
+    "smallest and largest numbers, exactly the original's, that few original {records} have; 0 is "
+    "safe",
+    "a count",
+)
+
+
 class RareValues(Measured):
     """What synthetic datasets show of values that few have; no value is named."""
 
@@ -57,27 +83,10 @@ class RareValues(Measured):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Numbers of rare levels and of rare extremes, over all variables and datasets."""
-        few = f"fewer than {self.fewer_than} original {{records}} have"
+        few = f"few: fewer than {self.fewer_than}"
         levels = sum(row.levels for row in self.variables)
         extremes = sum(row.rare_extremes for row in self.variables)
-        return tuple(
-            Figure(
-                key=name.replace(" ", "_"),
-                name=name,
-                value=float(count),
-                meaning=f"{what} that {few}; 0 is safe",
-                direction="a count",
-                n=self.n,
-            )
-            for name, count, what in (
-                ("rare levels", levels, "levels in the synthetic data, and in their codebook,"),
-                (
-                    "rare extremes",
-                    extremes,
-                    "smallest and largest numbers, exactly the original's",
-                ),
-            )
-        )
+        return RARE_LEVELS.of(levels, self.n, few), RARE_EXTREMES.of(extremes, self.n, few)
 
 
 def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) -> RareValues:
@@ -198,3 +207,26 @@ def level_counts(column: Column) -> IntArray:
         counts = np.bincount(column.data, minlength=column.variable.n_codes)
         return counts[: len(column.variable.levels)]
     return np.unique(column.data[column.is_observed], return_counts=True)[1]
+
+
+def _seen(case: Case) -> Collector[RareValues]:
+    public = case.synthesis.public
+    if case.frame is None:
+        return RareValuesSeen(case.original, case.names, public=public, control=case.control)
+    panel = panel_of(case.original)
+    names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
+    return seeing(panel_of, RareValuesSeen(panel, names, public=public))
+
+
+MEASURES = (
+    Measure(
+        "rare_values",
+        "datasets",
+        after="replicated_uniques",
+        words="levels and extremes of few persons that the synthetic data show",
+        needs=("names",),
+        compute=_seen,
+        result=RareValues,
+        figures=(RARE_LEVELS, RARE_EXTREMES),
+    ),
+)

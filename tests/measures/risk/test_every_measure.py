@@ -9,22 +9,18 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import risk
 from synthesizer.measures.figure import Result, plain
 from synthesizer.measures.measure_options import Part
-from synthesizer.measures.risk import (
-    attacks,
-    attribute,
-    cap,
-    cap_u,
-    copied_uniques,
-    determined,
-    identity,
-    inference,
-    nearer_share,
-    rare_values,
-    replicated_uniques,
-    reproduced_uniques,
-    suda,
-    tcap,
-)
+from synthesizer.measures.risk.attacks import attacks
+from synthesizer.measures.risk.attribute import attribute
+from synthesizer.measures.risk.cap import cap, cap_u
+from synthesizer.measures.risk.copied import copied_uniques
+from synthesizer.measures.risk.determined import determined
+from synthesizer.measures.risk.identity import identity, reproduced_uniques
+from synthesizer.measures.risk.nearest import nearer_share
+from synthesizer.measures.risk.public_inference import inference
+from synthesizer.measures.risk.rare_values import rare_values
+from synthesizer.measures.risk.replicated import replicated_uniques
+from synthesizer.measures.risk.suda import suda
+from synthesizer.measures.risk.tcap import tcap
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
 from tests.tables import coded, numeric

@@ -12,9 +12,9 @@ from synthesizer.data.pairs import as_table
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import person_view
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.measures.risk import Question
 from synthesizer.measures.risk.curves import MAX_POINTS
 from synthesizer.measures.risk.public_inference import inference, inference_scores
+from synthesizer.measures.scenario import Question
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 

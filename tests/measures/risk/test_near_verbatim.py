@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.guesses import guesses
-from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     difference,

@@ -14,18 +14,14 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import utility
 from synthesizer.measures.figure import Result, collected, plain
 from synthesizer.measures.measure_options import Part
-from synthesizer.measures.utility import (
-    compare_fit,
-    distributions,
-    jensen_shannon,
-    pair_tables,
-    pmse,
-    table_utility,
-)
 from synthesizer.measures.utility.combining import Rule
+from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
+from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.equivalent_sample import SampleScale
+from synthesizer.measures.utility.propensity import pmse
 from synthesizer.measures.utility.regressions import RegressionCounter
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
 from tests.tables import coded, numeric
