@@ -298,10 +298,10 @@ class FigureKind:
     summary: Mapping[str, str] = field(default_factory=dict)
     """Keys of the summary and the field of the figure that each of them is, beside the value of
     a figure with a limit."""
-    on_screen: bool = True
-    """Whether it is printed without being asked for."""
     is_axis: bool = False
     """Whether runs are compared by it; lower is then better."""
+    on_screen: bool = False
+    """Whether it is printed without being asked for, as every figure with a limit is."""
 
     def of(
         self,
@@ -330,8 +330,9 @@ class FigureKind:
         )
 
     def __post_init__(self) -> None:
-        """Take the name for the title where there is no other."""
+        """Take the name for the title, and print what has a limit."""
         object.__setattr__(self, "title", self.title or self.name)
+        object.__setattr__(self, "on_screen", self.on_screen or self.limit is not None)
 
     @property
     def in_summary(self) -> Mapping[str, str]:

@@ -108,14 +108,15 @@ def test_every_figure_is_in_the_file_and_is_read_back() -> None:
     assert len(computed) + len(tables) == len(content["figures"])
     assert all(row["key"] and row["meaning"] for row in content["figures"])
     # each figure of the catalogue is there, but those of a panel
-    made = {"conditional_spread"}  # no number nearly determines another one here
+    absent = {"conditional_spread"}  # no number nearly determines another one here
+    absent |= {key for key in FIGURES if "three_way" in key or "{}" in key}
     panel = {
         k.key
         for m in MEASURES.values()
         if {"panel", "households", "weight"} & m.needs
         for k in m.figures
     }
-    assert set(FIGURES) - made - panel <= {row["key"] for row in content["figures"]}
+    assert set(FIGURES) - absent - panel <= {row["key"] for row in content["figures"]}
 
 
 def test_a_measure_that_failed_in_one_scenario_counts_as_above() -> None:

@@ -83,7 +83,6 @@ ATTACK_SUCCESS = FigureKind(
     "{}: success",
     "share of attacks on {records} that were in the data that succeed; the baseline is that of an "
     "attacker who guesses",
-    on_screen=False,
 )
 
 

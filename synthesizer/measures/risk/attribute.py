@@ -154,21 +154,18 @@ KINDS = (
         "disdio",
         "DiSDiO",
         f"{_WHOSE} shows one target, the true one, in the synthetic data and in the original",
-        on_screen=False,
     ),
     FigureKind(
         "dis",
         "DiS",
         f"{_WHOSE} shows one target in the synthetic data, true or not",
-        on_screen=False,
     ),
-    FigureKind("in_synthetic", "iS", f"{_WHOSE} occurs in the synthetic data", on_screen=False),
-    FigureKind("dorig", "Dorig", f"{_WHOSE} shows one target in the original", on_screen=False),
+    FigureKind("in_synthetic", "iS", f"{_WHOSE} occurs in the synthetic data"),
+    FigureKind("dorig", "Dorig", f"{_WHOSE} shows one target in the original"),
     FigureKind(
         "dsyn",
         "Dsyn",
         "share of the synthetic {records} whose key shows one target among them",
-        on_screen=False,
     ),
 )
 """Kinds of its figures; their keys are fields of `AttributeValues`."""

@@ -140,7 +140,6 @@ REPRODUCED_UNIQUES = FigureKind(
     "reproduced uniques of the fitted {records}",
     "share of key-unique fitted {records} whose key the synthesis shows; chance is that of unseen "
     "{records}",
-    on_screen=False,
 )
 WORST_GROUP = FigureKind(
     "worst_group",

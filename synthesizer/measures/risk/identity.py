@@ -51,16 +51,12 @@ UIOIS = FigureKind(
     "uiois",
     "UiOiS",
     "share of the {records} whose keys are unique in the original and occur in the synthetic data",
-    on_screen=False,
 )
-UIO = FigureKind(
-    "uio", "UiO", "share of the {records} whose keys are unique in the original", on_screen=False
-)
+UIO = FigureKind("uio", "UiO", "share of the {records} whose keys are unique in the original")
 UIS = FigureKind(
     "uis",
     "UiS",
     "share of the synthetic {records} whose keys are unique among them",
-    on_screen=False,
 )
 
 

@@ -61,12 +61,12 @@ MEMORY = FigureKind(
     "log-probability per {record}, in nats, that the models give to {records} of the fit beyond "
     "{records} they never saw, sum over the variables: 0 remembers nobody, 0.69 makes fitted "
     "{records} twice as probable; fitting p parameters to n {records} alone gives about p/n",
+    on_screen=True,
 )
 LARGEST_MEMORY = FigureKind(
     "largest_memory",
     "largest memory",
     "the same of the variable that is remembered most",
-    on_screen=False,
 )
 
 

@@ -58,14 +58,12 @@ RATIO_OF_DISTANCES = FigureKind(
     "median distance of synthetic {records} to the nearest fitted {record}, relative to that to "
     "the nearest unseen {record}; below 1 is nearer to the fitted",
     "about 1 is good",
-    on_screen=False,
 )
 COPIES_OF_FITTED = FigureKind(
     "copies_of_fitted",
     "copies of fitted {records}",
     "synthetic {records} equal to a fitted {record} in every variable compared; chance is the "
     "share equal to an unseen {record}",
-    on_screen=False,
 )
 
 

@@ -64,7 +64,6 @@ UNIQUE_CELLS = FigureKind(
     "unique cells shown right",
     "persons with public values of their own that the synthetic data repeat: share whose sensitive "
     "value is the most frequent one shown with them",
-    on_screen=False,
 )
 REVEALED_SHARE = FigureKind(
     "revealed_share",
@@ -79,7 +78,6 @@ REVEALED_FROM_MARGINS = FigureKind(
     "revealed share from published margins",
     "the same when everybody is taken for the most frequent value of all, without the synthetic "
     "data: the revealed share should not be much above it",
-    on_screen=False,
 )
 AUC = FigureKind(
     "auc",
@@ -96,13 +94,13 @@ GUESSED_RIGHT = FigureKind(
     "guessed right",
     "persons whose public values the synthetic data have: share whose sensitive value is the most "
     "frequent one shown with them",
+    on_screen=True,
 )
 GUESSED_FROM_MARGINS = FigureKind(
     "guessed_right_from_margins",
     "guessed right from published margins",
     "the same persons: share whose sensitive value is the most frequent one in published margins, "
     "without the synthetic data: the share guessed right should not be much above it",
-    on_screen=False,
 )
 PROBABILITY_ABOVE = FigureKind(
     "probability_above",
@@ -125,7 +123,6 @@ PROBABILITY_FROM_MARGINS = FigureKind(
     "probability above {} from published margins",
     "share of all persons whose true sensitive value has more than this share in published "
     "margins, without the synthetic data",
-    on_screen=False,
 )
 
 

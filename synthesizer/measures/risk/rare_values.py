@@ -58,6 +58,7 @@ RARE_LEVELS = FigureKind(
     "levels in the synthetic data, and in their codebook, that few original {records} have; 0 is "
     "safe",
     "a count",
+    on_screen=True,
 )
 RARE_EXTREMES = FigureKind(
     "rare_extremes",
@@ -65,6 +66,7 @@ RARE_EXTREMES = FigureKind(
     "smallest and largest numbers, exactly the original's, that few original {records} have; 0 is "
     "safe",
     "a count",
+    on_screen=True,
 )
 
 

@@ -68,13 +68,11 @@ UNIQUE_PRESENT = FigureKind(
     "unique_present",
     "unique {records} present",
     f"{_SHARE} unique and equal to an original {{record}}",
-    on_screen=False,
 )
 UNIQUE_SYNTHETIC = FigureKind(
     "unique_synthetic",
     "unique {records}",
     f"{_SHARE} unique within the synthetic data",
-    on_screen=False,
 )
 
 
@@ -315,13 +313,13 @@ CAREERS_IN_THE_DATA = FigureKind(
     "careers in the data",
     "share of the synthetic careers that anybody of the original has; chance is that of a new "
     "person",
+    on_screen=True,
 )
 UNIQUE_CAREERS = FigureKind(
     "unique_careers_replicated",
     "unique careers replicated",
     "share of the careers that exactly one person of the original has which occur in the synthetic "
     "data",
-    on_screen=False,
 )
 
 

@@ -74,34 +74,26 @@ UNIQUES = FigureKind(
     "uniques",
     "{records} whose values of all keys nobody shares",
     "a count",
-    on_screen=False,
 )
-SHARE_UNIQUE = FigureKind(
-    "share_unique", "share unique", "share of the {records} that are unique", on_screen=False
-)
+SHARE_UNIQUE = FigureKind("share_unique", "share unique", "share of the {records} that are unique")
 SPECIAL_UNIQUES = FigureKind(
     "special_uniques",
     "special uniques",
     "uniques with the highest tenth of SUDA scores",
     "a count",
-    on_screen=False,
 )
 SHARE_SPECIAL = FigureKind(
     "share_special",
     "share special",
     "share of the {records} that are special uniques",
-    on_screen=False,
 )
-DIS = FigureKind("data_intrusion_simulation", "DIS", _MATCH, on_screen=False)
+DIS = FigureKind("data_intrusion_simulation", "DIS", _MATCH)
 LARGEST_DIS_SUDA = FigureKind(
     "largest_dis_suda",
     "largest DIS-SUDA",
     f"{_MATCH}, for the {{record}} most at risk",
-    on_screen=False,
 )
-MEAN_DIS_SUDA = FigureKind(
-    "mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, averaged over the uniques", on_screen=False
-)
+MEAN_DIS_SUDA = FigureKind("mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, averaged over the uniques")
 
 
 class SudaResult(Result):

@@ -149,7 +149,6 @@ TCAP_OF_MATCHED = FigureKind(
     "tcap_of_matched",
     "TCAP of matched {records}",
     "share of all {records} whose keys are found with such a right guess",
-    on_screen=False,
 )
 
 

@@ -104,20 +104,20 @@ UNICITY = FigureKind(
     "unicity of careers",
     "share of the {records} whose states in {} nobody shares, mean over random periods: of the "
     "original, before anything is synthesised",
+    on_screen=True,
 )
 _TOLD = (
     "how much of the rest of a career an intruder who knows {} reads off rightly, where the "
     "synthetic {records} who share it point to one of the original; chance is what a new sample "
     "reveals"
 )
-CAREERS_TOLD = FigureKind("careers_told", "told by {}", _TOLD)
-MOVES_TOLD = FigureKind("moves_told", "told by moves", _TOLD)
+CAREERS_TOLD = FigureKind("careers_told", "told by {}", _TOLD, on_screen=True)
+MOVES_TOLD = FigureKind("moves_told", "told by moves", _TOLD, on_screen=True)
 LARGEST_CAREER_RISK = FigureKind(
     "largest_career_risk",
     "risk of the {record} most at risk",
     "how much of the other periods an intruder who knows {} reads off rightly about the {record} "
     "of whom it is most, mean over random periods",
-    on_screen=False,
 )
 _BEYOND = (
     "panels: how much more of a career an intruder who knows {} of it reads off of {records} who "

@@ -72,19 +72,20 @@ TOTALS_OF_FEW = FigureKind(
     "the original: the weights of single persons divided among few, as after raking to such "
     "totals; chance: with the weights in random order",
     "a count",
+    on_screen=True,
 )
 WEIGHT_GAIN = FigureKind(
     "weight_gain",
     "gain by the weight",
     "how much more often an intruder who knows the weight beside the keys reads off the right "
     "target from a dataset; chance: from a new sample; original: from the original itself",
+    on_screen=True,
 )
 WEIGHT_MATCHES = FigureKind(
     "weight_matches",
     "matches by keys and weight",
     "share of the synthetic {records} that equal exactly one original {record} in all keys and the "
     "weight; chance: in a new sample; original: if it were released",
-    on_screen=False,
 )
 
 

@@ -109,13 +109,13 @@ MEAN_CI_OVERLAP = FigureKind(
     "mean share of each coefficient's confidence interval that the original and the synthetic one "
     "have in common; negative where they do not touch; chance: what a right synthesis has",
     "about 1 is good",
+    on_screen=True,
 )
 LOWEST_CI_OVERLAP = FigureKind(
     "lowest_ci_overlap",
     "lowest CI overlap",
     "the same for the coefficient whose intervals differ most",
     "about 1 is good",
-    on_screen=False,
 )
 MEAN_STANDARDISED_DIFFERENCE = FigureKind(
     "mean_standardised_difference",
@@ -123,7 +123,6 @@ MEAN_STANDARDISED_DIFFERENCE = FigureKind(
     "mean size of the differences between synthetic and original coefficients, in standard errors "
     "of the original",
     "about 0 is good",
-    on_screen=False,
 )
 LACK_OF_FIT = FigureKind(
     "lack_of_fit",
@@ -131,7 +130,6 @@ LACK_OF_FIT = FigureKind(
     "all differences between synthetic and original coefficients at once, over what a correct "
     "synthesis would show by chance; far above 1 the synthesis distorts this model",
     "about 1 is good",
-    on_screen=False,
 )
 FIT_KINDS = (MEAN_CI_OVERLAP, LOWEST_CI_OVERLAP, MEAN_STANDARDISED_DIFFERENCE, LACK_OF_FIT)
 

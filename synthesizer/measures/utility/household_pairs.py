@@ -94,6 +94,7 @@ HOUSEHOLD_COMPOSITION = FigureKind(
     "share of the households that would have to have another size, or other members, for both "
     "files to be alike; the chance is what bootstraps of the original's households give",
     "lower is better",
+    on_screen=True,
 )
 
 

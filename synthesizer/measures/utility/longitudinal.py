@@ -127,7 +127,6 @@ CAREER_DISTANCES = {
         f"total-variation distance of the {words}, from 0 to 1; the chance is what bootstraps of "
         "the original's persons give",
         "lower is better",
-        on_screen=False,
     )
     for name, words in WORDS.items()
 }
@@ -137,7 +136,6 @@ CHANGING = FigureKind(
     "difference of synthetic and original in the share of persons whose value ever changes, of the "
     "variable where it is largest",
     "lower is better",
-    on_screen=False,
 )
 
 
@@ -362,12 +360,14 @@ _NEW = {
         "how far they are from the original's, over what bootstraps of its {records} give; 1 is as "
         "near as persons drawn from the original are",
         "about 1 is good",
+        on_screen=True,
     ),
     "steps": FigureKind(
         "new_steps",
         "new transitions given the past: ratio to the noise floor",
         "the same given the state before: what the published file is off does not count",
         "about 1 is good",
+        on_screen=True,
     ),
 }
 """The figure of each row that has one."""

@@ -123,7 +123,6 @@ PMSE = FigureKind(
     "how well a model tells synthetic from original {records}: mean squared distance of its "
     "predictions from the synthetic share; 0: not at all",
     "lower is better",
-    on_screen=False,
 )
 PMSE_RATIO = FigureKind(
     "pmse_ratio",
@@ -140,7 +139,6 @@ STANDARDISED_PMSE = FigureKind(
     "standardised pMSE",
     "how many standard deviations pMSE is above what is expected by chance",
     "about 0 is good",
-    on_screen=False,
 )
 SPECKS = FigureKind(
     "specks",
@@ -148,7 +146,6 @@ SPECKS = FigureKind(
     "largest distance between the distributions of original and synthetic {records}' propensity "
     "scores; 0: alike, 1: told apart",
     "lower is better",
-    on_screen=False,
 )
 
 

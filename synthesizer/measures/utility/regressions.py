@@ -113,13 +113,13 @@ REGRESSIONS_OVERLAP = FigureKind(
     "mean share of these coefficients' 95 % intervals that original and synthetic data have in "
     "common; negative where they lie far apart",
     "about 1 is good",
+    on_screen=True,
 )
 REGRESSIONS_WORST = FigureKind(
     "regressions_worst",
     "largest error of a coefficient",
     "largest of these errors, in standard errors of the original",
     "lower is better",
-    on_screen=False,
 )
 
 

@@ -121,7 +121,6 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
             "0.05; a right synthesis with fixed parameters is nearer than that, and hardly ever "
             "rejected",
             "lower is better",
-            on_screen=False,
         ),
         "rejected_vw": FigureKind(
             f"vw_rejections_{way}_way",
@@ -129,7 +128,6 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
             f"share of {tables} in which the test of draws from a right model with fixed "
             "parameters has p below 0.05",
             "lower is better",
-            on_screen=False,
         ),
     }
 
@@ -143,7 +141,6 @@ JENSEN_SHANNON = FigureKind(
     "equal, 1: no cell shared. With many variables most cells hold one {record}, and it is near 1 "
     "for any honest synthesis",
     "lower is better",
-    on_screen=False,
 )
 
 

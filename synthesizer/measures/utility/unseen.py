@@ -59,7 +59,9 @@ _SENTENCES: Mapping[str, str] = {
 }
 """What the value of each look is, with places for it and for what was compared."""
 LOOKS: Mapping[str, FigureKind] = {
-    key: FigureKind(key, f"{title}, beside the holdout", meaning, direction, title=title)
+    key: FigureKind(
+        key, f"{title}, beside the holdout", meaning, direction, title=title, on_screen=True
+    )
     for key, title, meaning, direction in (
         (
             "unseen_pairs",

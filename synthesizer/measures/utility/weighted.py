@@ -93,18 +93,21 @@ WEIGHTED_TWO_WAY = FigureKind(
     "weighted two-way distance",
     "total variation of the tables of all pairs by the survey weight, on average",
     "lower is better",
+    on_screen=True,
 )
 WEIGHTED_S_PMSE = FigureKind(
     "weighted_s_pmse",
     "weighted two-way S_pMSE",
     "S_pMSE of the tables of all pairs by the survey weight, on average",
     "about 1 is good",
+    on_screen=True,
 )
 WEIGHTED_MEANS = FigureKind(
     "weighted_means",
     "weighted means off",
     "mean size of the errors of the weighted means of numbers, in standard errors of the original",
     "lower is better",
+    on_screen=True,
 )
 WEIGHTED_BEYOND = FigureKind(
     "weighted_beyond",
@@ -112,6 +115,7 @@ WEIGHTED_BEYOND = FigureKind(
     "share of the coefficients of regressions of one variable on the others, by the survey weight, "
     "that differ from the original's by more than 1.96 of its standard errors (robust ones)",
     "lower is better",
+    on_screen=True,
 )
 WEIGHTED_PMSE_RATIO = FigureKind(
     "weighted_pmse_ratio",
@@ -119,7 +123,6 @@ WEIGHTED_PMSE_RATIO = FigureKind(
     "pMSE by a classification tree that weighs {records} by the survey weight, divided by what is "
     "expected when {records} are called original or synthetic at random",
     "about 1 is good",
-    on_screen=False,
 )
 WEIGHT_TOTAL = FigureKind(
     "weight_total",
@@ -127,7 +130,6 @@ WEIGHT_TOTAL = FigureKind(
     "sum of the survey weights in a synthetic dataset over that in the original; totals of numbers "
     "are off as much",
     "about 1 is good",
-    on_screen=False,
 )
 
 

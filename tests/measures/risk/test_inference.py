@@ -70,10 +70,10 @@ def test_published_margins_are_figures_of_their_own(worked):
         assert figure.chance is figure.original is None
         assert figure.n == figures[name.removesuffix(" from published margins")].n
         assert "without the synthetic data" in figure.meaning
-    assert "(of everybody)" in margins["guessed right from published margins"].meaning
+    assert "; margins of all" in margins["guessed right from published margins"].meaning
     known = inference(PEOPLE, MADE, **SETTINGS, baseline=["agency"])
     figures = {figure.name: figure for figure in known.figures}
-    assert "(by agency)" in figures["guessed right from published margins"].meaning
+    assert "margins by agency" in figures["guessed right from published margins"].meaning
     assert figures["guessed right from published margins"].value == pytest.approx(4 / 5)
     assert figures["guessed right"] == next(f for f in worked.figures if f.name == "guessed right")
 

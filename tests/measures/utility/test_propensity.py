@@ -159,7 +159,7 @@ def test_what_figures_say_and_defaults():
         pmse_of, ratio, standardised, specks = pmse(one, other, interactions=order).figures
         assert ratio.meaning.endswith(said)
         assert standardised.meaning.endswith("with fixed parameters")
-        assert pmse_of.meaning.endswith("not at all")
+        assert pmse_of.meaning.endswith("0: not at all; by a logit")
         assert (ratio.chance, standardised.chance, specks.chance) == (1.0, None, None)
     trees = pmse(one, other, model="cart", seed=7)
     assert trees.figures[1].meaning.endswith("of all records")
