@@ -97,6 +97,7 @@ CAP = FigureKind(
     "{records} without a match count as 0",
     title="CAP, all datasets together",
     limit=Limit(),
+    summary={"cap_original": "original", "cap_baseline": "baseline", "cap_chance": "chance"},
     is_axis=True,
 )
 CAP_OF_MATCHES = FigureKind(
