@@ -310,24 +310,29 @@ class FigureKind:
         detail: str = "",
         *,
         item: str = "",
-        name: str = "",
+        datasets: int = 1,
         **marks: Any,
     ) -> Figure:
         """Return a figure of this kind, with a detail of these data after its meaning.
 
-        ``item`` fills the places ``{}`` of key, name and meaning, ``name`` replaces the name by a
-        longer one, and ``marks`` are other fields of `Figure`.
+        ``item`` fills the places ``{}`` of key, name and meaning, ``datasets`` is how many are
+        looked at together, and ``marks`` are other fields of `Figure`.
         """
         meaning = f"{self.meaning}; {detail}" if detail else self.meaning
+        together = f" (all {datasets} datasets together)" if datasets > 1 else ""
         return Figure(
             key=self.key.replace("{}", item),
-            name=(name or self.name).replace("{}", item),
+            name=self.name.replace("{}", item) + together,
             value=value,
             meaning=meaning.replace("{}", item),
             direction=self.direction,
             n=n,
             **marks,
         )
+
+    def column(self) -> Any:
+        """Return a field of a table with the value: the heading is the name."""
+        return column(self.name, "share", in_units(self.meaning, "records"))
 
     def __post_init__(self) -> None:
         """Take the name for the title, and print what has a limit."""

@@ -37,7 +37,22 @@ WHOLE: Mapping[Units, str] = {"records": "whole records", "persons": "all variab
 """What figures of all variables together are about."""
 
 
-class RiskResult(Result):
+class _AxisResult(Result):
+    """What measures of risk, or of utility, found."""
+
+    further: Further = Field(default_factory=dict)
+    """Results of other measures of the catalogue, by key."""
+    failed: Mapping[str, str] = Field(default_factory=dict)
+    """Measures that could not be computed, and why."""
+    notes: tuple[str, ...] = ()
+    """What should be known of the data compared."""
+    unlike: tuple[str, ...] = ()
+    """Variables whose missing values two files write in different ways: figures are wrong."""
+    units: Units = "records"
+    """What is counted; a fit counts what it is fitted to."""
+
+
+class RiskResult(_AxisResult):
     """Everything the risk measures found; None or empty where one is off or failed."""
 
     scenarios: tuple[ScenarioRisk, ...] = ()
@@ -56,16 +71,6 @@ class RiskResult(Result):
     """Share of synthetic records nearer to the records that were fitted."""
     attacks: AttackResult | None = None
     """Attacks by singling out, linkability and inference."""
-    further: Further = Field(default_factory=dict)
-    """Results of other measures of the catalogue, by key."""
-    failed: Mapping[str, str] = Field(default_factory=dict)
-    """Measures that could not be computed, and why."""
-    notes: tuple[str, ...] = ()
-    """What should be known of the data compared."""
-    unlike: tuple[str, ...] = ()
-    """Variables whose missing values two files write in different ways."""
-    units: Units = "records"
-    """What is counted."""
 
     @property
     def main(self) -> ScenarioRisk | None:
@@ -124,7 +129,7 @@ class RiskResult(Result):
         return tuple(dict.fromkeys(in_units(warning, self.units) for warning in warnings))
 
 
-class UtilityResult(Result):
+class UtilityResult(_AxisResult):
     """Everything the utility measures found; None or empty where one is off or failed."""
 
     n: int
@@ -143,22 +148,11 @@ class UtilityResult(Result):
     """Jensen-Shannon distance of the full tables."""
     fits: tuple[FitComparison, ...] = ()
     """Models fitted to the original and to the synthetic data."""
-    further: Further = Field(default_factory=dict)
-    """Results of other measures of the catalogue, by key."""
     proper: bool = False
     """Whether parameters were drawn anew for each dataset."""
     kept: tuple[str, ...] = ()
     """Compared variables whose values are the original's own; tables of these alone are left
     out."""
-    failed: Mapping[str, str] = Field(default_factory=dict)
-    """Measures that could not be computed, and why."""
-    notes: tuple[str, ...] = ()
-    """What should be known of the data compared."""
-    unlike: tuple[str, ...] = ()
-    """Variables whose missing values two files write in different ways, which makes figures
-    wrong."""
-    units: Units = "records"
-    """What the tables and the propensity scores count; a fit counts what it is fitted to."""
 
     @property
     def fresh(self) -> float:

@@ -308,7 +308,7 @@ else:
                     strict=True,
                     ge=limit.low,
                     le=limit.high,
-                    description=in_units(kind.meaning.replace(" {}", ""), "records"),
+                    description=in_units(kind.meaning, "records"),
                 ),
             )
             for key, (_, kind, limit) in LIMITS.items()

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from synthesizer.measures.figure import Figure, Measured, Row, column
-from synthesizer.measures.risk.comparable import of_all
 from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
 from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.report.appendix import figures_section, further_utility
@@ -150,7 +149,7 @@ def test_every_rate_stands_with_baseline_chance_and_original() -> None:
     said = dict(part.rsplit(" (", 1) for part in words.removesuffix(")").split("); "))
     figures = {figure.name: figure for figure in risk().scenarios[0].figures}
     for start in ("CAP", "CAP of matches", "CAP-U", "CAP of special uniques", "TCAP"):
-        name = of_all(start, risk().scenarios[0].cap.last)
+        name = f"{start} (all {risk().scenarios[0].cap.last} datasets together)"
         own = figures[name]
         assert said[f"{name} {own.value:.3f}"] == (
             f"baseline {own.baseline:.3f}, chance {own.chance:.3f}, original {own.original:.3f}"

@@ -45,6 +45,29 @@ Thresholds = tuple[int, float]
 """A number of records and a share in [0, 1], both to be exceeded."""
 
 
+_WHOSE = "share of the original {records} whose key"
+DISCO = FigureKind(
+    "disco",
+    "DiSCO",
+    f"{_WHOSE} shows one target in the synthetic data, the true one",
+    limit=Limit(exact=True),
+    is_axis=True,
+)
+DISDIO = FigureKind(
+    "disdio",
+    "DiSDiO",
+    f"{_WHOSE} shows one target, the true one, in the synthetic data and in the original",
+)
+DIS = FigureKind("dis", "DiS", f"{_WHOSE} shows one target in the synthetic data, true or not")
+IS = FigureKind("in_synthetic", "iS", f"{_WHOSE} occurs in the synthetic data")
+DORIG = FigureKind("dorig", "Dorig", f"{_WHOSE} shows one target in the original")
+DSYN = FigureKind(
+    "dsyn", "Dsyn", "share of the synthetic {records} whose key shows one target among them"
+)
+KINDS = (DISCO, DISDIO, DIS, IS, DORIG, DSYN)
+"""Kinds of its figures; their keys are fields of `AttributeValues`."""
+
+
 class AttributeValues(Row):
     """Attribute disclosure of one synthetic dataset, or the mean of several; shares in [0, 1].
 
@@ -52,20 +75,12 @@ class AttributeValues(Row):
     of the original records unless said otherwise.
     """
 
-    disco: float = column(
-        "DiSCO", "share", "the synthetic records of the key show one target, the true one"
-    )
-    disdio: float = column(
-        "DiSDiO", "share", "the same, and the original records show one target too"
-    )
-    dis: float = column(
-        "DiS", "share", "the synthetic records of the key show one target, true or not"
-    )
-    in_synthetic: float = column("iS", "share", "the key occurs in the synthetic data")
-    dorig: float = column("Dorig", "share", "the original records of the key show one target")
-    dsyn: float = column(
-        "Dsyn", "share", "of the synthetic records: their key shows one target among them"
-    )
+    disco: float = DISCO.column()
+    disdio: float = DISDIO.column()
+    dis: float = DIS.column()
+    in_synthetic: float = IS.column()
+    dorig: float = DORIG.column()
+    dsyn: float = DSYN.column()
     base_capd: float = column(
         "baseCAPd", "share", "mean CAP from the original's distribution of the target alone"
     )
@@ -141,36 +156,6 @@ class Dominance(Row):
         return "one-way" if self.key is None else "two-way"
 
 
-_WHOSE = "share of the original {records} whose key"
-KINDS = (
-    FigureKind(
-        "disco",
-        "DiSCO",
-        f"{_WHOSE} shows one target in the synthetic data, the true one",
-        limit=Limit(exact=True),
-        is_axis=True,
-    ),
-    FigureKind(
-        "disdio",
-        "DiSDiO",
-        f"{_WHOSE} shows one target, the true one, in the synthetic data and in the original",
-    ),
-    FigureKind(
-        "dis",
-        "DiS",
-        f"{_WHOSE} shows one target in the synthetic data, true or not",
-    ),
-    FigureKind("in_synthetic", "iS", f"{_WHOSE} occurs in the synthetic data"),
-    FigureKind("dorig", "Dorig", f"{_WHOSE} shows one target in the original"),
-    FigureKind(
-        "dsyn",
-        "Dsyn",
-        "share of the synthetic {records} whose key shows one target among them",
-    ),
-)
-"""Kinds of its figures; their keys are fields of `AttributeValues`."""
-
-
 class AttributeResult(OfTarget):
     """Attribute disclosure of every synthetic dataset and on average."""
 
@@ -194,9 +179,9 @@ class AttributeResult(OfTarget):
         return tuple(
             kind.of(
                 getattr(self.mean, kind.key),
-                sum(self.n_synthetic) if kind.key == "dsyn" else self.n,
+                sum(self.n_synthetic) if kind is DSYN else self.n,
                 "mean over the datasets",
-                original=1.0 if kind.key == "in_synthetic" else self.mean.dorig,
+                original=1.0 if kind is IS else self.mean.dorig,
             )
             for kind in KINDS
         )

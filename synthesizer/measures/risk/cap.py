@@ -40,7 +40,6 @@ from synthesizer.measures.risk.comparable import (
     OfTarget,
     Synthetic,
     checked_tables,
-    of_all,
 )
 from synthesizer.measures.risk.fresh_sample import BEYOND, FreshRow, beyond_fresh, expected_of_new
 from synthesizer.measures.risk.suda import affordable_size, suda
@@ -197,7 +196,7 @@ class CapResult(OfTarget):
             whole.undefined,
             whole.matched,
             f"{whole.matched:,} match; baseline and chance are of these, and the same",
-            name=of_all(CAP_OF_MATCHES.name, self.last),
+            datasets=self.last,
             baseline=whole.chance_undefined,
             chance=whole.chance_undefined,
             original=self.original["all"],
@@ -205,7 +204,7 @@ class CapResult(OfTarget):
         identity = IDENTITY_DISCLOSURE.of(
             self.identity,
             self.n,
-            name=of_all(IDENTITY_DISCLOSURE.name, self.last),
+            datasets=self.last,
             original=self.identity_original,
             new_sample=self.identity_new_sample,
         )
@@ -219,7 +218,7 @@ def _figure(row: CapRow, target: str, **marks: float | None) -> Figure:
         row.size,
         f"baseline: the {target} of all of them guessed from its distribution; chance: the same "
         f"matches with anybody's {target}",
-        name=of_all(kind.name, row.m),
+        datasets=row.m,
         chance=row.chance_zero,
         **marks,
     )

@@ -32,17 +32,6 @@ class OfTarget(Result):
     """What the intruder wants to learn."""
 
 
-def of_all(name: str, m: int) -> str:
-    """Return the name of a figure of all ``m`` datasets together.
-
-    Examples
-    --------
-    >>> of_all("CAP", 5), of_all("CAP", 1)
-    ('CAP (all 5 datasets together)', 'CAP')
-    """
-    return name if m == 1 else f"{name} (all {m} datasets together)"
-
-
 def checked_tables(
     original: Data,
     synthetic: Synthetic,

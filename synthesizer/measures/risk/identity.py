@@ -26,20 +26,6 @@ from synthesizer.measures.risk.comparable import (
     checked_tables,
 )
 
-
-class IdentityValues(Row):
-    """Identity disclosure of one synthetic dataset, or the mean of several; shares in [0, 1]."""
-
-    repu: float = column(
-        "repU", "share", "key unique in the original, and unique again in the synthetic data"
-    )
-    uiois: float = column(
-        "UiOiS", "share", "key unique in the original, and occurring in the synthetic data"
-    )
-    uio: float = column("UiO", "share", "key unique in the original")
-    uis: float = column("UiS", "share", "of the synthetic records: key unique among themselves")
-
-
 REPU = FigureKind(
     "repu",
     "repU",
@@ -58,6 +44,15 @@ UIS = FigureKind(
     "UiS",
     "share of the synthetic {records} whose keys are unique among them",
 )
+
+
+class IdentityValues(Row):
+    """Identity disclosure of one synthetic dataset, or the mean of several; shares in [0, 1]."""
+
+    repu: float = REPU.column()
+    uiois: float = UIOIS.column()
+    uio: float = UIO.column()
+    uis: float = UIS.column()
 
 
 class IdentityResult(Result):

@@ -48,6 +48,7 @@ NEARER_SHARE = FigureKind(
     "share nearer to the fitted {records}",
     "share of the synthetic {records} that are nearer to a {record} that was in the data than to "
     "one of equally many that were not; 0.5 is none",
+    title="share nearer to the fitted half",
     ideal=0.5,
     limit=Limit(),
     is_axis=True,

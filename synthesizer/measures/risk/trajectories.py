@@ -120,13 +120,13 @@ LARGEST_CAREER_RISK = FigureKind(
     "of whom it is most, mean over random periods",
 )
 _BEYOND = (
-    "panels: how much more of a career an intruder who knows {} of it reads off of {records} who "
+    "panels: how much more of a career an intruder who knows {what} reads off of {records} who "
     "were in the data than of others; about 0 adds nothing, below 0 is as good as 0"
 )
 CAREERS_BEYOND = FigureKind(
     "careers_beyond",
     "told by {} of the fitted",
-    _BEYOND,
+    _BEYOND.replace("{what}", "a few periods of it"),
     title="careers told by a few periods, fitted minus unseen",
     ideal=0.0,
     checks=("trajectories", "differential_confidentiality"),
@@ -136,7 +136,7 @@ CAREERS_BEYOND = FigureKind(
 MOVES_BEYOND = FigureKind(
     "moves_beyond",
     "told by moves of the fitted",
-    _BEYOND,
+    _BEYOND.replace("{what}", "in which periods somebody moves"),
     title="careers told by moves, fitted minus unseen",
     ideal=0.0,
     checks=("trajectories", "differential_confidentiality"),
