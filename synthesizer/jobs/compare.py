@@ -22,8 +22,7 @@ from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.labelled import LABELLED
 from synthesizer.jobs.grid import KeyPath, parts_of
 from synthesizer.measures.catalogue import AXES, axes, axis_problems
-from synthesizer.measures.figure import Figure, Units, in_units, plain
-from synthesizer.measures.measure import FigureKind
+from synthesizer.measures.figure import Figure, FigureKind, Units, in_units, plain
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.scenario import Scenario
 from synthesizer.report.comparison import ComparedRun, ComparedRuns, comparison_page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -22,11 +22,11 @@ Family = Literal["datasets", "scenario", "splits", "halves"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone."""
 Need = Literal["scenario", "halves", "models", "panel", "households", "names", "weight"]
-_OF_FAMILY: Mapping[Family, frozenset[Need]] = {
-    "datasets": frozenset(),
-    "scenario": frozenset({"scenario"}),
-    "splits": frozenset({"scenario", "halves"}),
-    "halves": frozenset({"halves"}),
+_OF_FAMILY: Mapping[Family, tuple[Need, ...]] = {
+    "datasets": (),
+    "scenario": ("scenario",),
+    "splits": ("scenario", "halves"),
+    "halves": ("halves",),
 }
 """What every measure of a family needs."""
 
@@ -231,7 +231,7 @@ class Measure:
     """Whether it runs unless it is switched off."""
     stacks: bool = False
     """Of family "halves": whether it looks at all datasets of a half together, or at the first."""
-    needs: Collection[Need] = ()
+    needs: tuple[Need, ...] = ()
     """What it cannot do without; what its family needs is added; ``names``: variables that both
     sides have; ``models``: those that made the datasets, which are not in their files."""
     result_field: str = ""
@@ -253,7 +253,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         """Add what its family needs."""
-        object.__setattr__(self, "needs", frozenset(self.needs) | _OF_FAMILY[self.family])
+        object.__setattr__(self, "needs", (*self.needs, *_OF_FAMILY[self.family]))
 
     @property
     def check(self) -> str | None:

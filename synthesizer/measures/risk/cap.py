@@ -211,7 +211,7 @@ class CapResult(OfTarget):
         return (zero[0], matches, identity, *zero[1:], *(row.figure for row in self.fresh))
 
 
-def _figure(row: CapRow, target: str, **marks: float | None) -> Figure:
+def _figure(row: CapRow, target: str, **marks: Any) -> Figure:
     kind = _OF_SUBSET[row.subset]
     return kind.of(
         row.zero,

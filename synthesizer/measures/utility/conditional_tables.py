@@ -15,6 +15,7 @@ Groups that only one side has are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class ConditionalTables(Measured):
         right, fresh = self.expected
         good = f"expected of a right synthesis is {right:.3g}, of a new sample {fresh:.3g}"
         mean, pair = float(np.mean([value for value, _ in rows])), " and ".join(worst.variables)
-        marks = {"chance": right, "original": 0.0}
+        marks: dict[str, Any] = {"chance": right, "original": 0.0}
         where = f"{good}; here {pair} within the groups of {worst.given}"
         return (
             CONDITIONAL_MEAN.of(mean, self.n, f"{len(rows)} pairs; {good}", **marks),

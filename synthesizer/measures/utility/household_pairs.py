@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class HouseholdPairs(Measured):
             largest, worst = max(rows, key=lambda pair: pair[0])
             mean = float(np.mean([ratio for ratio, _ in rows]))
             here = f"here {worst.variables} of {worst.members}"
-            marks = {"chance": 1.0, "original": 0.0}
+            marks: dict[str, Any] = {"chance": 1.0, "original": 0.0}
             yield HOUSEHOLD_PAIRS.of(mean, self.n, f"{len(rows)} tables", **marks)
             yield HOUSEHOLD_PAIRS_WORST.of(largest, self.n, here, **marks)
         distance, usual = self.composition

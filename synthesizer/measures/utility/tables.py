@@ -84,7 +84,9 @@ _GOOD = (
 def _kinds(ways: int) -> dict[str, FigureKind]:
     """Return the kinds of figures of the tables of an order; those of triples are not judged."""
     way, tables, is_main = WAYS[ways], _ALL[ways], ways == 2
-    of_worst = {"limit": Limit(high=None), "checks": (f"{way}_way",)} if ways < 3 else {}
+    of_worst: dict[str, Any] = (
+        {"limit": Limit(high=None), "checks": (f"{way}_way",)} if ways < 3 else {}
+    )
     name = f"{way}-way S_pMSE"
     return {
         "mean": FigureKind(

@@ -42,7 +42,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import AnySeed
 from synthesizer.data.relations import Relation, find_relations, has_code, rows_off
 from synthesizer.data.table import BoolArray, FloatArray, Table
-from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
+from synthesizer.measures.figure import Direction, Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.halves import HalfRun
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import stacked_columns
@@ -58,43 +58,45 @@ _SENTENCES: Mapping[str, str] = {
     "conditional_spread": "The spread of {what} than in the holdout by a factor of {value}",
 }
 """What the value of each look is, with places for it and for what was compared."""
-LOOKS: Mapping[str, FigureKind] = {
-    key: FigureKind(
-        key, f"{title}, beside the holdout", meaning, direction, title=title, on_screen=True
-    )
-    for key, title, meaning, direction in (
-        (
-            "unseen_pairs",
-            "accuracy of pairs",
-            "share of the holdout that, drawn at random, is as accurate for pairs of variables",
-            "higher is better",
-        ),
-        (
-            "associations",
-            "associations kept",
-            "share of the associations between variables in the holdout that are kept",
-            "higher is better",
-        ),
-        (
-            "impossible_records",
-            "impossible records",
-            "share of the {records} that do what no training and no holdout {record} does",
-            "lower is better",
-        ),
-        (
-            "tails",
-            "means and tails of numbers",
-            "difference from the holdout, in multiples of what chance explains",
-            "lower is better",
-        ),
-        (
-            "conditional_spread",
-            "conditional spread",
-            "factor by which the spread given another variable differs from that in the holdout",
-            "lower is better",
-        ),
-    )
-}
+
+
+def _kind(
+    key: str, title: str, meaning: str, direction: Direction = "lower is better"
+) -> FigureKind:
+    name = f"{title}, beside the holdout"
+    return FigureKind(key, name, meaning, direction, title=title, on_screen=True)
+
+
+_KINDS = (
+    _kind(
+        "unseen_pairs",
+        "accuracy of pairs",
+        "share of the holdout that, drawn at random, is as accurate for pairs of variables",
+        "higher is better",
+    ),
+    _kind(
+        "associations",
+        "associations kept",
+        "share of the associations between variables in the holdout that are kept",
+        "higher is better",
+    ),
+    _kind(
+        "impossible_records",
+        "impossible records",
+        "share of the {records} that do what no training and no holdout {record} does",
+    ),
+    _kind(
+        "tails",
+        "means and tails of numbers",
+        "difference from the holdout, in multiples of what chance explains",
+    ),
+    _kind(
+        "conditional_spread",
+        "conditional spread",
+        "factor by which the spread given another variable differs from that in the holdout",
+    ),
+)
+LOOKS: Mapping[str, FigureKind] = {kind.key: kind for kind in _KINDS}
 """The figure of each look."""
 FEWEST = 50
 """Records of each side, and values of each number, that are compared at least."""
