@@ -159,7 +159,7 @@ def _of_worst_persons(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
             released=1 - group.outside / max(group.n_outside, 1),
         )
     loose, most = near.loose, limit("near_verbatim")
-    yield judged(
+    nearer = judged(
         "near_verbatim_loose",
         "nearest {records}",
         f"Synthetic {{records}} are nearer to {loose.inside:,} of {near.n:,} {{records}} in the "
@@ -169,6 +169,8 @@ def _of_worst_persons(near: NearVerbatim, limit: LimitOf) -> Iterator[Evidence]:
         most,
         released=1 - loose.outside / near.n_outside,
     )
+    # to be a little nearer to a person than to the next one is not to point to her
+    yield nearer.model_copy(update={"word": "unclear"}) if nearer.word == "fail" else nearer
     yield judged(
         "near_verbatim_repeats",
         "repeats",

@@ -116,7 +116,7 @@ def test_the_comment_says_where_ordered_levels_come_from(tmp_path: Path) -> None
 def test_sd2011_runs_from_init_with_bmi_derived(tmp_path: Path) -> None:
     path = write_starter(SD2011, tmp_path / "sd2011.yaml", overwrite=False).path
     config = load_config(path)
-    assert config.m == 5
+    assert config.m == 1
     assert config.variables["bmi"].derived is not None
     result = run(path, overrides={"checks": False, "m": 1})
     original = pd.read_csv(SD2011)
