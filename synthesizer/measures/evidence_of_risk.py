@@ -24,10 +24,10 @@ from synthesizer.measures.evidence import (
 from synthesizer.measures.figure import Figure, agreeing
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import CopiedUniques
-from synthesizer.measures.risk.guesses import Guess, Guesses
+from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses
 from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
-from synthesizer.measures.risk.rare_values import RareValues
+from synthesizer.measures.risk.rare_values import RARE_LEVELS, RareValues
 from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 
@@ -67,9 +67,9 @@ def of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     yield from _of_near(risk, limit)
     guessed = risk.further.get("guesses")
     if isinstance(guessed, Guesses):
-        yield _of_guess("guesses", "guessed attributes", guessed, limit("guesses"))
+        yield _of_guess("guesses", GUESSES.name, guessed, limit("guesses"))
     else:
-        yield unclear("guesses", "guessed attributes", "checks.guesses", measured=False)
+        yield unclear("guesses", GUESSES.name, "checks.guesses", measured=False)
     rare = risk.further.get("rare_values")
     if isinstance(rare, RareValues):
         yield _of_rare_levels(rare)
@@ -269,7 +269,7 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
             f"{sentence} Variables: {listed([*shown], _KEYS)}. Write public: true under a variable "
             "whose levels are a published list, or group them by rare."
         )
-    return judged("rare_levels", "rare levels", sentence, (n, low, n), most)
+    return judged("rare_levels", RARE_LEVELS.name, sentence, (n, low, n), most)
 
 
 def of_all_rare(results: CheckResults, key: str, _: float) -> list[Evidence]:

@@ -227,8 +227,6 @@ class Measure:
     """Options of the switch; a plain yes or no when None."""
     several: bool = False
     """Whether the switch is a list of these options."""
-    is_on: bool = True
-    """Whether it runs unless it is switched off."""
     stacks: bool = False
     """Of family "halves": whether it looks at all datasets of a half together, or at the first."""
     needs: tuple[Need, ...] = ()

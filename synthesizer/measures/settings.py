@@ -206,13 +206,11 @@ def _switch(measure: Measure) -> tuple[Any, Any]:
     """Return type and field of a switch."""
     words, options = measure.words, measure.options
     if options is None:
-        return bool, Field(measure.is_on, description=words)
+        return bool, Field(True, description=words)
     if measure.several:
         kind: Any = options
         return tuple[kind, ...], Field((), description=words)
-    return options, Field(
-        options(**({} if measure.is_on else {"enabled": False})), description=words
-    )
+    return options, Field(options(), description=words)
 
 
 class _Limits(Part):

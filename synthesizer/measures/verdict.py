@@ -279,7 +279,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
         fresh = sample.expected[1]
         yield _between(
             "equivalent_sample",
-            "accuracy of pairs",
+            LOOKS["unseen_pairs"].title,
             "Pairs of variables are as accurate as in a random {value}% of the original",
             sample.sample,
             (GOOD_SAMPLE * fresh, BAD_SAMPLE * fresh),
@@ -287,7 +287,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
         )
     else:
         remedy = "checks.equivalent_sample, a measure of utility"
-        yield unclear("equivalent_sample", "accuracy of pairs", remedy, measured=False)
+        yield unclear("equivalent_sample", LOOKS["unseen_pairs"].title, remedy, measured=False)
     if utility is None:
         return
     figures = {figure.key: figure.value for _, figure in utility.figures}

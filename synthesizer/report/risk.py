@@ -120,7 +120,7 @@ def unmeasured(record: Record) -> Iterator[Gap]:
     usual = {
         check: measure
         for check, measure in CHECKS.items()
-        if measure.axis == "risk" and measure.is_on and not measure.several
+        if measure.axis == "risk" and not measure.several
         if "panel" not in measure.needs or record.manifest.panel is not None
         if "weight" not in measure.needs or record.manifest.weights is not None
     }
