@@ -199,7 +199,8 @@ def _seeing(view: Callable[[Table], Any], collector: Collector[Any]) -> Collecti
 def _rare(case: Case) -> Collector[RareValues]:
     public = case.synthesis.public
     if case.frame is None:
-        return RareValuesSeen(case.original, case.names, public=public, control=case.control)
+        every = (*case.names, *case.identifiers)
+        return RareValuesSeen(case.original, every, public=public, control=case.control)
     panel = panel_of(case.original)
     names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
     return _seeing(panel_of, RareValuesSeen(panel, names, public=public))

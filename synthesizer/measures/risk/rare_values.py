@@ -15,7 +15,7 @@ import numpy as np
 from synthesizer.data.encoding import are_codes
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import Column, IntArray, Table
+from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, Measured, Row, collected, column
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
@@ -40,6 +40,11 @@ class RareValuesRow(Row):
     )
     extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
     rare_extremes: int = column("of few", "count", "those of them that few in the original have")
+    exact: int = column(
+        "Numbers of one", "count", "that one original record alone has, where most are such",
+        default=0,
+    )  # fmt: skip
+    exact_outside: int = column("of one held out", "count", "the same of the holdout", default=0)
 
 
 class RareValues(Measured):
@@ -49,6 +54,8 @@ class RareValues(Measured):
     """Number of original records, or persons."""
     has_control: bool = False
     """Whether names were held against those of a control."""
+    n_outside: int = 0
+    """Number of control records."""
     fewer_than: int = RARE
     """What few means."""
     variables: tuple[RareValuesRow, ...]
@@ -117,6 +124,10 @@ class RareValuesSeen:
         self._names = tuple(names)
         self._levels: dict[str, set[str]] = {name: set() for name in names}
         self._ends: dict[str, tuple[float, float]] = {}
+        self._numbers: dict[str, FloatArray] = {}
+        for name in names if control is not None else ():
+            if len(single_numbers(original[name])) >= max(self._n / 2, MANY):
+                self._numbers[name] = np.zeros(0)
 
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
@@ -128,6 +139,8 @@ class RareValuesSeen:
             elif len(values := column.data[column.is_observed]):
                 low, high = self._ends.get(name, (np.inf, -np.inf))
                 self._ends[name] = min(low, float(values.min())), max(high, float(values.max()))
+                if name in self._numbers:
+                    self._numbers[name] = np.union1d(self._numbers[name], values)
 
     def result(self) -> RareValues:
         """Return what the datasets so far show."""
@@ -135,7 +148,10 @@ class RareValuesSeen:
         return RareValues(
             n=self._n,
             has_control=self._control is not None,
-            variables=tuple(row for row in rows if row.levels or row.extremes or row.names_outside),
+            n_outside=0 if self._control is None else self._control.n_rows,
+            variables=tuple(
+                r for r in rows if r.levels or r.extremes or r.names_outside or r.exact
+            ),
         )
 
     @property
@@ -146,7 +162,7 @@ class RareValuesSeen:
 
     def _row(self, column: Column) -> RareValuesRow:
         name, levels, extremes, rare = column.variable.name, 0, 0, 0
-        names, outside, identifies = 0, 0, False
+        names, outside, identifies, exact = 0, 0, False, [0, 0]
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
             few = np.flatnonzero((holders > 0) & (holders < RARE))
@@ -161,12 +177,16 @@ class RareValuesSeen:
         elif name in self._ends:
             values = column.data[column.is_observed]
             ends = {float(values.min()), float(values.max())} if len(values) else set()
-            exact = ends & set(self._ends[name])
-            extremes = len(exact)
-            rare = sum(self._holders(column, end) < RARE for end in exact)
+            shown_ends = ends & set(self._ends[name])
+            extremes = len(shown_ends)
+            rare = sum(self._holders(column, end) < RARE for end in shown_ends)
+            if self._control is not None and name in self._numbers:
+                sides = (single_numbers(table[name]) for table in (self._original, self._control))
+                exact = [int(np.isin(side, self._numbers[name]).sum()) for side in sides]
         return RareValuesRow(
             variable=name, levels=levels, names=names, identifying=names * identifies,
-            names_outside=outside, extremes=extremes, rare_extremes=rare,
+            names_outside=outside, extremes=extremes, rare_extremes=rare, exact=exact[0],
+            exact_outside=exact[1],
         )  # fmt: skip
 
     def _held_out(self, name: str) -> dict[str, int]:
@@ -190,6 +210,14 @@ def once_a_person(table: Table, column: Column) -> Column:
         return column
     pairs = table.index.person.astype(np.int64) * column.variable.n_codes + column.data
     return column.take(np.unique(pairs, return_index=True)[1])
+
+
+def single_numbers(column: Column) -> FloatArray:
+    """Return the numbers that one record alone has, none of a variable with levels."""
+    if column.is_coded:
+        return np.zeros(0)
+    values, counts = np.unique(column.data[column.is_observed], return_counts=True)
+    return np.asarray(values[counts == 1])
 
 
 def level_counts(column: Column) -> IntArray:
