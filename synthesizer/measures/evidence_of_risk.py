@@ -26,7 +26,7 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses
 from synthesizer.measures.risk.intervals import wilson
-from synthesizer.measures.risk.near_verbatim import NearVerbatim
+from synthesizer.measures.risk.near_verbatim import NearVerbatim, difference, quantile_of
 from synthesizer.measures.risk.rare_values import RARE_LEVELS, RareValues
 from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -73,6 +73,7 @@ def of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     rare = risk.further.get("rare_values")
     if isinstance(rare, RareValues):
         yield _of_rare_levels(rare)
+        yield from _of_exact_numbers(rare, limit("near_verbatim"))
     for part in risk.scenarios:
         yield from _of_halves(part, limit("guesses"))
     yield from _of_attacks(results, limit)
@@ -270,6 +271,27 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
             "whose levels are a published list, or group them by rare."
         )
     return judged("rare_levels", RARE_LEVELS.name, sentence, (n, low, n), most)
+
+
+def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
+    """Yield the test of the variable whose exact numbers tell most, if they tell anything."""
+    rows = [row for row in rare.variables if row.exact and rare.n_outside]
+    z = quantile_of(max(len(rows), 1))
+    tests = [
+        (difference(row.exact, rare.n, row.exact_outside, rare.n_outside, z), row) for row in rows
+    ]
+    for (excess, low, _), row in sorted(tests, key=lambda test: -test[0][1])[:1]:
+        if low > 0:
+            yield judged(
+                "exact_numbers",
+                f"numbers of {row.variable}",
+                f"{row.exact:,} numbers of {row.variable} that one {{record}} in the data has "
+                f"alone are in the datasets, and {row.exact_outside:,} of one held out (limit: "
+                f"{percent(limit)} more).",
+                (excess, low, None),
+                limit,
+                released=1 - row.exact_outside / rare.n_outside,
+            )
 
 
 def of_all_rare(results: CheckResults, key: str, _: float) -> list[Evidence]:

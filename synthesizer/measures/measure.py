@@ -102,6 +102,8 @@ class Case:
     """Options of the measures."""
     names: tuple[str, ...] = ()
     """Variables of whole records: those that both sides have and that are no identifiers."""
+    identifiers: tuple[str, ...] = ()
+    """Identifiers of a file, read as levels: which of them are there again."""
     seed: Seed = field(default_factory=lambda: Seed(0))
     """Decides what is random."""
     synthesis: Synthesis = field(default_factory=Synthesis)

@@ -23,6 +23,10 @@ GroupsOf = Mapping[str, Groups] | None
 """Number of quantile groups of the original, or cut points, of some numeric variables."""
 
 
+SAME_NUMBER = 1e-12
+"""Share of a number by which another one may differ that was computed, or written, another way."""
+
+
 class OfTarget(Result):
     """What an intruder who knows some variables learns of another one."""
 
@@ -30,6 +34,38 @@ class OfTarget(Result):
     """What the intruder knows."""
     target: str
     """What the intruder wants to learn."""
+
+
+def with_own_numbers(original: Table, made: Table) -> Table:
+    """Return what was made with the original's numbers where only their last digits differ.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> wage = Variable(name="wage", kind=Kind.NUMERIC)
+    >>> one, other = (Table([Column(wage, np.array([x, 7.0]))]) for x in (0.3, 0.1 + 0.2))
+    >>> with_own_numbers(one, other)["wage"].data.tolist()
+    [0.3, 7.0]
+    """
+    if type(made) is not Table:
+        return made
+    changed = []
+    for column in made.columns:
+        own, values = original.get(column.name), column.data
+        if own is None or own.is_coded or column.is_coded:
+            continue
+        if (np.isnan(values) | (values == np.floor(values))).all():
+            continue
+        known = np.unique(own.data[own.is_observed])
+        if not len(known):
+            continue
+        after = np.searchsorted(known, values).clip(1, max(len(known) - 1, 1))
+        pair = known[np.stack([after - 1, np.minimum(after, len(known) - 1)])]
+        nearest = np.where(np.abs(pair[0] - values) <= np.abs(pair[1] - values), *pair)
+        close = np.abs(nearest - values) <= SAME_NUMBER * np.abs(values)
+        if (close & (nearest != values)).any():
+            changed.append(replace(column, data=np.where(close, nearest, values)))
+    return made.with_columns(changed)
 
 
 def checked_tables(

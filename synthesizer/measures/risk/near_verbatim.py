@@ -258,9 +258,10 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         repeats.append(people.repeats(REPEATS / len(both)))
     whole, times = tallies.pop(_WHOLE), times_seen(both)
     found = [
-        (*group, tally)
+        # a group of which nobody was held out is held against all who were
+        (*group, tally if tally[1, 0] else np.array([tally[0], whole[1]]))
         for group, tally in tallies.items()
-        if tally[0, 0] >= FEWEST * times and tally[1, 0] > 0
+        if tally[0, 0] >= FEWEST * times
     ]
     z = quantile_of((len(allowed) - 1) * max(len(found), 1))  # the loose look is of all persons
     groups = sorted((_group_look(*one, z, times) for one in found), key=lambda group: -group.low)
@@ -602,7 +603,11 @@ class _People:
         rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
         expected = max(int((inside > 0).sum()), 1)
         by_chance = 1 + (ceil(np.log(level / expected) / np.log(rate)) if rate > 0 else 1)
-        least = 2 * int(outside.max(initial=0)) + FEW_REPEATS
+        most = int(outside.max(initial=0))
+        least = 2 * most + FEW_REPEATS
+        # so many persons in the data before the first one held out are no chance: 1/2 for each
+        if (inside > max(most, FEW_REPEATS)).sum() >= -np.log2(level):
+            by_chance, least = 0, max(most, FEW_REPEATS)
         return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
 
 
