@@ -119,7 +119,7 @@ CEILINGS = {
     "models": 9124,
     "measures": 15824,
     "engine": 3365,
-    "report": 7983,
+    "report": 7996,
     "config": 896,
     "verification": 7049,
     "plan": 4843,

@@ -25,7 +25,7 @@ from rich.text import Text
 from synthesizer.data.errors import in_brief, plural
 from synthesizer.data.workers import Advance, Listener, silent
 from synthesizer.measures.figure import Row
-from synthesizer.report.page import DASH, MINUS, Added, DataTable, Form, row_table, written
+from synthesizer.report.blocks import DASH, MINUS, Added, DataTable, Form, row_table, written
 
 PIPE_WIDTH = 140
 """Columns of a table in a pipe or a file that says no width (COLUMNS); sentences are one line."""

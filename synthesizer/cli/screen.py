@@ -28,7 +28,7 @@ from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.page import Added
+from synthesizer.report.blocks import Added
 
 if TYPE_CHECKING:
     from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile

@@ -12,7 +12,7 @@ from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Figure, agreeing, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.advice import worst_things
-from synthesizer.report.page import Added
+from synthesizer.report.blocks import Added
 from synthesizer.report.scale import drawn, in_letters
 
 if TYPE_CHECKING:

@@ -3,5 +3,4 @@
 from typing import Any
 
 view: Any
-"""A function that returns the printer for notebooks, a module with ``text_of``, ``html_of``, ``frame_of`` and
-``picture_of``; the package sets it."""
+"""A function that returns the printer of results for notebooks; the package sets it."""

@@ -9,21 +9,20 @@ import yaml
 from markupsafe import Markup
 
 from synthesizer.data.randomness import NO_SECRET
-from synthesizer.measures.figure import Figure, Measured, Units
-from synthesizer.report.expected import expected_of
-from synthesizer.report.figures import CATALOGUE, result_blocks
-from synthesizer.report.page import (
+from synthesizer.measures.figure import Measured, Units
+from synthesizer.report.blocks import (
     Block,
     Cell,
     DataTable,
     Form,
+    Heading,
     Note,
     Section,
     Words,
-    heading,
-    interval,
     section,
 )
+from synthesizer.report.expected import expected_of
+from synthesizer.report.figures import CATALOGUE, figure_table, result_blocks
 from synthesizer.report.record import Manifest, Record, StepEntry
 from synthesizer.report.risk import in_words
 
@@ -51,7 +50,9 @@ def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -
     blocks = [
         block
         for key, result in results
-        for block in result_blocks(result, f"{key[:1].upper()}{key[1:]}".replace("_", " "), units)
+        for block in result_blocks(
+            result, f"{key[:1].upper()}{key[1:]}".replace("_", " "), units, alone=False
+        )
     ]
     if not blocks:
         return None
@@ -81,7 +82,7 @@ def run_section(record: Record) -> Iterator[Block]:
     if manifest.chain:
         yield _chain(manifest.chain)
     if manifest.after:
-        yield heading("After the synthesis")
+        yield Heading("After the synthesis")
         yield Words(["Before the checks and the files, in this order:", *manifest.after])
     if manifest.config:
         yield from _configuration(manifest.config)
@@ -155,20 +156,11 @@ def _predictors(step: StepEntry, before: Sequence[str]) -> str:
     return ", ".join(step.predictors) or "none"
 
 
-def _configuration(config: Mapping[str, Any]) -> Iterator[Markup]:
+def _configuration(config: Mapping[str, Any]) -> Iterator[Block]:
     shown = {**config, "seed": _KEPT} if "seed" in config else dict(config)
     text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=90)
-    yield heading("Configuration")
+    yield Heading("Configuration")
     yield Markup("<pre tabindex='0'>{}</pre>").format(text)
-
-
-_COLUMNS = (
-    "Figure", "About", "Value", "95 % interval", "Baseline", "Chance", "Original", "Records",
-    "Good is", "Meaning",
-)  # fmt: skip
-_FORMS: tuple[Form, ...] = (
-    "text", "text", "figure", "text", "figure", "figure", "figure", "count", "text", "text",
-)  # fmt: skip
 
 
 @section(
@@ -186,34 +178,14 @@ def figures_section(record: Record) -> Iterator[Block]:
     words = [f"{scenarios[p.scenario.label]}: {in_words(p.scenario)}." for p in parts]
     if words:
         yield Words(words)
-    yield DataTable(
-        caption="All figures; the baseline is what guessing without a release achieves; chance is "
-        "what a release gives that has nothing to do with the persons or, for utility, what is "
-        "expected of a right synthesis (by a tree: of a fresh sample); the original is what "
-        "releasing it as it is would give",
-        columns=[record.units.capitalize() if c == "Records" else c for c in _COLUMNS],
-        forms=_FORMS,
-        rows=[
-            _row(scenarios.get(place, place), _read_alone(place, figure))
-            for place, figure in record.results.figures
-        ],
-        sortable=True,
+    yield figure_table(
+        [(scenarios.get(place, place), figure) for place, figure in record.results.figures],
+        record.units,
+        "All figures; the baseline is what guessing without a release achieves; chance is what a "
+        "release gives that has nothing to do with the persons or, for utility, what is expected "
+        "of a right synthesis (by a tree: of a fresh sample); the original is what releasing it as "
+        "it is would give",
     )
-
-
-def _read_alone(place: str, figure: Figure) -> tuple[Figure, str]:
-    """Return a figure with its direction; SPECKS of a tree is above 0 by chance alone."""
-    if place.endswith("cart") and figure.key == "specks":
-        return figure, "not to be read alone: far from 0 by chance"
-    return figure, figure.direction
-
-
-def _row(about: str, read: tuple[Figure, str]) -> list[Cell]:
-    figure, direction = read
-    ends = interval(figure.low, figure.high)
-    marks = figure.baseline, figure.chance, figure.original
-    numbers = figure.value, ends, *marks, figure.n
-    return [figure.name, about, *numbers, direction, figure.meaning]
 
 
 _DISTANCE = (

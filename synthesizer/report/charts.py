@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from markupsafe import Markup, escape
 
-from synthesizer.report.page import interval, written
+from synthesizer.report.blocks import interval, written
 
 Value = str | float | int | None
 

@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from synthesizer.data.errors import plural
 from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
-from synthesizer.report.charts import Panel, Series, panels
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Chart,
@@ -26,6 +25,7 @@ from synthesizer.report.page import (
     row_table,
     written,
 )
+from synthesizer.report.charts import Panel, Series, panels
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
 

@@ -16,20 +16,13 @@ from synthesizer.measures.utility.coefficients import (
     LackOfFit,
 )
 from synthesizer.measures.utility.combining import CombinedEstimates, CombinedRow
-from synthesizer.report.charts import DotRow, Panel, Series, dots, panels
-from synthesizer.report.expected import (
-    cautions,
-    even_trees,
-    fit_notes,
-    lost_fits,
-    overlap_in_words,
-)
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Chart,
     DataTable,
     Gap,
+    Heading,
     Note,
     Section,
     Words,
@@ -37,6 +30,14 @@ from synthesizer.report.page import (
     row_table,
     stopped,
     written,
+)
+from synthesizer.report.charts import DotRow, Panel, Series, dots, panels
+from synthesizer.report.expected import (
+    cautions,
+    even_trees,
+    fit_notes,
+    lost_fits,
+    overlap_in_words,
 )
 from synthesizer.report.record import Labels, Record
 
@@ -108,9 +109,7 @@ def _blocks(record: Record) -> Iterator[Block]:
 
 
 def _fit(fit: FitComparison, labels: Labels, *, even: bool) -> Iterator[Block]:
-    yield Markup("<h3>{} <span class='muted-text'>({})</span></h3>").format(
-        fit.formula, _FAMILIES[fit.family]
-    )
+    yield Heading(fit.formula, _FAMILIES[fit.family])
     yield from (Note(sentence, "alert") for sentence in lost_fits(fit))
     yield fit_chart(fit, labels)
     if fit.lack_of_fit is not None:
@@ -122,9 +121,7 @@ def _fit(fit: FitComparison, labels: Labels, *, even: bool) -> Iterator[Block]:
 def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Block]:
     """Yield the fits of one model to several groups: lines where the last variable is a number."""
     first = fits[0]
-    yield Markup("<h3>{} by {} <span class='muted-text'>({})</span></h3>").format(
-        first.formula, ", ".join(by), _FAMILIES[first.family]
-    )
+    yield Heading(f"{first.formula} by {', '.join(by)}", _FAMILIES[first.family])
     yield from (Note(sentence, "alert") for fit in fits for sentence in lost_fits(fit))
     *outer, last = by
     is_time = all(finite_number(fit.group[last]) is not None for fit in fits)

@@ -9,16 +9,7 @@ from synthesizer.data.errors import plural
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.utility.propensity import PmseResult, PropensityMeans, PropensityResult
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.report.charts import histograms
-from synthesizer.report.expected import (
-    Expected,
-    chance_in_words,
-    distance_in_words,
-    expected_of,
-    right_share,
-    short,
-)
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Chart,
@@ -28,6 +19,15 @@ from synthesizer.report.page import (
     Words,
     row_table,
     written,
+)
+from synthesizer.report.charts import histograms
+from synthesizer.report.expected import (
+    Expected,
+    chance_in_words,
+    distance_in_words,
+    expected_of,
+    right_share,
+    short,
 )
 from synthesizer.report.record import Record
 

@@ -15,6 +15,19 @@ from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import CheckSettings
+from synthesizer.report.blocks import (
+    Block,
+    Gap,
+    Heading,
+    Note,
+    Words,
+    interval,
+    joined,
+    row_table,
+    section,
+    with_minus,
+    written,
+)
 from synthesizer.report.charts import DotRow
 from synthesizer.report.expected import lone_variable
 from synthesizer.report.figures import (
@@ -23,19 +36,6 @@ from synthesizer.report.figures import (
     dot_chart,
     figure_blocks,
     result_tables,
-)
-from synthesizer.report.page import (
-    Block,
-    Gap,
-    Note,
-    Words,
-    heading,
-    interval,
-    joined,
-    row_table,
-    section,
-    with_minus,
-    written,
 )
 from synthesizer.report.record import Record
 
@@ -48,7 +48,7 @@ def by_scenario(
 ) -> Iterator[Block]:
     """Yield the blocks of each scenario under a heading with its keys and target."""
     for risks in record.results.risk.scenarios:
-        yield heading(in_words(risks.scenario))
+        yield Heading(in_words(risks.scenario))
         named = {name: record.labels.variable(name) for name in risks.scenario.names}
         if labelled := [label for name, label in named.items() if label != name]:
             yield Words([f"Labels: {'; '.join(labelled)}."])
@@ -182,7 +182,7 @@ def glance_section(record: Record) -> Iterator[Block]:
         yield Words([READS])
     yield from by_scenario(record, _scenario)
     if others:
-        yield heading("Beyond keys and target")
+        yield Heading("Beyond keys and target")
         yield from figure_blocks(others, "Whole records, sensitive variables and attacks")
     if not (lacking or risk.scenarios or others):
         yield Words([_NOTHING])

@@ -14,9 +14,7 @@ from synthesizer.measures.risk.differential import (
     Spread,
 )
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.report.charts import DotRow, Panel, Series, panels
-from synthesizer.report.figures import dot_chart, span
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Chart,
@@ -27,6 +25,8 @@ from synthesizer.report.page import (
     section,
     written,
 )
+from synthesizer.report.charts import DotRow, Panel, Series, panels
+from synthesizer.report.figures import dot_chart, span
 from synthesizer.report.record import Record
 from synthesizer.report.risk import absent, by_scenario, in_words, of_verdict
 

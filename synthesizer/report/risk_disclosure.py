@@ -15,6 +15,22 @@ from synthesizer.measures.risk.identity import IdentityResult
 from synthesizer.measures.risk.scenario import Level, Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.risk.suda import SudaResult
+from synthesizer.report.blocks import (
+    NUMBERS,
+    Added,
+    Block,
+    Chart,
+    DataTable,
+    Gap,
+    Heading,
+    Note,
+    Words,
+    joined,
+    row_table,
+    section,
+    value_table,
+    written,
+)
 from synthesizer.report.charts import MOST_CURVES, log_points, roc
 from synthesizer.report.figures import (
     bar_chart,
@@ -23,22 +39,6 @@ from synthesizer.report.figures import (
     figure_blocks,
     figure_of,
     result_tables,
-)
-from synthesizer.report.page import (
-    NUMBERS,
-    Added,
-    Block,
-    Chart,
-    DataTable,
-    Gap,
-    Note,
-    Words,
-    heading,
-    joined,
-    row_table,
-    section,
-    value_table,
-    written,
 )
 from synthesizer.report.record import Labels, Record
 from synthesizer.report.risk import absent, by_scenario, in_words
@@ -351,7 +351,7 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
     if of_periods:
         question += " (person-periods)"
     margins = f"within {joined(result.baseline)}" if result.baseline else "of everybody"
-    yield heading(f"Inferring {question}")
+    yield Heading(f"Inferring {question}")
     if of_periods:
         yield Note(
             "Each period of a person is a record of its own here: where it says persons, "

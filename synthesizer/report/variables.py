@@ -15,6 +15,17 @@ from synthesizer.data.errors import plural
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Units, in_units
 from synthesizer.measures.utility.distributions import Distribution, Statistics
+from synthesizer.report.blocks import (
+    Block,
+    Chart,
+    DataTable,
+    Fold,
+    Gap,
+    Words,
+    row_table,
+    section,
+    written,
+)
 from synthesizer.report.charts import (
     OUTLINED,
     SIDES,
@@ -34,18 +45,7 @@ from synthesizer.report.charts import (
     tick,
 )
 from synthesizer.report.expected import expected_of, table_mark, tables_of
-from synthesizer.report.page import (
-    Block,
-    Chart,
-    DataTable,
-    Fold,
-    Gap,
-    Words,
-    fragment,
-    row_table,
-    section,
-    written,
-)
+from synthesizer.report.page import fragment
 from synthesizer.report.record import Labels, Record
 
 MOST = 250

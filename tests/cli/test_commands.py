@@ -15,7 +15,7 @@ from typer.main import get_command
 from synthesizer.cli.commands import TASKS, app, name_of
 from synthesizer.cli.printing import show_table
 from synthesizer.engine.registry import Registry
-from synthesizer.report.page import DataTable
+from synthesizer.report.blocks import DataTable
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
 ROOT = Path(__file__).resolve().parents[2]

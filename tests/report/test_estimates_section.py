@@ -3,9 +3,9 @@
 import pytest
 
 from synthesizer.measures.utility.coefficients import LackOfFit
+from synthesizer.report.blocks import Chart, Gap, Note, Words
 from synthesizer.report.expected import lost_fits
 from synthesizer.report.model_fits import estimates_section
-from synthesizer.report.page import Chart, Gap, Note, Words
 from synthesizer.report.record import TreesEntry
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import Page

@@ -16,6 +16,7 @@ from synthesizer.data.evolved import (
     Risk,
     Utility,
 )
+from synthesizer.report.blocks import Chart, Note, Section
 from synthesizer.report.charts import text_width
 from synthesizer.report.genetic import (
     MOST_NAMES,
@@ -24,7 +25,6 @@ from synthesizer.report.genetic import (
     genetic_section,
     path_chart,
 )
-from synthesizer.report.page import Chart, Note, Section
 from synthesizer.report.record import Record
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import Page

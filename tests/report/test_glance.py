@@ -11,8 +11,9 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.utility.tables import OrderTables
 from synthesizer.report.appendix import figures_section, reading_section, run_section
+from synthesizer.report.blocks import Block, Chart, DataTable, Fold, Gap, Note, Section
 from synthesizer.report.glance import glance_section
-from synthesizer.report.page import Block, Chart, DataTable, Fold, Gap, Note, Section, fragment
+from synthesizer.report.page import fragment
 from synthesizer.report.record import PanelEntry, Record
 from synthesizer.report.risk import keys_advice, unmeasured
 from tests.report import risk_examples, utility_examples

@@ -11,8 +11,9 @@ from synthesizer.measures.risk.comparable import of_all
 from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
 from synthesizer.measures.risk.scenario import Scenario, Tolerance
 from synthesizer.report.appendix import figures_section, further_utility
+from synthesizer.report.blocks import Chart, DataTable, Gap, Heading, Note, Section
 from synthesizer.report.figures import CATALOGUE, figure_of, rate_chart, result_blocks
-from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, fragment, render
+from synthesizer.report.page import fragment, render
 from synthesizer.report.risk import (
     attacks_section,
     glance_section,
@@ -173,8 +174,8 @@ def test_a_figure_is_explained_once_and_every_picture_leads_there() -> None:
 
 def test_scenarios_have_headings_and_their_warnings_are_notes() -> None:
     section = glance_section(record())
-    headings = [str(block) for block in section.blocks if "<h3>" in str(block)]
-    assert "<h3>Knowing town, age and sex, seeking job</h3>" in headings
+    headings = [block.text for block in of_kind(section, Heading)]
+    assert "Knowing town, age and sex, seeking job" in headings
     assert len(headings) == 4
     assert set(risk().warnings) <= set(notes(section))
     assert charts(section)[-1].title.startswith("Whole records")
@@ -357,8 +358,8 @@ class Example(Measured):
 
 def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> None:
     result = Example(steps=(Step(name=NASTY, ok=True, names=("a", "b")),))
-    title, chart, rows = result_blocks(result, "An example", "persons")
-    assert "<h3>An example</h3>" in title
+    title, chart, rows = result_blocks(result, "An example", "persons", alone=False)
+    assert title == Heading("An example")
     assert isinstance(chart, Chart)
     assert "<desc>example 0.200 (baseline 0.100)</desc>" in chart.svg
     assert isinstance(rows, DataTable)
@@ -389,7 +390,7 @@ def test_a_figure_of_utility_is_in_no_picture_of_risk_and_notes_are_shown() -> N
 
     step = Step(name="a", ok=True, names=())
     result = Useful(steps=(step,), notes=("no model for a",))
-    _, rows, note = result_blocks(result, "An example", "persons")
+    _, rows, note = result_blocks(result, "An example", "persons", alone=False)
     assert isinstance(rows, DataTable)
     assert isinstance(note, Note)
     assert note.text == "no model for a."

@@ -8,7 +8,7 @@ import pytest
 
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.differential import DifferentialResult, GroupComparison
-from synthesizer.report.page import Section
+from synthesizer.report.blocks import Section
 from synthesizer.report.risk_attribution import MOST_GROUPS, MOST_SPLITS, differential_section
 from tests.report.blocks import charts, notes, spoken, table
 from tests.report.risk_examples import half, record, risk

@@ -12,8 +12,8 @@ from synthesizer.measures.risk.determined import KeyDetermination
 from synthesizer.measures.risk.public_inference import InferenceResult
 from synthesizer.measures.risk.scenario import Exclusion
 from synthesizer.measures.risk.suda import SudaResult
+from synthesizer.report.blocks import Gap, Section
 from synthesizer.report.charts import MOST_CURVES
-from synthesizer.report.page import Gap, Section
 from synthesizer.report.risk_disclosure import (
     disclosure_section,
     inference_section,
