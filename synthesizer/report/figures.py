@@ -268,7 +268,7 @@ def figure_table(
         Added("Figure", "text", lambda pair: pair[1].name),
         Added("About", "text", lambda pair: pair[0]),
         Added("Value", "figure", lambda pair: pair[1].value),
-        Added("95 % interval", "text", lambda pair: interval(pair[1].low, pair[1].high)),
+        Added("95 % interval", "text", lambda pair: _ends(pair[1])),
         Added("Baseline", "figure", lambda pair: pair[1].baseline),
         Added("Chance", "figure", lambda pair: pair[1].chance),
         Added("Original", "figure", lambda pair: pair[1].original),
@@ -277,6 +277,10 @@ def figure_table(
         Added("Meaning", "text", lambda pair: pair[1].meaning),
     ]
     return row_table(figures, caption, names=of_file)
+
+
+def _ends(figure: Figure) -> str | None:
+    return None if figure.low is None else interval(figure.low, figure.high)
 
 
 def _good(place: str, figure: Figure) -> str:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeVar
 
 from synthesizer.data.errors import plural
-from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
+from synthesizer.data.evolved import Evolution, Generation, Point
 from synthesizer.report.blocks import (
     Added,
     Block,
@@ -72,11 +72,12 @@ def genetic_section(record: Record) -> Section | None:
         lead="How whole datasets were bred towards low utility loss and low risk, and what came "
         "out.",
         blocks=[
-            *_notes(evolution, record),
+            *evolution_notes(evolution, record),
             Words([*_what_was_done(evolution, record), " ".join(_risk_in_words(evolution))]),
             *pictures(evolution),
-            *_results(evolution),
-            *_frontier(evolution),
+            result_table(evolution),
+            *([Words([_TO_PICK])] if evolution.mode == "pareto" else []),
+            *([frontier_table(evolution)] if evolution.written else []),
         ],
     )
 
@@ -189,7 +190,8 @@ def _span(values: Sequence[float]) -> str:
     return lowest if lowest == written(high, "share") else interval(low, high, "share")
 
 
-def _notes(evolution: Evolution, record: Record) -> Iterator[Note]:
+def evolution_notes(evolution: Evolution, record: Record) -> Iterator[Note]:
+    """Yield what must be said of evolved datasets before all else."""
     if evolution.start == "mutants":
         yield _perturbed(evolution, record)
     if evolution.interrupted:
@@ -290,35 +292,32 @@ def _number(file: str) -> str:
     return PurePosixPath(file).stem.removeprefix("frontier_").lstrip("0")
 
 
-def _results(evolution: Evolution) -> Iterator[Block]:
+def result_table(evolution: Evolution) -> DataTable:
+    """Return the datasets that came out."""
     table = row_table(
         evolution.datasets,
         _caption("Results of the evolution", evolution),
         names=[
-            *_columns(evolution),
-            Added("Generations", "count", lambda dataset: dataset.generations),
+            *_columns(evolution.datasets),
             Added("Ended", "text", lambda dataset: ending(dataset.stopped, dataset.generations)),
         ],
         labels=("Dataset", [str(number) for number, _ in enumerate(evolution.datasets, 1)]),
         highlight=_above(evolution.datasets, evolution.risk_at_most),
     )
-    yield replace(table, stacks=True)
+    return replace(table, stacks=True)
 
 
-def _frontier(evolution: Evolution) -> Iterator[Block]:
-    if evolution.mode != "pareto":
-        return
+def frontier_table(evolution: Evolution) -> DataTable:
+    """Return the files of the frontier, to pick one from; without rows where there is none."""
     limit, files = evolution.risk_at_most, evolution.written
-    yield Words([_TO_PICK])
-    if files:
-        marked = "" if limit is None else f"; marked: R above {limit:g}"
-        yield row_table(
-            files,
-            _caption("Files of the frontier", evolution, marked),
-            names=_columns(evolution),
-            labels=("File", [file.file for file in files]),
-            highlight=_above(files, limit),
-        )
+    marked = "" if limit is None else f"; marked: R above {limit:g}"
+    return row_table(
+        files,
+        _caption("Files of the frontier, confidential until one is picked", evolution, marked),
+        names=_columns(files),
+        labels=("File", [file.file for file in files]),
+        highlight=_above(files, limit),
+    )
 
 
 def _caption(subject: str, evolution: Evolution, more: str = "") -> str:
@@ -327,19 +326,20 @@ def _caption(subject: str, evolution: Evolution, more: str = "") -> str:
     return f"{subject}; U and F: lower is better, R: lower is safer{more}"
 
 
-def _columns(evolution: Evolution) -> list[Added]:
-    """Return the columns of points; the unchanged share exists for mutants only."""
-    columns = [
+def _columns(points: Sequence[Point]) -> list[Added]:
+    """Return the columns of points that any of them has."""
+    every = [
         Added("U", "figure", lambda point: point.utility),
         Added("R", "figure", lambda point: point.risk),
         Added("F", "figure", lambda point: point.fitness),
+        Added("Unchanged", "share", lambda point: point.unchanged),
+        Added("Found", "share", lambda point: point.found),
+        Added("Right of these", "share", lambda point: point.right_of_found),
     ]
-    if evolution.start == "mutants":
-        columns.append(Added("Unchanged", "share", lambda point: point.unchanged))
-    return columns
+    return [own for own in every if any(own.value(point) is not None for point in points)]
 
 
-def _above(points: Sequence[EvolvedDataset | FrontierFile], limit: float | None) -> list[int]:
+def _above(points: Sequence[Point], limit: float | None) -> list[int]:
     return [i for i, point in enumerate(points) if limit is not None and point.risk > limit]
 
 

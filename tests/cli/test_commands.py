@@ -308,7 +308,8 @@ def test_models_shows_the_options_of_one_model() -> None:
     assert call("models", "cat").exit_code == 2
 
 
-def test_models_says_which_values_an_option_takes() -> None:
+def test_models_says_which_values_an_option_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "240")
     shown = call("models", "lag_one").output
     for words in ('"pooled" or "by_period"', "whole number, at least 1", "true or false"):
         assert words in shown

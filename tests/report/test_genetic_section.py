@@ -195,7 +195,7 @@ def test_several_datasets_are_rows_of_the_table() -> None:
     found = section(evolved(dataset(), dataset(risk=0.32)))
     rows = table(found, "Results").rows
     assert [row[0] for row in rows] == ["1", "2"]
-    assert rows[0][1:6] == [0.1, 0.3, 0.1, 0.9, 8]
+    assert rows[0][1:5] == [0.1, 0.3, 0.1, 0.9]
     assert "The results have R 0.300 to 0.320." in html(found)
     assert "The pictures are of dataset 1" in told(list(found.blocks))
 
