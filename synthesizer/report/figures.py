@@ -36,6 +36,7 @@ from synthesizer.report.blocks import (
     Words,
     first_line,
     interval,
+    is_number,
     row_table,
     stopped,
     value_table,
@@ -302,11 +303,25 @@ def result_tables(result: object, units: Units) -> Iterator[DataTable]:
     if not found and not figures_of(result):
         yield _table([result], about(type(result)))
     for name, rows in () if isinstance(result, Verdict) else found.items():
-        described = type(result).model_fields.get(name) if isinstance(result, BaseModel) else None
-        caption = (described and described.description) or about(type(rows[0]))
+        caption = _described(result, name) or about(type(rows[0]))
         numbers = [str(number) for number, _ in enumerate(rows, 1)]
         labels = ("Dataset", numbers) if name.endswith("datasets") else None
         yield _table(rows, in_units(caption, units), labels)
+
+
+def _described(result: object, place: str) -> str | None:
+    """Return what the field of a table says of it."""
+    *parts, last = place.split(".")
+    for part in parts:
+        result = getattr(result, part, None)
+    field = getattr(type(result), "model_fields", {}).get(last)
+    return None if field is None else field.description
+
+
+def number_table(result: BaseModel, caption: str) -> DataTable:
+    """Return every number of a result that stands alone, by the names of its fields."""
+    values = [(name.replace("_", " "), v) for name, v in values_of(result) if is_number(v)]
+    return value_table(caption, values)
 
 
 def _parts(result: object) -> Iterator[BaseModel]:

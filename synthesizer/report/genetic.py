@@ -16,6 +16,7 @@ from synthesizer.data.evolved import Evolution, Generation, Point
 from synthesizer.report.blocks import (
     Added,
     Block,
+    Cell,
     Chart,
     DataTable,
     Note,
@@ -23,6 +24,7 @@ from synthesizer.report.blocks import (
     Words,
     interval,
     row_table,
+    value_table,
     written,
 )
 from synthesizer.report.charts import Panel, Series, panels
@@ -73,7 +75,8 @@ def genetic_section(record: Record) -> Section | None:
         "out.",
         blocks=[
             *evolution_notes(evolution, record),
-            Words([*_what_was_done(evolution, record), " ".join(_risk_in_words(evolution))]),
+            Words([_WHAT]),
+            evolution_table(evolution),
             *pictures(evolution),
             result_table(evolution),
             *([Words([_TO_PICK])] if evolution.mode == "pareto" else []),
@@ -82,64 +85,42 @@ def genetic_section(record: Record) -> Section | None:
     )
 
 
-def _what_was_done(evolution: Evolution, record: Record) -> Iterator[str]:
-    """Yield what was evolved, by which measures, and how it ended."""
-    yield (
-        "Whole datasets were evolved, not drawn from a model one by one. A population of "
-        f"{evolution.population:,} datasets started from {_STARTS[evolution.start]}. In every "
-        "generation the better ones had offspring: pairs swapped records, and cells or records "
-        "were replaced. Every dataset was scored against the confidential data."
-    )
-    yield " ".join(_measures(evolution))
-    yield " ".join(_choice(evolution))
-    yield " ".join(_endings(evolution, record))
+_WHAT = (
+    "Whole datasets were evolved, not drawn from a model one by one. In every generation better "
+    "ones had offspring: pairs swapped records, and cells or records were replaced. Every dataset "
+    "was scored against the confidential data by utility loss U and risk R, both from 0 to 1. "
+    "Guessing is R of targets guessed from their distribution alone. Files at random have values "
+    "of the margins, each variable by itself: they hold nothing on any person, and nothing has to "
+    "be lower than that. R counts who is not found as 0."
+)
 
 
-def _measures(evolution: Evolution) -> Iterator[str]:
-    risk = evolution.risk
-    yield f"Utility U is the {evolution.utility.meaning}; lower is better, 0 is alike."
-    yield f"Risk R is the {risk.meaning}; lower is safer."
-    if risk.keys and risk.name not in _NO_KEYS:
-        seeks = f" and seeks {risk.target}" if risk.name in _KEYS_AND_TARGET else ""
-        yield f"The intruder that R is about knows {', '.join(risk.keys)}{seeks}."
-    yield "Both lie between 0 and 1."
-
-
-def _choice(evolution: Evolution) -> Iterator[str]:
-    """Say which candidate is the result."""
-    weight, limit = evolution.weight, evolution.risk_at_most
-    if evolution.mode == "pareto":
-        yield "The evolution kept the frontier: the datasets that no other one beats on U and R."
-    if limit is None:
-        yield (
-            "The result is the dataset with the lowest F, the distance of U and R from 0 (weight "
-            f"of U {_setting(weight)}, of R {_setting(1 - weight)})."
-        )
-    else:
-        yield (
-            f"The result is the dataset with the lowest U among those with R at most "
-            f"{_setting(limit)}; where there is none, that with the lowest R."
-        )
+def evolution_table(evolution: Evolution) -> DataTable:
+    """Return what was evolved by which measures, and the risks to compare with."""
+    utility, risk, limit = evolution.utility, evolution.risk, evolution.risk_at_most
+    knows = risk.keys if risk.name not in _NO_KEYS else ()
+    result = "lowest F, the distance of U and R from 0"
+    rows: list[tuple[str, Cell]] = [
+        ("Started from", _STARTS[evolution.start]),
+        ("Datasets of a generation", evolution.population),
+        ("Kept", "the frontier" if evolution.mode == "pareto" else "the best"),
+        ("The result has", result if limit is None else "lowest U of those within the limit of R"),
+        ("Weight of U in F", evolution.weight),
+        ("Utility loss U (lower is better)", utility.meaning),
+        ("Risk R (lower is safer)", risk.meaning),
+        ("The intruder knows", ", ".join(knows) or None),
+        ("The intruder seeks", risk.target if risk.name in _KEYS_AND_TARGET else None),
+        ("People sought", risk.people),
+        ("R of guessing (baseline)", risk.baseline),
+        ("R of files at random", risk.random),
+        ("Highest R accepted", limit),
+    ]
+    return value_table("How the datasets were evolved", rows)
 
 
 def _setting(value: float) -> str:
     """Write a setting as the configuration has it, without further zeros."""
     return written(round(value, 6), "text")
-
-
-def _endings(evolution: Evolution, record: Record) -> Iterator[str]:
-    datasets = evolution.datasets
-    if len(datasets) == 1:
-        yield f"It ended {ending(datasets[0].stopped, datasets[0].generations)}."
-    else:
-        yield (
-            f"{plural(len(datasets), 'dataset')} were made, each by an evolution of its own; the "
-            "table says how each one ended."
-        )
-    if any(dataset.stopped.endswith("seconds") for dataset in datasets):
-        yield "Where the time decides, a repetition on another machine may give other datasets."
-    whose = "The result" if len(datasets) == 1 else "Each"
-    yield f"{whose} has {plural(record.manifest.rows, 'record')}."
 
 
 def ending(why: str, generations: int) -> str:
@@ -156,31 +137,10 @@ def ending(why: str, generations: int) -> str:
     if re.fullmatch(r"\d+ generations", why):
         return f"{after}, the most that were allowed"
     if re.fullmatch(r"\S+ seconds", why):
-        return f"{after}: its {why} were over"
+        return f"{after}: its {why} were over; on another machine it may end elsewhere"
     if why == "interrupted":
         return f"{after}: somebody interrupted it"
     return f"{after}: {why}"
-
-
-def _risk_in_words(evolution: Evolution) -> Iterator[str]:
-    """Yield the risk of the result beside guessing and beside files without information."""
-    risks = [dataset.risk for dataset in evolution.datasets]
-    baseline = evolution.risk.baseline
-    yield f"{'The result has' if len(risks) == 1 else 'The results have'} R {_span(risks)}."
-    if baseline is None:
-        yield "There is no baseline of guessing for this measure."
-    else:
-        more = "no more than" if max(risks) <= baseline else "more than"
-        yield (
-            f"Guessing the target from its distribution alone has {written(baseline, 'share')} "
-            f"(baseline): this measure is {more} that. It counts who is not found as 0: see CAP of "
-            "matches for those who are found."
-        )
-    yield (
-        "Files drawn at random from the margins, each variable by itself, have "
-        f"{written(evolution.risk.random, 'share')}: they hold nothing on any person, so nothing "
-        "has to be lower than that."
-    )
 
 
 def _span(values: Sequence[float]) -> str:
@@ -368,6 +328,14 @@ _LIMITED = (
 )
 
 
+_PATH_READS = (
+    "Further left is safer, further down is closer to the original: the lower left corner would be "
+    "best. The line leads from generation to generation; an axis may begin above 0. Where there is "
+    "a frontier (green), no candidate beats any of it on both: one is bought with the other. "
+    "Squares are other datasets, measured alike."
+)
+
+
 def thinned(steps: Sequence[_T], most: int) -> list[_T]:
     """Return every so many-th step and the last one, at most about ``most``.
 
@@ -532,7 +500,7 @@ def path_chart(
     return Chart(
         title="The way of the best candidate between utility and risk",
         svg=picture,
-        reads=" ".join(_path_reads(bool(front), bool(elsewhere))),
+        reads=_PATH_READS,
         summary=summary,
         table=DataTable(
             caption="Points of the picture; lower is better for utility U and safer for risk R",
@@ -561,17 +529,6 @@ def _shape(name: str, colour: str) -> Literal["dot", "ring", "small", "square"]:
     if colour == "s1" and name == "start":
         return "ring"
     return "dot" if name else "small"
-
-
-def _path_reads(has_frontier: bool, has_others: bool) -> Iterator[str]:
-    yield "Further left is safer, further down is closer to the original: the lower left corner"
-    yield "would be best. The line leads from generation to generation."
-    yield "An axis may begin above 0."
-    if has_frontier:
-        yield "The green dots are the frontier: no candidate beats any of them on both utility and"
-        yield "risk. Along it, one is bought with the other."
-    if has_others:
-        yield "Squares are other datasets, measured alike."
 
 
 def _path_in_words(

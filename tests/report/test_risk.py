@@ -240,13 +240,13 @@ def test_the_summary_goes_from_one_dataset_to_all() -> None:
     ]  # fmt: skip
 
 
-def test_one_dataset_is_a_sentence_and_not_a_line() -> None:
+def test_one_dataset_is_a_table_and_not_a_line() -> None:
     cap = risk().scenarios[0].cap
     first = tuple(row for row in cap.synthetic if row.m == 1)
     own = scenario(cap=cap.model_copy(update={"synthetic": first}), regression=())
     section = cap_section(record(own))
     assert charts(section) == []
-    assert "with one dataset an intruder reads off" in spoken(section)
+    assert table(section, "Mean CAP by number").rows[0][3] == first[0].matched
 
 
 def test_the_line_on_m_is_shown_where_there_is_one() -> None:
@@ -301,8 +301,8 @@ def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None
         section
     )
     part = nearest.model_copy(update={"fitted_kept": 0.5})
-    told = spoken(nearest_section(record(risk(nearest=part))))
-    assert "Only a share of 0.500 of the fitted records" in told
+    counts = dict(table(nearest_section(record(risk(nearest=part))), "Records that were").rows)
+    assert (counts["nearer"], counts["fitted kept"]) == (nearest.nearer, 0.5)
 
 
 # Attacks.
