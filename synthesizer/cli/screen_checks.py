@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from synthesizer.cli.arguments import written_line
 from synthesizer.cli.printing import Ending, grouped, say, show_rows, show_table
+from synthesizer.data.errors import listed
 from synthesizer.measures.catalogue import FIGURES
-from synthesizer.measures.figure import Figure, agreeing, conclusions
+from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.advice import worst_things
 from synthesizer.report.figures import figure_table
@@ -223,23 +224,7 @@ def _show_place(title: str, figures: Sequence[Figure], units: str, _: int = 1) -
 
 
 def risk_lines(risk: RiskResult) -> Iterator[str]:
-    """Yield what must be known to read the figures: verdict, warnings, what failed."""
-    for part in risk.scenarios:
-        first = None if part.differential is None else part.differential.figures[0]
-        if first is not None and first.low is not None and first.high is not None:
-            low, high, _ = agreeing([first.low, first.high], 0.0, 3)
-            where = f"half split, {part.scenario.label}: the interval {low} to {high}"
-            if first.low <= 0 <= first.high:
-                yield f"  {where} contains 0 (differentially confidential by this test)"
-            else:
-                yield f"  {where} does not contain 0; the verdict holds it against its limit"
-        worst = None if part.differential is None else part.differential.worst_group
-        if worst is not None:
-            counted = risk.units
-            yield (
-                f"  worst group of {worst.by}: {worst.group}, fitted {worst.mean_a:.3f}, unseen "
-                f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} {counted})"
-            )
+    """Yield what must be known to read the figures: gaps, warnings, what failed."""
     yield from (f"  note: {note}" for note in (*risk.gaps, *risk.notes))
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
@@ -263,31 +248,25 @@ def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterat
             )
             if pairs:
                 yield f"  worst {words}: {pairs}"
-    if utility.figures and (note := utility_note(start)):
-        yield note
+    if utility.figures and start is not None:
+        yield (
+            "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; "
+            "datasets that were selected for their closeness to the original may well lie below"
+        )
     for fit in utility.fits:
         yield from (f"  note: {fit.title}: {note}" for note in fit.notes)
     yield from (f"  note: {note}" for note in utility.notes)
-    by_reason: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, why in utility.failed.items():
-        by_reason.setdefault(why, []).append(name)
-    for why, names in by_reason.items():
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        yield f"  {', '.join(names[:MOST_NAMES])}{more}: could not be computed: {why}"
+        names.setdefault(why, []).append(name)
+    yield from (
+        f"  {listed(failed, MOST_NAMES)}: could not be computed: {why}"
+        for why, failed in names.items()
+    )
 
 
 MOST_NAMES = 3
 """Measures that failed for one reason and are named, such as fits of many groups."""
-
-
-def utility_note(start: str | None) -> str | None:
-    """Return how to read expectations of evolved datasets; None without evolution."""
-    if start is None:
-        return None
-    return (
-        "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; datasets "
-        "that were selected for their closeness to the original may well lie below"
-    )
 
 
 def _ratio(value: float | None) -> str:

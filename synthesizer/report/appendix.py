@@ -192,19 +192,13 @@ _DISTANCE = (
     "Distance of two tables, divided by what independent draws from a right model with fixed "
     "parameters would show by chance."
 )
-_TERMS_FIRST = (
+_TERMS = (
     ("Synthetic data", "Records drawn from models that were fitted to the original. No record "
      "stands for a person, but the models may have learned something about persons."),
     ("Right synthesis", "Independent draws from the model that is true. No synthesis is quite "
      "right; it is what figures of utility are compared with."),
     ("Fresh sample", "Another sample of as many records as the synthetic data, from the same "
      "population as the original, not of the same persons."),
-)  # fmt: skip
-_TERMS = (
-    ("ROE, ratio of estimates", "Smaller of two proportions divided by the larger, averaged over "
-     "the cells of a table. 1 is equal; rare cells pull it down."),
-    ("SPECKS", "Largest distance between two distributions, from 0 (alike) to 1."),
-    ("pMSE", "How well a model tells synthetic from original records; 0 is not at all."),
     ("pMSE ratio", "pMSE over what is expected by chance. By a logistic regression: over that of "
      "independent draws from a right model; with main effects it sees margins only, not "
      "relations. By a tree: over that of a fresh sample of the same population, which a right "
@@ -216,19 +210,6 @@ _TERMS = (
      "not touch. A right synthesis does not reach 1: with fixed parameters and as many records "
      "as the original, 0.80 is expected of one dataset and 0.91 of five."),
     ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
-    ("CAP", "Correct attribution probability: how often the target is read off rightly from the "
-     "synthetic records with the same keys. Compare with baseline, chance and the original's. "
-     "More datasets together find more keys, so that their CAP is larger than that of one."),
-    ("TCAP", "CAP of the intruder who believes only what all records with the same keys agree "
-     "on: right ones of those that agree (all datasets together), or DiSCO / iS (one dataset)."),
-    ("DiSCO", "Share of the original records whose keys show one target in the synthetic data, "
-     "the right one."),
-    ("iS", "Share of the original records whose keys occur in the synthetic data."),
-    ("repU", "Share of the original records whose keys nobody shares, in either file."),
-    ("Differential confidentiality", "CAP of records that the synthesis was fitted on minus CAP "
-     "of records it never saw. If it is 0, being in the data does not add to a person's risk."),
-    ("Share nearer to the fitted half", "How often a synthetic record is nearer to one it was "
-     "made from than to one it was not. 0.5 is a coin toss."),
     ("Baseline", "What somebody achieves who has no release. Of CAP: who guesses the target of "
      "everybody from its distribution in the original (Taub et al. 2018, eq. 5). A figure below "
      "it tells less than that distribution, which is often public anyway."),
@@ -258,4 +239,5 @@ def reading_section(record: Record) -> Iterator[Block]:
             "are no good news."
         ]
     )
-    yield _pairs("Words of this report", "Word", "Meaning", [*_TERMS_FIRST, s_pmse, *_TERMS])
+    caption = "Words of this report; what each figure is stands under All figures"
+    yield _pairs(caption, "Word", "Meaning", [s_pmse, *_TERMS])

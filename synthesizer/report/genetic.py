@@ -20,10 +20,10 @@ from synthesizer.report.blocks import (
     Chart,
     DataTable,
     Note,
-    Section,
     Words,
     interval,
     row_table,
+    section,
     value_table,
     written,
 )
@@ -63,26 +63,25 @@ _RULED_OUT = (
 )
 
 
-def genetic_section(record: Record) -> Section | None:
-    """Return how datasets were evolved; None where nothing was evolved."""
+@section(
+    "genetic",
+    "Evolution",
+    "How whole datasets were bred towards low utility loss and low risk, and what came out.",
+)
+def genetic_section(record: Record) -> Iterator[Block]:
+    """Yield how datasets were evolved; nothing where nothing was."""
     evolution = record.evolution
     if evolution is None:
-        return None
-    return Section(
-        anchor="genetic",
-        title="Evolution",
-        lead="How whole datasets were bred towards low utility loss and low risk, and what came "
-        "out.",
-        blocks=[
-            *evolution_notes(evolution, record),
-            Words([_WHAT]),
-            evolution_table(evolution),
-            *pictures(evolution),
-            result_table(evolution),
-            *([Words([_TO_PICK])] if evolution.mode == "pareto" else []),
-            *([frontier_table(evolution)] if evolution.written else []),
-        ],
-    )
+        return
+    yield from evolution_notes(evolution, record)
+    yield Words([_WHAT])
+    yield evolution_table(evolution)
+    yield from pictures(evolution)
+    yield result_table(evolution)
+    if evolution.mode == "pareto":
+        yield Words([_TO_PICK])
+    if evolution.written:
+        yield frontier_table(evolution)
 
 
 _WHAT = (

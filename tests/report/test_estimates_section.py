@@ -165,8 +165,7 @@ def test_combined_inference_says_its_rule():
     assert f"negative and was adjusted for: {EVIL}[a]." in words
     assert "The test needs more datasets." in words
     proper = table(estimates(combined=combined(rule="proper")), "What the synthetic data").caption
-    assert "T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben 2016" in proper
-    assert "parameters drawn anew for each dataset" in proper
+    assert "proper synthesis; T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben (2016)" in proper
 
 
 @pytest.mark.parametrize(

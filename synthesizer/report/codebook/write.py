@@ -25,10 +25,12 @@ from synthesizer.report.blocks import (
     Added,
     Block,
     DataTable,
+    Heading,
     Note,
     Section,
     Words,
     row_table,
+    section,
     written,
 )
 from synthesizer.report.charts import el
@@ -319,24 +321,22 @@ def _format(form: FileFormat) -> str:
     )
 
 
-def _cautions(codebook: ReleaseCodebook) -> Section:
-    blocks: list[Block] = [
-        el("p", {}, el("strong", {}, f"{caution.title}."), " ", caution.text)
-        for caution in codebook.cautions
-    ]
+@section("cautions", "What not to conclude", "Read this before you use the data.")
+def _cautions(codebook: ReleaseCodebook) -> Iterator[Block]:
     if kept := codebook.synthesis.kept:
         text = f"Not synthetic, but copied from the confidential data: {listed(kept, _MOST_NAMES)}."
-        blocks.insert(0, Note(text, "alert"))
-    return Section(
-        anchor="cautions",
-        title="What not to conclude",
-        lead="Read this before you use the data.",
-        blocks=blocks,
-    )
+        yield Note(text, "alert")
+    for caution in codebook.cautions:
+        yield el("p", {}, el("strong", {}, f"{caution.title}."), " ", caution.text)
 
 
-def _overview(variables: Sequence[Described]) -> Section:
-    """Return a table with a line for each variable, linked to its entry."""
+@section(
+    "variables",
+    "Variables",
+    "Ranges, levels and shares are those of the synthetic datasets, all taken together.",
+)
+def _overview(variables: Sequence[Described]) -> Iterator[Block]:
+    """Yield a table with a line for each variable, linked to its entry."""
     labels = [variable.label for variable in variables]
     columns = [
         *([Added("label", "text", lambda variable: variable.label)] if any(labels) else []),
@@ -348,14 +348,8 @@ def _overview(variables: Sequence[Described]) -> Section:
         ),
     ]
     links = [el("a", {"href": f"#v{i}"}, variable.name) for i, variable in enumerate(variables, 1)]
-    table = row_table(
+    yield row_table(
         variables, "Variables in the order of the files", names=columns, labels=("variable", links)
-    )
-    return Section(
-        anchor="variables",
-        title="Variables",
-        lead="Ranges, levels and shares are those of the synthetic datasets, all taken together.",
-        blocks=[table],
     )
 
 
@@ -481,21 +475,13 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
     )
 
 
-def _analysis(codebook: ReleaseCodebook) -> Section:
+@section("analysis", "Estimates and standard errors", "One result from all datasets together.")
+def _analysis(codebook: ReleaseCodebook) -> Iterator[Block]:
     how = codebook.analysis
-    source = [f"Source: {how.source}."] if how.source else []
-    blocks: list[Block] = [Words([*how.words, *source])]
     if not how.applies:
-        blocks.insert(0, Note("No valid standard errors from this release.", "alert"))
+        yield Note("No valid standard errors from this release.", "alert")
+    yield Words([*how.words, *([f"Source: {how.source}."] if how.source else [])])
     if how.code:
-        blocks += [
-            el("h3", {}, "Example in Python"),
-            Words(["With the package that made these data. Other programs can use the formula."]),
-            el("div", {"class": "scroll"}, el("pre", {}, el("code", {}, how.code))),
-        ]
-    return Section(
-        anchor="analysis",
-        title="Estimates and standard errors",
-        lead="One result from all datasets together.",
-        blocks=blocks,
-    )
+        yield Heading("Example in Python")
+        yield Words(["With the package that made these data. Other programs can use the formula."])
+        yield el("div", {"class": "scroll"}, el("pre", {}, el("code", {}, how.code)))
