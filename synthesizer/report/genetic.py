@@ -330,8 +330,7 @@ _LIMITED = (
 _PATH_READS = (
     "Further left is safer, further down is closer to the original: the lower left corner would be "
     "best. The line leads from generation to generation; an axis may begin above 0. Where there is "
-    "a frontier (green), no candidate beats any of it on both: one is bought with the other. "
-    "Squares are other datasets, measured alike."
+    "a frontier (green), no candidate beats any of it on both: one is bought with the other."
 )
 
 
@@ -449,7 +448,6 @@ def _generations_table(steps: Sequence[Generation], count: int) -> DataTable:
 def path_chart(
     history: Sequence[Generation],
     frontier: Sequence[tuple[str, float, float]] = (),
-    others: Sequence[tuple[str, float, float]] = (),
     baseline: float | None = None,
     *,
     limit: float | None = None,
@@ -463,8 +461,6 @@ def path_chart(
     frontier : sequence of (str, float, float)
         Candidates that no other one beats: name, utility, risk, both in [0, 1]. Those with a name
         are larger and carry it, as far as there is room; keep it short.
-    others : sequence of (str, float, float)
-        Points to compare with, such as a file of another method.
     baseline, limit : float, optional
         As in `generations_chart`.
 
@@ -472,22 +468,21 @@ def path_chart(
     --------
     >>> rows = [Generation(generation=g, utility=0.2, risk=0.9 - g / 10, fitness=0.5,
     ...                    median_utility=0.2, median_risk=0.9, frontier=1) for g in range(3)]
-    >>> path_chart(rows, others=[("CART", 0.1, 0.42)], baseline=0.415).table.rows[-1]
-    ['CART', 0.1, 0.42]
+    >>> path_chart(rows, [("1", 0.1, 0.42)], baseline=0.415).table.rows[-1]
+    ['frontier 1', 0.1, 0.42]
     """
-    front, elsewhere = [NamedPoint(*point) for point in frontier], [NamedPoint(*p) for p in others]
+    front = [NamedPoint(*point) for point in frontier]
     ends = (("start", history[0]), ("result", history[-1]))[: len(history)]
     named = [NamedPoint(name, step.utility, step.risk) for name, step in ends]
     levels = _levels(baseline, limit)
-    summary = " ".join(_path_in_words(history, front, elsewhere, baseline))
+    summary = " ".join(_path_in_words(history, front, baseline))
     legend = [
         ("line-s1", "best candidate, by generation"),
         *([("fill-s3", "frontier")] if front else []),
-        *([("fill-s4", "other datasets")] if elsewhere else []),
         *((level.look, f"{level.words} {written(level.value, 'share')}") for level in levels),
     ]
     picture = plane(
-        [*_spots(named[::-1], "s1"), *_spots(elsewhere, "s4"), *_spots(front, "s3")],
+        [*_spots(named[::-1], "s1"), *_spots(front, "s3")],
         risk=Axis(label="risk R (left is safer)", marks=levels),
         loss=Axis(label="utility U (lower is better)"),
         way=[(step.risk, step.utility) for step in thinned(history, MOST_STEPS)],
@@ -505,35 +500,22 @@ def path_chart(
             caption="Points of the picture; lower is better for utility U and safer for risk R",
             columns=["Point", "Utility U", "Risk R"],
             forms=("text", "figure", "figure"),
-            rows=[list(point) for point in (*named, *files, *elsewhere)],
+            rows=[list(point) for point in (*named, *files)],
         ),
     )
 
 
 def _spots(points: Sequence[NamedPoint], colour: str) -> Iterator[Spot]:
-    """Yield the ends of the way (s1), points to compare with (s4) or those of a frontier (s3)."""
+    """Yield the ends of the way (s1), or the points of a frontier (s3)."""
     for name, utility, risk in points:
-        yield Spot(
-            risk=risk,
-            loss=utility,
-            name=name,
-            shape=_shape(name, colour),
-            colour=colour,
-        )
-
-
-def _shape(name: str, colour: str) -> Literal["dot", "ring", "small", "square"]:
-    if colour == "s4":
-        return "square"
-    if colour == "s1" and name == "start":
-        return "ring"
-    return "dot" if name else "small"
+        shape: Literal["dot", "ring", "small"] = "dot" if name else "small"
+        shape = "ring" if name == "start" and colour == "s1" else shape
+        yield Spot(risk=risk, loss=utility, name=name, shape=shape, colour=colour)
 
 
 def _path_in_words(
     history: Sequence[Generation],
     frontier: Sequence[NamedPoint],
-    others: Sequence[NamedPoint],
     baseline: float | None,
 ) -> Iterator[str]:
     yield _from_start_to_end(history)
@@ -543,5 +525,3 @@ def _path_in_words(
         safest = min(frontier, key=lambda point: (point.risk, point.utility))
         closest = min(frontier, key=lambda point: (point.utility, point.risk))
         yield f"The frontier reaches from {safest.in_words} to {closest.in_words}."
-    for point in others:
-        yield f"{point.name} has {point.in_words}."

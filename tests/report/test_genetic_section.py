@@ -257,16 +257,7 @@ def test_the_way_leads_from_the_start_to_the_result() -> None:
     assert {"start", "result"} <= set(Page(chart.svg).text("text"))
 
 
-def test_other_datasets_are_named_points() -> None:
-    others = [("CART", 0.1, 0.42), (EVIL, 0.12, 0.33)]
-    chart = path_chart(history(5), others=others, baseline=0.415)
-    assert chart.table.rows[-2:] == [["CART", 0.1, 0.42], [EVIL, 0.12, 0.33]]
-    assert "CART has U 0.100 and R 0.420." in chart.summary
-    assert "CART" in Page(chart.svg).text("text")
-    assert EVIL not in chart.svg
-
-
-NAMES = {"start", "result", "CART", "parametric", *(f"f{i}" for i in range(30))}
+NAMES = {"start", "result", *(f"f{i}" for i in range(30))}
 
 
 def boxes(chart: Chart) -> list[tuple[float, float, float, float]]:
@@ -285,8 +276,7 @@ def boxes(chart: Chart) -> list[tuple[float, float, float, float]]:
 
 def test_names_do_not_overlap_and_stay_inside() -> None:
     frontier = [(f"f{i}", 0.12 - i / 500, 0.03 + i / 50) for i in range(30)]
-    others = [("CART", 0.13, 0.42), ("parametric", 0.128, 0.41)]
-    found = boxes(path_chart(history(20), frontier, others, 0.415))
+    found = boxes(path_chart(history(20), frontier, 0.415))
     assert len(found) > 12
     for one, other in itertools.combinations(found, 2):
         apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
