@@ -119,12 +119,12 @@ CEILINGS = {
     "models": 9124,
     "measures": 15772,
     "engine": 3365,
-    "report": 7995,
+    "report": 7804,
     "config": 896,
     "verification": 7049,
     "plan": 4843,
     "jobs": 4552,
-    "cli": 2097,
+    "cli": 2090,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 526."""

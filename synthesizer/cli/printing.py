@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -408,30 +408,44 @@ def show_table(table: DataTable) -> None:
         ]
         for row in table.rows
     ]
-    console, grid = _console(), Grid(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
     kept = [place for place, cells in enumerate(zip(*written_rows, strict=True)) if any(cells)]
-    room = console.width + _GAP
-    for place in kept:
-        name, cells = table.columns[place], [row[place] for row in written_rows]
-        longest = max(cell_len(word) for cell in (name, *cells) for word in [*cell.split(), ""])
+    columns = {
+        place: [table.columns[place], *(row[place] for row in written_rows)] for place in kept
+    }
+    longest = {
+        place: max(cell_len(word) for cell in cells for word in [*cell.split(), ""])
+        for place, cells in columns.items()
+    }
+    console = _console()
+    left = console.width - sum(longest.values())
+    if table.caption:
+        say("", start=table.caption)
+    if left < len(kept) - 1:
+        _list(columns, next((p for p in kept if table.forms[p] == "text"), kept[0]))
+        return
+    gap = _GAP if left >= _GAP * (len(kept) - 1) else 1
+    grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    for place, (name, *cells) in columns.items():
         grid.add_column(
             Text(name),
             justify="left" if any(isinstance(row[place], str) for row in table.rows) else "right",
-            min_width=longest,
-            no_wrap=all(cell_len(cell) <= longest for cell in (name, *cells)),
+            min_width=longest[place],
+            no_wrap=all(cell_len(cell) <= longest[place] for cell in (name, *cells)),
         )
-        room -= longest + _GAP
-    if table.caption:
-        say("", start=table.caption)
     for row in written_rows:
-        if room >= 0:
-            grid.add_row(*(Text(row[place]) for place in kept))
-        else:
-            first, *others = kept
-            cells = [f"{table.columns[place]}: {row[place]}" for place in others if row[place]]
-            say("; ".join(cells), start=f"{row[first]}:")
-    if room >= 0:
-        console.print(grid, crop=False)
+        grid.add_row(*(Text(row[place]) for place in kept))
+    console.print(grid, crop=False)
+
+
+def _list(columns: Mapping[int, Sequence[str]], first: int) -> None:
+    """Print each row as a paragraph, which begins with its cell of the first column."""
+    for number in range(1, len(columns[first])):
+        cells = [
+            f"{own[0]}: {own[number]}"
+            for place, own in columns.items()
+            if own[number] and place != first
+        ]
+        say("; ".join(cells), start=f"{columns[first][number]}:")
 
 
 def with_hyphens(text: str) -> str:
