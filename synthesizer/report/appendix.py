@@ -188,10 +188,6 @@ def figures_section(record: Record) -> Iterator[Block]:
     )
 
 
-_DISTANCE = (
-    "Distance of two tables, divided by what independent draws from a right model with fixed "
-    "parameters would show by chance."
-)
 _TERMS = (
     ("Synthetic data", "Records drawn from models that were fitted to the original. No record "
      "stands for a person, but the models may have learned something about persons."),
@@ -199,13 +195,6 @@ _TERMS = (
      "right; it is what figures of utility are compared with."),
     ("Fresh sample", "Another sample of as many records as the synthetic data, from the same "
      "population as the original, not of the same persons."),
-    ("pMSE ratio", "pMSE over what is expected by chance. By a logistic regression: over that of "
-     "independent draws from a right model; with main effects it sees margins only, not "
-     "relations. By a tree: over that of a fresh sample of the same population, which a right "
-     "synthesis with fixed parameters may fall below, down to 1 - c, c the synthetic share (0.5 "
-     "for files of equal size). SPECKS and PO50 of a tree have no such level."),
-    ("p and p_VW", "Probabilities of a difference as large by chance: between two independent "
-     "samples (p), or between the original and draws from its own proportions (p_VW)."),
     ("Overlap", "Share that two confidence intervals have in common. 1 is all, below 0 they do "
      "not touch. A right synthesis does not reach 1: with fixed parameters and as many records "
      "as the original, 0.80 is expected of one dataset and 0.91 of five."),
@@ -230,7 +219,7 @@ _TERMS = (
 def reading_section(record: Record) -> Iterator[Block]:
     """Yield a short glossary with the expectations of the run."""
     expected = expected_of(record).sentence
-    s_pmse = ("S_pMSE", f"{_DISTANCE} {expected} Lower is better.")
+    s_pmse = ("S_pMSE", f"{expected} Lower is better.")
     yield Words(
         [
             "No single figure says that data are safe or good. Look whether the figures of risk "

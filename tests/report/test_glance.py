@@ -226,7 +226,6 @@ def test_the_glossary_has_the_expectations_of_the_run() -> None:
     found = {row[0]: row[1] for row in of_kind(reading_section(run()), DataTable)[0].rows}
     assert {"S_pMSE", "Baseline", "Chance", "Fresh sample", "Right synthesis"} <= set(found)
     assert "a fresh sample of the same population 1 + k/n, here 2 (" in str(found["S_pMSE"])
-    assert "down to 1 - c" in str(found["pMSE ratio"])
     assert "0.80 is expected of one dataset and 0.91 of five" in str(found["Overlap"])
 
 
