@@ -119,7 +119,7 @@ CEILINGS = {
     "models": 9124,
     "measures": 15772,
     "engine": 3365,
-    "report": 7804,
+    "report": 7797,
     "config": 896,
     "verification": 7049,
     "plan": 4843,

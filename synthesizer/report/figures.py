@@ -319,8 +319,13 @@ def _described(result: object, place: str) -> str | None:
 
 
 def number_table(result: BaseModel, caption: str) -> DataTable:
-    """Return every number of a result that stands alone, by the names of its fields."""
-    values = [(name.replace("_", " "), v) for name, v in values_of(result) if is_number(v)]
+    """Return every number of a result that stands alone, by its heading or its field's name."""
+    declared = columns(type(result))
+    values = [
+        (declared[name].heading if name in declared else name.replace("_", " "), value)
+        for name, value in values_of(result)
+        if is_number(value)
+    ]
     return value_table(caption, values)
 
 

@@ -233,7 +233,6 @@ def nearest_section(record: Record) -> Iterator[Block]:
     listed = "those of whole records under Special uniques" if same else joined(nearest.names)
     yield Words([f"Compared on {len(nearest.names)} variables: {listed}."])
     yield number_table(nearest, "Records that were compared, and how many are nearer to which half")
-    yield from result_tables(nearest, record.units)
 
 
 _ATTACKS_OFF = (
