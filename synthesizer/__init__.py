@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from synthesizer import data
+
 if TYPE_CHECKING:
     from synthesizer.config.reading import load_config, read_config
     from synthesizer.data.errors import SynthesizerError
@@ -92,6 +94,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+data.view = lambda: import_module(f"{__name__}.report.notebook")
 
 
 def __dir__() -> list[str]:

@@ -77,12 +77,7 @@ def test_imports_go_down_only():
     assert not wrong
 
 
-SHOWN_FROM_ABOVE = {"data.displayed: synthesizer.report.notebook"}
-"""What a result looks like in a notebook is a matter of the report, asked for by name when somebody
-looks; nothing else is loaded from a floor above."""
-
-
-def test_nothing_else_is_loaded_from_a_floor_above():
+def test_nothing_is_loaded_from_a_floor_above():
     loaded = {
         (name, node.args[0].value)
         for name, node in nodes()
@@ -96,7 +91,7 @@ def test_nothing_else_is_loaded_from_a_floor_above():
         for name, target in loaded
         if FLOOR[room(owner(target.removeprefix("synthesizer.")))] > FLOOR[room(name)]
     }
-    assert above == SHOWN_FROM_ABOVE
+    assert not above
 
 
 def test_no_module_imports_itself_in_a_circle():
@@ -124,12 +119,12 @@ CEILINGS = {
     "models": 9124,
     "measures": 15604,
     "engine": 3365,
-    "report": 7983,
+    "report": 7797,
     "config": 896,
     "verification": 7049,
     "plan": 4843,
     "jobs": 4586,
-    "cli": 2219,
+    "cli": 2090,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 526."""
