@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 Value = TypeVar("Value")
 MOST_SHOWN: Final = 20
@@ -43,8 +43,51 @@ def in_brief(problems: Sequence[str]) -> list[str]:
     return [*problems[:MOST_SHOWN], *rest]
 
 
+class Problem(str):
+    """A sentence about what is wrong, with a code and the names it is about, for programs.
+
+    Parameters
+    ----------
+    text : str
+        The sentence: file, variable or key, and the remedy.
+    code : str
+        What kind of problem it is, such as ``unknown_variable``; empty where it has none.
+    names : tuple of str
+        The variables or files that it is about.
+
+    Examples
+    --------
+    >>> problem = Problem("unknown variable 'agee'", "unknown_variable", ("agee",))
+    >>> problem.at("keep"), problem.at("keep").code
+    ("keep: unknown variable 'agee'", 'unknown_variable')
+    """
+
+    code: str
+    names: tuple[str, ...]
+
+    def __new__(cls, text: str, code: str = "", names: tuple[str, ...] = ()) -> Self:
+        """Return the sentence; it compares and prints as its text."""
+        made = super().__new__(cls, text)
+        made.code, made.names = code, names
+        return made
+
+    @classmethod
+    def of(cls, text: str) -> Problem:
+        """Return a sentence as it is, or without a code where it is a plain text."""
+        return text if isinstance(text, Problem) else cls(text)
+
+    def at(self, place: str) -> Problem:
+        """Return the problem with the place before it."""
+        return Problem(f"{place}: {self}", self.code, self.names) if place else self
+
+
+def at_place(place: str, problems: Iterable[str]) -> list[Problem]:
+    """Return problems with the place before each."""
+    return [Problem.of(problem).at(place) for problem in problems]
+
+
 class SynthesizerError(Exception):
-    """Root of the tree; ``problems`` lists every problem found, one sentence each.
+    """Root of the tree; ``problems`` lists every problem found, one `Problem` each.
 
     Examples
     --------
@@ -60,10 +103,14 @@ class SynthesizerError(Exception):
     exit_code = 1
 
     def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems: tuple[str, ...] = (
-            (problems,) if isinstance(problems, str) else tuple(problems)
-        )
+        listed = (problems,) if isinstance(problems, str) else problems
+        self.problems: tuple[Problem, ...] = tuple(map(Problem.of, listed))
         super().__init__(self._text())
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The code of every problem, in the order of ``problems``."""
+        return tuple(problem.code for problem in self.problems)
 
     def _text(self) -> str:
         if len(self.problems) == 1:
@@ -224,7 +271,7 @@ class Problems(list[str]):
 
     def at(self, place: str, problems: Iterable[str]) -> None:
         """Add problems with the place before each."""
-        self += [f"{place}: {problem}" if place else problem for problem in problems]
+        self += at_place(place, problems)
 
     def settle(self, kind: type[SynthesizerError]) -> None:
         """Raise an error with every problem once; nothing happens where there is none."""

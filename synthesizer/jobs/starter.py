@@ -43,7 +43,7 @@ from synthesizer.jobs.starter_hints import (
     of_periods,
     repeated_hint,
 )
-from synthesizer.plan.inputs import arrangement_of
+from synthesizer.plan.arrange import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
 
