@@ -51,7 +51,7 @@ class Problem(str):
     text : str
         The sentence: file, variable or key, and the remedy.
     code : str
-        What kind of problem it is, such as ``unknown_variable``; empty where it has none.
+        What kind of problem it is, such as ``unknown_variable``; that of its error by default.
     names : tuple of str
         The variables or files that it is about.
 
@@ -72,9 +72,9 @@ class Problem(str):
         return made
 
     @classmethod
-    def of(cls, text: str) -> Problem:
-        """Return a sentence as it is, or without a code where it is a plain text."""
-        return text if isinstance(text, Problem) else cls(text)
+    def of(cls, text: str, code: str = "") -> Problem:
+        """Return a sentence as it is where it has a code, else with this one."""
+        return text if isinstance(text, Problem) and text.code else cls(text, code)
 
     def at(self, place: str) -> Problem:
         """Return the problem with the place before it."""
@@ -101,10 +101,12 @@ class SynthesizerError(Exception):
     """
 
     exit_code = 1
+    code = "error"
+    """Of problems that have none of their own."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         listed = (problems,) if isinstance(problems, str) else problems
-        self.problems: tuple[Problem, ...] = tuple(map(Problem.of, listed))
+        self.problems: tuple[Problem, ...] = tuple(Problem.of(text, self.code) for text in listed)
         super().__init__(self._text())
 
     @property
@@ -123,24 +125,32 @@ class ConfigError(SynthesizerError):
     """The configuration is wrong: unknown keys, models or variables, impossible orders."""
 
     exit_code = 2
+    code = "configuration"
 
 
 class OptionError(ConfigError, ValueError):
     """Arguments of a public function, or options, are wrong: ``name must be ...``; a ValueError."""
+
+    code = "wrong_option"
 
 
 class DataError(SynthesizerError):
     """The confidential data cannot be used as they are."""
 
     exit_code = 2
+    code = "data"
 
 
 class ExpressionError(DataError):
     """A condition or a derived expression cannot be parsed or evaluated."""
 
+    code = "expression"
+
 
 class ModelError(SynthesizerError):
     """A conditional model cannot be fitted, drawn from or found."""
+
+    code = "model"
 
 
 class RuleError(ModelError):
@@ -157,6 +167,7 @@ class OutputError(SynthesizerError):
     """The output cannot be written or would overwrite an existing one."""
 
     exit_code = 2
+    code = "output"
 
 
 class LedgerError(SynthesizerError):
