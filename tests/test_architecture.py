@@ -128,7 +128,7 @@ CEILINGS = {
     "config": 896,
     "verification": 7049,
     "plan": 4598,
-    "jobs": 4434,
+    "jobs": 4414,
     "cli": 2219,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
