@@ -127,7 +127,7 @@ CEILINGS = {
     "report": 7983,
     "config": 896,
     "verification": 7049,
-    "plan": 4598,
+    "plan": 4500,
     "jobs": 4414,
     "cli": 2219,
 }

@@ -25,7 +25,7 @@ from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.utility.suite import Synthesis
-from synthesizer.plan.findings import problem
+from synthesizer.plan.findings import note, problem
 from synthesizer.plan.inputs import declarations, declared_for, encoded
 
 
@@ -410,7 +410,7 @@ def _new_columns(raws: Mapping[str, RawTable], names: Sequence[str]) -> Iterator
     """Say which columns of other files the original does not have."""
     for file, raw in raws.items():
         if new := [name for name in raw.names if name not in names]:
-            yield f"{file}: not in the original, and not compared: {listed(new)}"
+            yield note("columns_not_compared", file=file, new=listed(new))
 
 
 def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
@@ -420,7 +420,4 @@ def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
     for file, view in others:
         odd = sorted((constant & set(view.panel.names)) - constant_names(view.panel))
         if odd:
-            yield (
-                f"{file}: nobody of the original changes {listed(odd)}, but persons of this file "
-                "do; the checks of persons look at their first value"
-            )
+            yield note("changes_in_other_file", file=file, odd=listed(odd))

@@ -119,9 +119,7 @@ def plan_at_most(context: Context, household: HouseholdConfig) -> Found[tuple[At
     for rule, place in rules.items():
         rows, broken = _exceeding(context, rule)
         if broken == context.table.n_units:
-            found.problems.append(
-                problem("at_most_allows_none", place=place, broken=broken, most=rule.most)
-            )
+            found.problem("at_most_allows_none", place=place, broken=broken, most=rule.most)
         elif broken:
             have = "has" if broken == 1 else "have"
             words = (

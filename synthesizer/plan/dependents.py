@@ -10,7 +10,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 """What is not defined for all numbers."""
@@ -49,25 +49,21 @@ def dependents(
         if not why and _moves(context, name, expression):
             why = "as it stands before them in the order"
         if why:
-            found.notes.append(
-                f"variable {name!r}: {is_what} in the data, and is drawn, {why}; records may show "
-                f"a value that does not go with {inputs}; 'derived: {text}' computes it"
+            found.note(
+                "follows_and_is_drawn",
+                name=name,
+                is_what=is_what,
+                why=why,
+                inputs=inputs,
+                text=text,
             )
         elif not _is_defined(context, table, name, expression):
-            found.notes.append(
-                f"variable {name!r}: {is_what} in the data, but the expression may be undefined "
-                "in synthetic records; declare a missing code, or write it under 'derived'"
-            )
+            found.note("follows_but_undefined", name=name, is_what=is_what)
         elif place := named.get(name):
-            found.problems.append(
-                problem("rule_on_derived", name=name, place=place, is_what=is_what, others=others)
-            )
+            found.problem("rule_on_derived", name=name, place=place, is_what=is_what, others=others)
         else:
             computed[name] = expression
-            found.notes.append(
-                f"variable {name!r}: {is_what} in the data, and is computed in place of drawn; "
-                "name a method to have it drawn"
-            )
+            found.note("follows_and_is_computed", name=name, is_what=is_what)
     return found.of(computed)
 
 

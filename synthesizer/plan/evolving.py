@@ -29,7 +29,7 @@ from synthesizer.engine.genetic.scores import (
 from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import declarations
 
 
@@ -129,12 +129,9 @@ def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
     ]
     drawn = drawn_after(context.table)
     if drawn:
-        yield (
-            f"genetic: {', '.join(drawn)} do not evolve: models of the chain draw them given the "
-            "categories of the result, which is what U and R are about"
-        )
+        yield note("genetic_draws_numbers", drawn=", ".join(drawn))
     elif unused and config.start != "chain":
-        yield f"genetic: {', '.join(unused)}: not used, since no model is fitted; say start: chain"
+        yield note("genetic_without_models", unused=", ".join(unused))
 
 
 def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
@@ -248,14 +245,16 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
     cells = len(np.unique(sought.records))
     # parents and children: their records, and counts of at most three margins
     size = 2.2 * config.population * (sought.records.nbytes + 24 * cells)
-    yield (
-        f"genetic: {config.population} datasets for up to {config.generations} generations, about "
-        f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
+    yield note(
+        "genetic_size",
+        population=config.population,
+        generations=config.generations,
+        size=max(size / 1e9, 0.1),
     )
     limit = config.risk_at_most
     people = RISKS[config.risk](sought).people
     few = "; so few say little: name more or finer keys under checks" if people < FEW else ""
-    yield f"genetic: R rests on {plural(people, 'person', 'people')}{few}"
+    yield note("genetic_few_people", persons=plural(people, "person", "people"), few=few)
     if limit is not None:
         random = Evolver(sought, config).random_risk(Seed(0))
         if limit < random:
@@ -263,8 +262,4 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
     if config.start == "mutants":
         what = "confidential records"
         what = f"in their categories {what}" if drawn_after(table) else what
-        yield (
-            "genetic: datasets start as mutants of the original, so most of their records are "
-            f"{what} as they are: this is perturbation, not synthesis from a model; "
-            "see the share of unchanged records in the report, or say genetic: {start: chain}"
-        )
+        yield note("genetic_mutants", what=what)

@@ -39,16 +39,23 @@ class Findings:
         self.notes += found.notes
         return found.made
 
+    def problem(self, code: str, /, **facts: Any) -> None:
+        """Add a problem; see `problem`."""
+        self.problems.append(problem(code, **facts))
+
+    def note(self, code: str, /, **facts: Any) -> None:
+        """Add a note; see `note`."""
+        self.notes.append(note(code, **facts))
+
     def of(self, made: Made) -> Found[Made]:
         """Return what was made with these findings."""
         return Found(made, tuple(self.problems), tuple(self.notes))
 
 
-def problem(code: str, **facts: Any) -> Problem:
-    """Return a problem of the plan with its sentence of ``problems.toml``.
+def problem(code: str, /, **facts: Any) -> Problem:
+    """Return a problem of the plan with its sentence of ``sentences.toml``.
 
-    ``name`` or ``names`` among the facts are the variables that it is about. A list is written
-    with commas.
+    ``name`` or ``names`` among the facts are the variables that it is about.
 
     Examples
     --------
@@ -56,12 +63,17 @@ def problem(code: str, **facts: Any) -> Problem:
     "panel.career: 'person' is an identifier; name a variable with states"
     """
     names = facts.get("names", [facts["name"]] if "name" in facts else [])
+    return Problem(note(code, **facts), code, tuple(map(str, names)))
+
+
+def note(code: str, /, **facts: Any) -> str:
+    """Return a sentence of ``sentences.toml`` with its facts; a list is written with commas."""
     words = {k: ", ".join(v) if isinstance(v, list | tuple) else v for k, v in facts.items()}
-    return Problem(sentences()[code].format(**words), code, tuple(map(str, names)))
+    return sentences()[code].format(**words)
 
 
 @cache
 def sentences() -> dict[str, str]:
     """Return the sentence of every code, with its facts in braces."""
-    text = files("synthesizer.plan").joinpath("problems.toml").read_text(encoding="utf-8")
+    text = files("synthesizer.plan").joinpath("sentences.toml").read_text(encoding="utf-8")
     return {code: " ".join(words.split()) for code, words in tomllib.loads(text).items()}

@@ -34,7 +34,7 @@ from synthesizer.data.roles import roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_path, read_sql, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import finite_number
-from synthesizer.plan.findings import problem
+from synthesizer.plan.findings import note, problem
 
 Value = TypeVar("Value")
 MOST_VIEWS = 3
@@ -311,16 +311,14 @@ def _label_notes(table: Table, words: Mapping[str, Mapping[str, str]]) -> Iterat
         if (absent := [code for code in labels if not _occurs(column, code)])
     ]
     if never:
-        yield (
-            f"level_labels: codes that no record has, of {plural(len(never), 'variable')} "
-            f"({listed(never, between='; ')}): do the data write them in another way?"
+        yield note(
+            "labels_of_no_record",
+            variables=plural(len(never), "variable"),
+            never=listed(never, between="; "),
         )
     alike = [c.name for c, labels in labelled if len({*labels.values()}) < len(labels)]
     if alike:
-        yield (
-            f"level_labels: one label for several codes ({listed(alike)}): they stay apart, "
-            "and look alike where labels stand alone"
-        )
+        yield note("labels_alike", alike=listed(alike))
 
 
 def _occurs(column: Column, code: str) -> bool:

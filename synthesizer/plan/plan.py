@@ -48,7 +48,7 @@ from synthesizer.models.step import Step
 from synthesizer.plan.arrange import arrangement_of
 from synthesizer.plan.composition import household_problems, with_any_head, without_others
 from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
@@ -551,7 +551,7 @@ def _name_findings(context: Context) -> Found[None]:
     ]
     found.problems += repeated_ids(context)
     if not context.names and context.columns.is_complete:
-        found.problems.append(problem("nothing_to_synthesise"))
+        found.problem("nothing_to_synthesise")
     return found.of(None)
 
 
@@ -562,15 +562,12 @@ def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> Found[None]
     if keeps:
         of_row = ("household", "households") if context.is_household else ("person", "persons")
         who, whose = of_row if context.is_panel else ("row", "persons")
-        found.notes.append(
-            f"keep: real values of real {whose} go out: each {who} of a dataset has the kept "
-            f"values of a {who} of the original, in the original's order"
-        )
+        found.note("keeps_real_values", whose=whose, who=who)
     if keeps and config.rows not in (None, table.n_units):
-        found.problems.append(problem("rows_of_kept", rows=config.rows, n_units=table.n_units))
+        found.problem("rows_of_kept", rows=config.rows, n_units=table.n_units)
     found.problems += worker_problems(config.local_workers, config.cluster)
     if config.cluster is not None and context.data.whole is None:
-        found.problems.append(problem("dask_needs_parquet"))
+        found.problem("dask_needs_parquet")
     found.problems += _strata_problems(context, n_steps)
     return found.of(None)
 
@@ -605,11 +602,7 @@ def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
         names = listed([step.variable for step in coded])
         options = ", ".join(f"{m}: {{safe: 2}}" for m in dict.fromkeys(s.method for s in coded))
         units = "persons" if context.is_panel else "records"
-        yield (
-            f"{n:,} {units} are few: numbers of {names} are drawn from the {k}th smallest to the "
-            f"{k}th largest only, and vary less than in the data; models: {{{options}}} takes less "
-            "away, at some risk"
-        )
+        yield note("few_units", n=n, units=units, names=names, k=k, options=options)
 
 
 def _inside_source(config: Config) -> Iterator[str]:

@@ -39,7 +39,7 @@ from synthesizer.engine.source import Request
 from synthesizer.models.histories.history import WrappedHistory
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.report.record import AGAIN, Manifest, manifest_in
 
 MOST_NAMED = 5
@@ -228,7 +228,6 @@ def _variable_problems(
             if moved or late:
                 yield problem(
                     "published_columns_moved",
-                    names=[*moved, *late],
                     name=name,
                     first=first,
                     late=_few([*moved, *late]),
@@ -297,37 +296,31 @@ def _notes(
     by = {step.variable: _goes_on(step) for step in steps if not step.model.abilities.career}
     drawn = [f"{name} by {model}" for name, model in by.items() if model]
     same = [name for name, model in by.items() if not model]
-    yield (
-        f"extends: adds {_few([*new], most=20)} to the {published.first} periods of {extends.run}, "
-        f"in {plural(n, 'dataset')} of {plural(published.n_units, 'person')}; "
-        f"{context.career!r} goes on from each person's states"
-        + (f"; drawn given what is published: {', '.join(drawn)}" if drawn else "")
-        + (f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "")
+    yield note(
+        "extends_adds",
+        new=_few([*new], most=20),
+        first=published.first,
+        run=extends.run,
+        datasets=plural(n, "dataset"),
+        persons=plural(published.n_units, "person"),
+        career=context.career,
+        drawn=f"; drawn given what is published: {', '.join(drawn)}" if drawn else "",
+        same=f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "",
     )
     was = {entry.variable: entry.model for entry in manifest.chain}
     constant = ROLES["unchanging"]
     for name, model in by.items():
         if model and was.get(name) == constant:
-            yield (
-                f"extends: {name!r} never changes in the published run and is drawn by {model} "
-                "now, as persons of the confidential data change it, or as the configuration "
-                f"asks; variables.{name}.method: {constant} lets published persons keep it"
-            )
+            yield note("extends_changes", name=name, model=model, constant=constant)
     options = {*context.options.get(ROLES["career"], {}), *context.own(str(context.career)).options}
     if options:
-        yield (
-            f"extends: {', '.join(sorted(options))} of the model of careers have no effect: new "
-            "periods follow from each person's states by trees of their own"
-        )
+        yield note("extends_options", options=", ".join(sorted(options)))
     if extends.revised:
-        yield (
-            "extends: the confidential data of published periods count as revised: the new "
-            "periods follow the revised file, the published ones stay as they are"
-        )
+        yield note("extends_revised")
     if config.m < manifest.m:
-        yield f"extends: {config.m} of the {manifest.m} published datasets go on"
+        yield note("extends_fewer", m=config.m, published=manifest.m)
     if config.rows is not None:
-        yield "extends: rows has no effect: the published persons go on, and new ones come in"
+        yield note("extends_rows")
 
 
 def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:
@@ -402,10 +395,7 @@ def plan_seed(context: Context, shared: Seed | None) -> Found[Seed]:
         if isinstance(config.secret, SecretConfig) and seed.secret is not None:
             _, data = _earlier(config.secret.manifest)
             if data not in (None, context.data.fingerprint):
-                found.notes.append(
-                    f"secret.from: {config.secret.manifest} is of a run with other data: two "
-                    "releases that share their draws show which records changed; take secret out"
-                )
+                found.note("secret_of_other_data", manifest=config.secret.manifest)
     return found.of(seed)
 
 
@@ -413,11 +403,7 @@ def replay_notes(seed: Seed) -> list[str]:
     """Return what a steward should know of a synthesis without a secret."""
     if seed.secret is not None:
         return []
-    return [
-        f"{NOT_SECRET}: the seed alone decides every draw, so whoever knows or guesses it can "
-        "repeat the synthesis and test what single records hold; right for public or simulated "
-        "data only"
-    ]
+    return [note("seed_decides", not_secret=NOT_SECRET)]
 
 
 def secret_in_words(secret: Any) -> str:

@@ -35,7 +35,7 @@ from synthesizer.plan.composition import (
     plan_at_most,
 )
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,10 +175,7 @@ def differing_rows(context: Context, name: str, expression: Expression) -> Itera
     table = context.completed
     differs = ~agreement(expression, table, table[name])
     if differs.any():
-        yield (
-            f"variables.{name}.derived: {_rows(differs, table)} differ from it; synthetic rows "
-            "will hold what it gives"
-        )
+        yield note("data_differ_from_derived", name=name, rows=_rows(differs, table))
 
 
 def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str]:
@@ -187,10 +184,7 @@ def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str
     off = rows_off(source, context.table[name])
     off &= has_code(source, "other" if rare is None else rare.to)
     if off.any():
-        yield (
-            f"variables.{name}.follows: {_rows(off, context.table)} differ from others with the "
-            f"same {code}; codes with several values draw one of them"
-        )
+        yield note("data_differ_from_others", name=name, rows=_rows(off, context.table), code=code)
 
 
 def _condition(
@@ -471,10 +465,7 @@ def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
             continue
         for name in rule.then:
             if name in places.rare and not used <= places.personal:
-                yield (
-                    f"rule {number}: sets {name!r}, which few persons ever change, in single "
-                    "periods; more persons may change it than in the data"
-                )
+                yield note("rule_in_single_periods", number=number, name=name)
 
 
 def _contradictions(
@@ -509,16 +500,17 @@ def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> I
         differs = ~((column.data == ruled.data) | (np.isnan(column.data) & np.isnan(ruled.data)))
         broken = differs | (column.missing_state() != ruled.missing_state())
         if broken.any():
-            yield (
-                f"rule on {rule.variable!r}: {_rows(broken, table)} satisfy "
-                f"{rule.condition.text!r} and hold another value; synthetic rows will hold the "
-                "rule's"
+            yield note(
+                "data_break_setting",
+                variable=rule.variable,
+                rows=_rows(broken, table),
+                text=rule.condition.text,
             )
     for forbid in forbids:
         broken = forbid.condition.condition(table)
         if broken.any() and not all(name.startswith(HEAD) for name in forbid.condition.names):
             do = "break" if forbid.always else "satisfy"
-            yield f"{forbid.text}: {_rows(broken, table)} {do} it; no synthetic row will"
+            yield note("data_break_condition", text=forbid.text, rows=_rows(broken, table), do=do)
 
 
 def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]:

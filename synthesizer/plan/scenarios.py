@@ -22,7 +22,7 @@ from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest, groups_of
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Columns
 
 
@@ -62,10 +62,7 @@ def _household_notes(table: Table, scenarios: Sequence[Scenario]) -> Iterator[st
     shared = table.shared if isinstance(table, MemberView) else frozenset()
     for scenario in scenarios:
         if shared.issuperset(scenario.names):
-            yield (
-                f"checks: all members of a household share {scenario.label}, so that households "
-                "count there and not persons"
-            )
+            yield note("households_count", label=scenario.label)
 
 
 def _suggested(context: Context, table: Table) -> Found[tuple[Scenario, ...]]:

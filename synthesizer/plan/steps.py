@@ -97,9 +97,7 @@ def _with_events(
             why = f"{pair.time!r} is drawn without a tilt"
         elif method.name == ROLES["keep"]:
             why = f"{pair.time!r} is kept, whatever is drawn for {pair.event!r}"
-        found.notes.append(
-            f"survival: {why}; Cox models hold where cart draws the time, with its tilt"
-        )
+        found.note("survival_without_tilt", why=why)
     return told
 
 
@@ -115,7 +113,7 @@ def _check_default(context: Context, found: Findings) -> None:
         ]
     for name in names:
         if not name:
-            found.problems.append(problem("default_keeps"))
+            found.problem("default_keeps")
         elif name not in DEFAULT_SETS:
             _canonical(context, found, "default_method", name)
 
@@ -126,10 +124,10 @@ def _by_position(context: Context, found: Findings) -> dict[str, tuple[str, str]
     if isinstance(models, dict) or names is None:
         return {}
     if context.columns.owners:
-        found.problems.append(problem("method_list_wide"))
+        found.problem("method_list_wide")
         return {}
     if len(models) != len(names):
-        found.problems.append(problem("method_list_length", models=len(models), columns=len(names)))
+        found.problem("method_list_length", models=len(models), columns=len(names))
         return {}
     pairs = enumerate(zip(names, models, strict=True), 1)
     listed = {name: (f"method, column {i} ({name})", model) for i, (name, model) in pairs}
@@ -162,12 +160,12 @@ def _method(
     # an empty text is synthpop's word for a variable that is kept
     named = {place: text or ROLES["keep"] for place, text in places.items() if text is not None}
     if len(set(named.values())) > 1:
-        found.problems.append(problem("methods_disagree", name=name, named=" and ".join(named)))
+        found.problem("methods_disagree", name=name, named=" and ".join(named))
         return None
     weighting = context.config.weighting
     if weighting is not None and weighting.draw == "design" and name == weighting.variable:
         if named:
-            found.problems.append(problem("weight_is_even", name=name, key=next(iter(named))))
+            found.problem("weight_is_even", name=name, key=next(iter(named)))
         return Method(ROLES["even"], {}, is_configured=True)
     if not named:
         return Method(
@@ -263,10 +261,11 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> Found[list[st
         rest = _panel_order(context, methods, listed, unlisted)
         order = [*first, *(name for name in rest if name not in first)]
     if listed and unlisted:
-        found.notes.append(
-            f"visit_sequence leaves out {len(unlisted)} variables; kept ones come first"
-            f"{_FIRST if context.is_panel and context.career not in listed else ''}, "
-            f"the others last, in file order: {', '.join(unlisted)}"
+        found.note(
+            "order_leaves_out",
+            count=len(unlisted),
+            first=_FIRST if context.is_panel and context.career not in listed else "",
+            unlisted=", ".join(unlisted),
         )
     order = _weight_last(context, order, {*kept, *listed})
     if context.config.genetic is not None:  # categories evolve, the others are drawn given them
@@ -364,11 +363,11 @@ def _listed(context: Context, found: Findings) -> list[str]:
     for entry in context.config.visit_sequence or ():
         name = context.listed(entry)
         if name in listed:
-            found.problems.append(problem("order_twice", name=name))
+            found.problem("order_twice", name=name)
         elif name in context.names:
             listed.append(name)
         elif context.takes_no_part(name):
-            found.notes.append(f"visit_sequence: {name!r} is an id or dropped, and left out")
+            found.note("order_of_identifier", name=name)
         else:
             found.problems += context.columns.unknown("visit_sequence", name)
     return listed
@@ -383,15 +382,11 @@ def _after_inputs(
     while waiting:
         ready = next((n for n in waiting if inputs.get(n, set()) <= set(placed)), None)
         if ready is None:
-            found.problems.append(
-                problem("derived_in_circle", names=waiting, waiting=", ".join(waiting[:5]))
-            )
+            found.problem("derived_in_circle", names=waiting, waiting=", ".join(waiting[:5]))
             return order
         if ready != waiting[0] and waiting[0] in listed and ready in listed:
             late = sorted(inputs[waiting[0]] - set(placed))
-            found.problems.append(
-                problem("derived_before_inputs", name=waiting[0], late=", ".join(late))
-            )
+            found.problem("derived_before_inputs", name=waiting[0], late=", ".join(late))
             return order
         placed.append(ready)
         waiting.remove(ready)
@@ -462,7 +457,6 @@ def _with_chosen_past(
     found.problems += [
         problem(
             "unknown_predictor",
-            names=[name, predictor],
             name=name,
             predictor=predictor,
             hint=f"it adds {', '.join(added[:MOST_TOLD])}" if added else "take it out",
@@ -532,11 +526,7 @@ def plan_steps(
             ruled = tuple(path for path in paths if path.variable == name)
             steps.append(replace(step, paths=ruled))
     if many := sum(step.most is not None for step in steps):
-        found.notes.append(
-            f"{many} variables have more than {context.config.max_predictors} earlier ones; their "
-            "models are given those that go with them most closely ('max_predictors: all' gives "
-            "them all)"
-        )
+        found.note("closest_predictors", many=many, max_predictors=context.config.max_predictors)
     return found.of(steps)
 
 
@@ -560,9 +550,7 @@ def _step(
     if context.is_panel:
         found.problems += _base_problems(context, variable, model)
     elif any(part.abilities.panel or part.abilities.career for part in model.with_bases()):
-        found.problems.append(
-            problem("model_needs_panel", name=name, model=method.name, usual=DEFAULT_SET)
-        )
+        found.problem("model_needs_panel", name=name, model=method.name, usual=DEFAULT_SET)
     if method.inputs is not None and model.abilities.deterministic:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
@@ -608,9 +596,7 @@ def _absent_problems(
         return [
             problem("event_not_predictor", names=[name, absent[0]], absent=absent[0], name=name)
         ]
-    return [
-        problem("option_not_predictor", names=[name, *absent], name=name, absent=", ".join(absent))
-    ]
+    return [problem("option_not_predictor", name=name, absent=", ".join(absent))]
 
 
 def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iterator[str]:
@@ -643,27 +629,17 @@ def _predictors(
     settings, wanted = context.own(name), context.wanted(name)
     for predictor in wanted or ():
         if predictor == name:
-            found.problems.append(problem("own_predictor", name=name))
+            found.problem("own_predictor", name=name)
         elif predictor in earlier:
             continue
         elif predictor in context.names:
-            found.problems.append(
-                problem("predictor_later", names=[name, predictor], name=name, predictor=predictor)
-            )
+            found.problem("predictor_later", name=name, predictor=predictor)
         elif predictor in context.frame.derived:
-            found.problems.append(
-                problem(
-                    "predictor_follows_later",
-                    names=[name, predictor],
-                    name=name,
-                    predictor=predictor,
-                    career=context.career,
-                )
+            found.problem(
+                "predictor_follows_later", name=name, predictor=predictor, career=context.career
             )
         elif context.takes_no_part(predictor):
-            found.problems.append(
-                problem("takes_no_part", name=predictor, place=f"variable {name!r}: predictors")
-            )
+            found.problem("takes_no_part", name=predictor, place=f"variable {name!r}: predictors")
     if not model.abilities.uses_predictors:
         return ()
     return tuple(

@@ -12,7 +12,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.values import rounded
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 
 
 def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> Found[After]:
@@ -149,10 +149,7 @@ def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
         text = settings.derived or (method[1:] if method.startswith("~") else "")
         inputs = sorted(changed & {*_names(text)}) if step not in changed else []
         if inputs:
-            yield (
-                f"after: {step!r} is computed from {', '.join(inputs)} before the steps and shows "
-                "what was there; change it too, or drop it"
-            )
+            yield note("computed_before_steps", step=step, inputs=", ".join(inputs))
 
 
 def _emptied(context: Context, rare: BlankRareConfig) -> Iterator[str]:
@@ -163,10 +160,7 @@ def _emptied(context: Context, rare: BlankRareConfig) -> Iterator[str]:
             continue
         rows = np.bincount(column.data[column.is_observed], minlength=1)
         if rows.max() < rare.min_count:
-            yield (
-                f"after.blank_rare: no level of {name!r} has {rare.min_count} records in the data, "
-                "so that its column will be empty; lower min_count, or drop it"
-            )
+            yield note("column_will_be_empty", name=name, min_count=rare.min_count)
 
 
 def _names(text: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 
 EVENT_WORDS = {
     "cens", "censor", "censored", "dead", "death", "deceased", "died", "event", "failed", "fstat",
@@ -71,9 +71,9 @@ def survival_findings(context: Context) -> Found[None]:
     counts = Counter(name for pair in pairs for name in (pair.event, pair.time))
     for name, count in counts.items():
         if count > 1:
-            found.problems.append(problem("survival_twice", name=name))
+            found.problem("survival_twice", name=name)
         if context.takes_no_part(name):
-            found.problems.append(problem("takes_no_part", name=name, place="survival"))
+            found.problem("takes_no_part", name=name, place="survival")
     for pair in pairs:
         found.problems += _kind_problems(context, pair.event, pair.time)
     return found.of(None)
@@ -83,11 +83,7 @@ def _suggestion(context: Context) -> Iterator[str]:
     pair = suggest_pair(context.table.select(context.names))
     if pair is not None:
         event, time = pair
-        yield (
-            f"{event!r} and {time!r} look like an event and the time until it: declare survival: "
-            f"[{{event: {event}, time: {time}}}], so that Cox models hold, or survival: [] if "
-            "they are none"
-        )
+        yield note("looks_like_survival", event=event, time=time)
 
 
 def _kind_problems(context: Context, event: str, time: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from synthesizer.data.values import finite_number
 from synthesizer.engine.survey_weights import Margin, Raking, Redrawing, Replicating, units_of
 from synthesizer.models.step import Rule, Step, Zero
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, Found, note, problem
 
 _NAMES = re.compile(
     r"wgt|wght|^(asec|er|hh|mec|per|psp)_?wt|"
@@ -51,11 +51,7 @@ def plan_weights(
         named = "weights" in context.config.model_fields_set
         return Found(None, notes=() if named else tuple(_suggestion(context)))
     if context.is_panel and weighting.variable not in context.original:
-        found.notes.append(
-            f"weights: {weighting.variable!r} changes over the rows of a person or household, and "
-            "checks count those: they weigh nothing by it; name it under weights of a fit, which "
-            "is then of the rows (checks.fits)"
-        )
+        found.note("weight_changes", variable=weighting.variable)
     found.add(_weight_findings(context, weighting))
     is_sound = not found.problems
     found.add(design_findings(context, weighting))
@@ -71,7 +67,7 @@ def plan_weights(
     grand = {margin.variable: float(margin.totals.sum()) for margin in margins}
     if grand and max(grand.values()) - min(grand.values()) > APART * max(grand.values()):
         sums = [f"{name} {total:,.10g}" for name, total in grand.items()]
-        found.problems.append(problem("totals_contradict", names=[*grand], sums=sums))
+        found.problem("totals_contradict", names=[*grand], sums=sums)
     if grand:
         found.notes += _coarse(context, weighting.variable, max(grand.values()))
     total = None if margins else float(context.table[weighting.variable].data.sum())
@@ -83,10 +79,12 @@ def _coarse(context: Context, name: str, total: float) -> Iterator[str]:
     decimals = context.table[name].variable.decimals
     mean = total / (context.config.rows or len(context.table[name]))
     if decimals is not None and mean * 10**decimals < COARSE:
-        yield (
-            f"weights.totals: {name!r} has {plural(decimals, 'decimal')}, and the mean weight will "
-            f"be {mean:.3g}: rounded weights are coarse or 0; set variables.{name}.decimals: "
-            f"{math.ceil(math.log10(10 * COARSE / mean))}"
+        yield note(
+            "weights_coarse",
+            name=name,
+            decimals=plural(decimals, "decimal"),
+            mean=mean,
+            needed=math.ceil(math.log10(10 * COARSE / mean)),
         )
 
 
@@ -137,16 +135,9 @@ def plan_redrawing(context: Context, steps: Sequence[Step]) -> Found[Redrawing |
         return Found(None)
     found = Findings()
     found.problems += _redrawing_problems(context, weighting, steps)
-    found.notes.append(
-        f"weights.draw: datasets follow the population, not the sample: all records weigh alike in "
-        f"{weighting.variable!r}, and figures that compare them with the unweighted original are "
-        "large where weights have to do with values"
-    )
+    found.note("redrawing_follows_population", variable=weighting.variable)
     if context.config.m < ENOUGH:
-        found.notes.append(
-            f"weights.draw: the variance of the design is that between datasets, which {ENOUGH} or "
-            f"more show well; m is {context.config.m}"
-        )
+        found.note("redrawing_needs_datasets", enough=ENOUGH, m=context.config.m)
     made = Redrawing(weight=weighting.variable, strata=weighting.strata, psu=weighting.psu)
     return found.of(made)
 
@@ -168,7 +159,6 @@ def _redrawing_problems(
         if step.variable != name and name in step.predictors and not _is_derived(step):
             yield problem(
                 "weight_as_predictor",
-                names=[name, step.variable],
                 name=name,
                 variable=step.variable,
             )
@@ -203,7 +193,7 @@ def design_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
         unit = "record" if weighting.psu is None else "primary sampling unit"
         strata = int((counts > 0).sum())
         facts = {"name": weighting.strata, "alone": alone, "strata": strata, "unit": unit}
-        found.problems.append(problem("stratum_with_one_unit", **facts))
+        found.problem("stratum_with_one_unit", **facts)
     return found.of(None)
 
 
@@ -215,20 +205,20 @@ def _replicate_findings(context: Context, weighting: WeightsConfig) -> Found[Non
     found = Findings()
     found.problems.at("weights.replicates", weighting.replicates.problems(columns))
     if context.is_panel:
-        found.problems.append(problem("replicates_of_panel"))
+        found.problem("replicates_of_panel")
     if found.problems or context.data.replicates is None:
         return found.of(None)
     incomplete = [c.name for c in context.data.replicates.columns if not c.is_observed.all()]
     if incomplete and weighting.replication is not None:
-        found.problems.append(problem("replicates_missing", name=incomplete[0]))
+        found.problem("replicates_missing", name=incomplete[0])
     what = (
         "say how exact the original's weighted results are, and are not modelled"
         if weighting.replication is not None
         else "are dropped; say how they were made, and weighted results have their variance from "
         "them: replicates: {columns: ..., method: brr, fay, jk1, jkn, bootstrap or sdr}"
     )
-    found.notes.append(
-        f"weights.replicates: {len(columns)} columns from {columns[0]!r} to {columns[-1]!r} {what}"
+    found.note(
+        "replicates_found", count=len(columns), first=columns[0], last=columns[-1], what=what
     )
     return found.of(None)
 
@@ -240,11 +230,7 @@ def _suggestion(context: Context) -> Iterator[str]:
             continue
         values = column.data[column.is_observed]
         if len(values) and values.min() > 0 and values.max() > values.min():
-            yield (
-                f"{name!r} looks like a survey weight: declare weights: {name}, so that it is "
-                "drawn last, or weights: {variable: "
-                f"{name}, totals: ...}} to keep public totals; weights: null if it is none"
-            )
+            yield note("looks_like_weight", name=name)
             return
 
 
@@ -271,18 +257,14 @@ def _weight_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
     missing, below = len(column) - len(values), int((values < 0).sum())
     if missing:
         records, negative = plural(missing, "record"), _negative_codes(column)
-        found.problems.append(
-            problem("weight_missing", name=name, records=records, negative=negative)
-        )
+        found.problem("weight_missing", name=name, records=records, negative=negative)
     if below:
         records = plural(below, "record")
-        found.problems.append(problem("weight_negative", name=name, records=records))
+        found.problem("weight_negative", name=name, records=records)
     if not (values > 0).any():
-        found.problems.append(problem("weight_zero", name=name))
+        found.problem("weight_zero", name=name)
     elif values.min() == values.max() and not missing:
-        found.notes.append(
-            f"weights: {name!r} is constant: every record counts alike, and it changes nothing"
-        )
+        found.note("weight_constant", name=name)
     return found.of(None)
 
 
@@ -369,11 +351,7 @@ def _few(column: Column) -> Iterator[str]:
         repr(column.variable.labels[code]) for code in np.flatnonzero((counts > 0) & (counts < FEW))
     ]
     if few:
-        yield (
-            f"weights.totals.{column.name}: fewer than {FEW} records have level "
-            f"{', '.join(few[:5])}: a dataset without it cannot have its total and "
-            "stops the run, and the total is nearly that of single persons; group rare levels"
-        )
+        yield note("totals_of_few", name=column.name, few=FEW, levels=", ".join(few[:5]))
 
 
 def _stated(column: Column, stated: Mapping[str, float]) -> FloatArray:

@@ -68,11 +68,14 @@ def test_every_code_of_a_sentence_is_used() -> None:
 
 
 def calls() -> Iterator[tuple[str, set[str | None]]]:
-    """Yield the code and the names of the facts of every call of `problem`."""
+    """Yield the code and the names of the facts of every call of `problem` and `note`."""
     for path in Path(synthesizer.plan.__path__[0]).glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(func=ast.Name("problem"), args=[ast.Constant(str(code))]):
+                case ast.Call(
+                    func=ast.Name("problem" | "note") | ast.Attribute(attr="problem" | "note"),
+                    args=[ast.Constant(str(code))],
+                ):
                     yield code, {keyword.arg for keyword in node.keywords}
 
 
