@@ -339,7 +339,7 @@ def as_label(value: object) -> object:
     """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if value is None or value != value:  # not a number: R's NA as data frames hold it
+    if value is None or (isinstance(value, float) and math.isnan(value)):  # R's NA in data frames
         return ""
     return repr(value) if isinstance(value, int | float) else value
 

@@ -10,9 +10,9 @@ models in synthpop, for standardised differences and the lack-of-fit test.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
@@ -38,7 +38,6 @@ from synthesizer.measures.utility.fixed_effects import Codes
 from synthesizer.measures.utility.formulas import (
     Atom,
     Family,
-    Formula,
     Model,
     atom_values,
     learn_model,
@@ -47,9 +46,28 @@ from synthesizer.measures.utility.formulas import (
     unknown_names,
 )
 
+Said = Mapping[str, Declaration] | None
+"""What is said of variables."""
+
 
 class FitRequest(Part):
     """A model that a researcher might fit, compared between original and synthetic data.
+
+    ``family`` is ``ols`` (a number), ``logit`` (two values; the second level, or 1, is what is
+    modelled), ``poisson`` (counts) or ``multinomial`` (categories against the first level).
+
+    ``rule`` says how the data were synthesised: ``simple`` (all values, with fixed parameters),
+    ``design`` (the same, with the variance by the units of a survey in several datasets),
+    ``proper`` (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
+    datasets), ``partially`` (some values replaced); see `utility.combining`. When absent it is
+    ``design`` where that applies and ``simple`` elsewhere.
+
+    With ``clusters``, such as persons, covariances are cluster-robust ones. With ``weights``
+    estimates maximise the weighted log-likelihood, errors are robust ones and records with weight 0
+    take no part; see `fits.fit_model`. With ``strata`` and ``psu`` errors and degrees of freedom
+    are design-based ones by svy (extra ``survey``), see `survey_design`; ``replicates`` stand in
+    their place. Datasets that lack these have the errors of strata and psu, or robust ones: a note
+    says so. The values of clusters, strata and psu need not be the same in both.
 
     Examples
     --------
@@ -114,15 +132,8 @@ class FitRequest(Part):
         ExpressionError
             If the formula or the offset cannot be read.
         """
-        further = [n for n in (self.clusters, self.weights, self.strata, self.psu) if n]
-        offset = () if self.offset is None else parse_atom(self.offset, "offset").names
-        return (*parse_formula(self.formula).names, *further, *offset, *self.by)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Everything but formula and groups, as `compare_fit` takes it."""
-        fields = self.model_dump(exclude={"formula", "by", "replicates"})
-        return fields | {"weights": self.weights or None, "replicates": self.replicates}
+        further = [n for n in (self.clusters, self.strata, self.psu) if n]
+        return (*parse_formula(self.formula).names, *further, *self.numbers, *self.by)
 
     def with_and_without(
         self,
@@ -144,8 +155,7 @@ class FitRequest(Part):
         if weight is None or self.weights is not None or weight in self.names:
             return (self,)
         changes: dict[str, Any] = {"weights": weight}
-        own = (self.strata, self.psu, self.replicates)
-        if self.has_design_errors and own == (None, None, None):
+        if self.has_design_errors and not self.has_design:
             changes |= {"strata": strata, "psu": psu, "replicates": replicates}
         return self, self.model_copy(update=changes)
 
@@ -154,47 +164,49 @@ class FitRequest(Part):
         """Whether the model can have errors by strata and units of a survey."""
         if self.family == "multinomial" or self.clusters is not None or self.offset is not None:
             return False
-        return not parse_formula(self.formula).effects
+        return not self.effects
+
+    @property
+    def has_design(self) -> bool:
+        """Whether errors follow from how the records of a survey were sampled."""
+        return (self.strata, self.psu, self.replicates) != (None, None, None)
 
     def ruled(self, natural: Rule) -> FitRequest:
         """Return the fit with the rule of the kind of synthesis, unless it names its own.
 
         Whether ``simple`` or ``design`` applies to a survey shows where it is fitted.
         """
-        design = (self.strata, self.psu, self.replicates)
-        is_open = natural == "simple" and design != (None, None, None)
+        is_open = natural == "simple" and self.has_design
         return (
             self if is_open or self.rule is not None else self.model_copy(update={"rule": natural})
         )
 
-
-Said = Mapping[str, Declaration] | None
-"""What is said of variables."""
-
-
-@dataclass(frozen=True)
-class _Extras:
-    """Which variables records are to carry; None or empty for nothing."""
-
-    clusters: str | None
-    effects: tuple[str, ...]
-    weights: str | None
-    offset: Atom | None
-    strata: str | None = None
-    psu: str | None = None
-    replicates: ReplicateWeights | None = None
+    @property
+    def effects(self) -> tuple[str, ...]:
+        """Fixed effects of the formula."""
+        return parse_formula(self.formula).effects
 
     @property
-    def groups(self) -> tuple[str, ...]:
+    def free(self) -> tuple[str, ...]:
         """Variables whose values need not be the same in original and synthetic data."""
         further = (self.clusters, self.strata, self.psu)
         return (*self.effects, *(name for name in further if name is not None))
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Variables that are read as numbers."""
-        weights = () if self.weights is None else (self.weights,)
-        return (*weights, *(self.offset.names if self.offset else ()))
+        """Variables that records carry as numbers: weights and offset."""
+        weight = () if self.weight is None else (self.weight,)
+        return (*weight, *(() if self.added is None else self.added.names))
+
+    @property
+    def added(self) -> Atom | None:
+        """The offset, as it is written in a formula."""
+        return None if self.offset is None else parse_atom(self.offset, "offset")
+
+    @property
+    def weight(self) -> str | None:
+        """Variable that weighs the records; None without one."""
+        return None if self.weights is False else self.weights
 
     def read(self, data: Data, table: Table, declared: Said = None) -> Extras:
         """Return what the records of one dataset carry.
@@ -205,14 +217,14 @@ class _Extras:
         return Extras(
             None if self.clusters is None else _group_codes(data, self.clusters, declared),
             tuple(_group_codes(data, name, declared) for name in self.effects),
-            None if self.weights is None else _weights(table, self.weights),
-            None if self.offset is None else _numbers("offset", self.offset, table),
+            None if self.weight is None else _weights(table, self.weight),
+            None if self.added is None else _numbers("offset", self.added, table),
             self.design(data, declared),
         )
 
-    def design(self, data: Data, declared: Said) -> Design | None:
+    def design(self, data: Data, declared: Said = None) -> Design | None:
         """Return how the records of a survey were sampled; None where nothing says it."""
-        how = (self.weights, self.strata, self.psu, self.replicates)
+        how = (self.weight, self.strata, self.psu, self.replicates)
         return design_of(data, *how, declared=declared)
 
 
@@ -289,27 +301,6 @@ def _weights(table: Table, name: str) -> FloatArray:
     return values
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Request:
-    """What was asked for."""
-
-    formula: str
-    family: Family = "ols"
-    rule: Rule | None = None
-    clusters: str | None = None
-    weights: str | None = None
-    strata: str | None = None
-    psu: str | None = None
-    replicates: ReplicateWeights | None = None
-    offset: str | None = None
-    level: float = 0.95
-
-    @property
-    def has_design(self) -> bool:
-        """Whether errors follow from how the records of a survey were sampled."""
-        return (self.strata, self.psu, self.replicates) != (None, None, None)
-
-
 MUCH_UNUSED = 0.2
 """Share of records without a part in a fit from which on it is told."""
 
@@ -318,18 +309,11 @@ MUCH_UNUSED = 0.2
 def compare_fit(
     original: Data,
     synthetic: Data | Sequence[Data],
-    formula: str,
+    formula: str | FitRequest,
     *,
-    family: Family = "ols",
-    rule: Rule | None = None,
-    clusters: str | None = None,
-    weights: str | None = None,
-    strata: str | None = None,
-    psu: str | None = None,
-    replicates: ReplicateWeights | None = None,
-    offset: str | None = None,
     level: float = 0.95,
     declared: Declared | None = None,
+    **options: Any,
 ) -> FitComparison:
     """Fit a model to the original and to every synthetic dataset and compare the coefficients.
 
@@ -339,42 +323,19 @@ def compare_fit(
         Original records.
     synthetic : the same, or a sequence of them
         m synthetic datasets.
-    formula : str
+    formula : str or FitRequest
         For example ``pay ~ age*sex + C(grade) + I(age ** 2)``; see
         `utility.formulas`. Nothing in it is run as code. Categories have treatment
         coding with the first level that occurs in the original as reference. Behind ``|`` stand
         fixed effects of many levels (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
         `synthesizer.measures.utility.fits`; their levels need not be the original's.
-    family : str
-        ``ols`` (a number), ``logit`` (two values; the second level, or 1, is what is modelled),
-        ``poisson`` (counts), ``multinomial`` (categories against the first level).
-    rule : str, optional
-        How the data were synthesised: ``simple`` (all values, with fixed parameters), ``design``
-        (the same, with the variance by the units of a survey in several datasets), ``proper``
-        (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
-        datasets), ``partially`` (some values replaced); see `utility.combining`. When absent
-        ``design`` where it applies and ``simple`` elsewhere.
-    clusters : str, optional
-        Variable whose values mark records that belong together, such as a person's; for
-        cluster-robust covariances. Its values need not be the same in both.
-    weights : str, optional
-        Variable of sampling weights: estimates maximise the weighted log-likelihood, and errors are
-        robust ones; see `fits.fit_model`. Records with weight 0 take no part.
-    strata, psu : str, optional
-        Variables of the design of a survey, strata and the units that were drawn first within
-        them: errors and degrees of freedom are design-based ones by svy (extra ``survey``), see
-        `survey_design`. Not for ``multinomial``, fixed effects and clusters. Their values need not
-        be the same in both.
-    replicates : ReplicateWeights, optional
-        Columns of replicate weights and how they were made, in place of strata and psu. Datasets
-        that lack them have the errors of strata and psu, or robust ones without: a note says so.
-    offset : str, optional
-        What is added to the linear predictor of a ``poisson`` model, written as in the formula:
-        ``log_hours`` or ``I(log(hours))``.
     level : float
         Confidence level of the intervals, in (0, 1).
     declared : mapping of str to Declaration, optional
         Kinds and missing codes of variables of frames; inferred where absent.
+    **options
+        Those of `FitRequest`: ``family``, ``rule``, ``clusters``, ``weights``, ``strata``, ``psu``,
+        ``replicates``, ``offset``.
 
     Returns
     -------
@@ -400,52 +361,65 @@ def compare_fit(
     (1.0, 0.0, 1.0)
     """
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    request = _Request(
-        formula=str(formula).strip(),
-        family=family,
-        rule=rule,
-        clusters=clusters,
-        weights=weights,
-        strata=strata,
-        psu=psu,
-        replicates=replicates,
-        offset=offset,
-        level=level,
-    )
-    return _compare(request, original, several, declarations_of(declared))
+    problems = Problems()
+    request = _requested(formula, options, problems)
+    if request.by:
+        problems.append("by: compare_fit is of all records; use compare_fit_by")
+    return _compare(request, original, several, level, declarations_of(declared), problems)
+
+
+def _requested(
+    formula: str | FitRequest, options: Mapping[str, Any], problems: Problems
+) -> FitRequest:
+    """Return what was asked for; of options with a problem, which is told, the default."""
+    content: dict[str, Any] = {"formula": formula, **options}
+    if isinstance(formula, FitRequest):
+        content = {name: getattr(formula, name) for name in formula.model_fields_set} | {**options}
+    try:
+        return FitRequest.model_validate(content)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        problems += sentences(FitRequest, content, faults)
+        faulty = {"by" if not fault["loc"] else str(fault["loc"][0]) for fault in faults}
+        return FitRequest.model_validate({k: v for k, v in content.items() if k not in faulty})
 
 
 def _compare(
-    request: _Request,
+    request: FitRequest,
     original: Data,
     several: Sequence[Data],
+    level: float,
     declared: Said = None,
+    problems: Problems | None = None,
     *,
     is_group: bool = False,
 ) -> FitComparison:
     """Compare the fits; a group may have other sizes than the original's by any rule."""
-    parsed, wanted = _checked(request, original, several, is_group=is_group)
-    names = tuple(dict.fromkeys((*parsed.term_names, *wanted.numbers)))
+    problems = Problems() if problems is None else problems
+    problems += _problems(request, original, several, level, is_group=is_group)
+    problems.settle(DataError)
+    parsed = parse_formula(request.formula)
+    names = tuple(dict.fromkeys((*parsed.term_names, *request.numbers)))
     table, tables = as_tables(original, several, names, declared)
     check_comparable(table, tables, names)
-    extras = _extras_of_original(wanted, original, table, declared)
+    extras = _extras_of_original(request, original, table, declared)
     model = learn_model(parsed, table, request.family, extras.usable)
     ours, fit = _fit(model, lambda: extras, table, 0)
     if fit is None:
         raise DataError(f"the original has no fit: {ours.problem}")
     synthetic_fits = [
-        _fit(model, partial(wanted.read, data, dataset, declared), dataset, number)
+        _fit(model, partial(request.read, data, dataset, declared), dataset, number)
         for number, (data, dataset) in enumerate(zip(several, tables, strict=True), start=1)
     ]
-    lacking = _lacking(wanted, several)
+    lacking = _lacking(request, several)
     has_units = request.psu is not None or (request.replicates is not None and not lacking)
     designed = has_units and len([fit for _, fit in synthetic_fits if fit is not None]) > 1
     rule = request.rule or rule_for(proper=False, keeps=False, designed=designed)
-    result = _compared(request, rule, model, (ours, fit), synthetic_fits)
+    result = _compared(request, rule, level, model, (ours, fit), synthetic_fits)
     # the kinds of a table were decided by who made it
     notes = [] if isinstance(original, Table) else [*_taken_for_categories(model, declared)]
     if lacking:
-        notes.insert(0, _without_replicates(wanted, original, table, model, extras, fit))
+        notes.insert(0, _without_replicates(request, original, table, model, extras, fit))
     return result.model_copy(update={"notes": (*notes, *result.notes)})
 
 
@@ -461,19 +435,19 @@ def _taken_for_categories(model: Model, declared: Said) -> Iterator[str]:
             )
 
 
-def _lacking(wanted: _Extras, several: Sequence[Data]) -> bool:
+def _lacking(request: FitRequest, several: Sequence[Data]) -> bool:
     """Whether the original has replicate weights that a dataset lacks."""
-    how = wanted.replicates
+    how = request.replicates
     return how is not None and not all(how.among(column_names(data)) for data in several)
 
 
 def _without_replicates(
-    wanted: _Extras, original: Data, table: Table, model: Model, extras: Extras, fit: Fit
+    request: FitRequest, original: Data, table: Table, model: Model, extras: Extras, fit: Fit
 ) -> str:
     """Say what the errors of datasets without replicate weights lack."""
-    others = replace(wanted, replicates=None)
-    other = _fit(model, lambda: replace(extras, design=others.design(original, None)), table, 0)[1]
-    named = [name for name in (wanted.strata, wanted.psu) if name is not None]
+    others = request.model_copy(update={"replicates": None})
+    other = _fit(model, lambda: replace(extras, design=others.design(original)), table, 0)[1]
+    named = [name for name in (request.strata, request.psu) if name is not None]
     how = (
         f"are linearised, by {' and '.join(named)}" if named else "are those of independent records"
     )
@@ -487,48 +461,42 @@ def _without_replicates(
     )
 
 
-def _checked(
-    request: _Request, original: Data, synthetic: Sequence[Data], *, is_group: bool
-) -> tuple[Formula, _Extras]:
-    """Return the formula and what else is needed; raise one error with every problem."""
-    problems = Problems(_rule_problems(request, [original, *synthetic], is_group=is_group))
-    parsed, offset = None, None
+def _problems(
+    request: FitRequest,
+    original: Data,
+    synthetic: Sequence[Data],
+    level: float,
+    *,
+    is_group: bool,
+) -> Problems:
+    """Return every problem of a request and the data that it is of."""
+    problems = Problems(_rule_problems(request, level, [original, *synthetic], is_group=is_group))
+    names = [] if request.weight is None else [request.weight]
+    free: list[str] = []
     with problems.gathered():
-        parsed = parse_formula(request.formula)
+        names += parse_formula(request.formula).names
+        free += request.free
+        problems += _family_problems(request)
     with problems.gathered():
-        offset = None if request.offset is None else parse_atom(request.offset, "offset")
-    effects = () if parsed is None else parsed.effects
-    problems += _family_problems(request, effects)
-    wanted = _Extras(
-        request.clusters,
-        effects,
-        request.weights,
-        offset,
-        request.strata,
-        request.psu,
-        request.replicates,
-    )
-    names = [*(() if parsed is None else parsed.names), *wanted.numbers, *wanted.groups]
-    problems += unknown_names(names, column_names(original))
-    problems += _group_problems(wanted, original, synthetic)
-    if problems or parsed is None:
-        raise DataError(problems)
-    return parsed, wanted
+        names += () if request.added is None else request.added.names
+    problems += unknown_names([*names, *free, *request.by], column_names(original))
+    problems += [
+        f"column {name!r} is not in synthetic dataset {number}: add it"
+        for number, data in enumerate(synthetic, start=1)
+        for name in dict.fromkeys([*free, *request.by])
+        if name in column_names(original) and name not in column_names(data)
+    ]
+    return problems
 
 
-def _family_problems(request: _Request, effects: tuple[str, ...]) -> Iterator[str]:
-    family = request.family
-    if family not in get_args(Family):
-        yield f"family ({family!r}) must be one of {', '.join(get_args(Family))}"
-        return
+def _family_problems(request: FitRequest) -> Iterator[str]:
+    family, effects = request.family, request.effects
     if effects and family not in ("ols", "poisson"):
         yield (
             f"fixed effects (behind '|') are for families 'ols' and 'poisson', not '{family}': "
             "write variables with few levels as terms, such as C(year)"
         )
-    if request.has_design and (
-        family == "multinomial" or effects or request.clusters is not None or request.offset
-    ):
+    if request.has_design and not request.has_design_errors:
         yield (
             "strata, psu and replicates are for families 'ols', 'logit' and 'poisson' without "
             "fixed effects, clusters and offset: leave them out, or take the units as clusters"
@@ -587,21 +555,25 @@ def records_of(table: Table, group: Group) -> Table:
 
 
 def compare_group(
-    original: Table, synthetic: Sequence[Table], formula: str, group: Group, **settings: Any
+    original: Table,
+    synthetic: Sequence[Table],
+    request: FitRequest,
+    group: Group,
+    level: float = 0.95,
 ) -> FitComparison:
-    """Compare the fits to a group of records; `compare_fit` tells of the settings and errors.
+    """Compare the fits to a group of records; `compare_fit` tells of the errors.
 
     Datasets without a record of the group are left out and told.
     """
+    request = request.model_copy(update={"by": ()})
     if not group:
-        return compare_fit(original, synthetic, formula, **settings)
+        return _compare(request, original, synthetic, level)
     parts = {i: records_of(table, group) for i, table in enumerate(synthetic, start=1)}
     found = [part for part in parts.values() if part.n_rows]
     empty = [str(i) for i, part in parts.items() if not part.n_rows]
     if not found:
         raise DataError("no synthetic dataset has a record of the group: leave it out")
-    request = _Request(formula=formula.strip(), **settings)
-    fit = _compare(request, records_of(original, group), found, is_group=True)
+    fit = _compare(request, records_of(original, group), found, level, is_group=True)
     lost = [f"synthetic datasets without a record of the group: {listed(empty)}"] if empty else []
     return fit.model_copy(update={"group": dict(group), "notes": (*fit.notes, *lost)})
 
@@ -610,19 +582,12 @@ def compare_group(
 def compare_fit_by(
     original: Data,
     synthetic: Data | Sequence[Data],
-    formula: str,
+    formula: str | FitRequest,
     by: str | Sequence[str],
     *,
-    family: Family = "ols",
-    rule: Rule | None = None,
-    clusters: str | None = None,
-    weights: str | None = None,
-    strata: str | None = None,
-    psu: str | None = None,
-    replicates: ReplicateWeights | None = None,
-    offset: str | None = None,
     level: float = 0.95,
     declared: Declared | None = None,
+    **options: Any,
 ) -> dict[tuple[str, ...], FitComparison | DataError]:
     """Fit a model to every group of records, as `compare_fit` does to all of them.
 
@@ -632,7 +597,7 @@ def compare_fit_by(
         See `compare_fit`.
     by : str or sequence of str
         Variables; each combination of values that the original has is a group.
-    family, rule, clusters, weights, strata, psu, replicates, offset, level, declared
+    level, declared, **options
         See `compare_fit`.
 
     Returns
@@ -655,61 +620,33 @@ def compare_fit_by(
     >>> list(fits), fits["f",].mean_overlap
     ([('f',), ('m',)], 1.0)
     """
-    options = {
-        "family": family,
-        "rule": rule,
-        "clusters": clusters,
-        "weights": weights,
-        "strata": strata,
-        "psu": psu,
-        "replicates": replicates,
-        "offset": offset,
-    }
-    content = {"formula": formula, "by": by, **options}
-    try:
-        request = FitRequest.model_validate(content)
-    except ValidationError as error:
-        faults = error.errors(include_url=False)
-        raise DataError(sentences(FitRequest, content, faults)) from None
-    by = tuple(dict.fromkeys(request.by))
-    if not by:
-        raise DataError("by: names no variable: name at least one, or use compare_fit")
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
-    settings: dict[str, Any] = {**options, "level": level}
     problems = Problems()
-    with problems.gathered():  # what is wrong with all groups
-        whole = _Request(formula=formula.strip(), **settings)
-        _checked(whole, original, several, is_group=True)
-    problems += unknown_names(by, column_names(original))
-    problems += [
-        f"column {name!r} is not in synthetic dataset {number}: add it"
-        for number, data in enumerate(several, start=1)
-        for name in by
-        if name in column_names(original) and name not in column_names(data)
-    ]
+    request = _requested(formula, {**options, "by": by}, problems)
+    if not request.by and not problems:
+        problems.append("by: names no variable: name at least one, or use compare_fit")
+    # what is wrong with all groups
+    problems += _problems(request, original, several, level, is_group=True)
     problems.settle(DataError)
     said = declarations_of(declared)
-    names = request.names
-    free = (*parse_formula(formula).effects, *(filter(None, [request.clusters])))
-    table, tables = as_tables(original, several, names, said, persons=free)
+    free = (*request.effects, *filter(None, [request.clusters]))
+    table, tables = as_tables(original, several, request.names, said, persons=free)
     fits: dict[tuple[str, ...], FitComparison | DataError] = {}
-    for group in groups_of(table, by):
+    for group in groups_of(table, request.by):
         try:
-            fit: FitComparison | DataError = compare_group(
-                table, tables, formula, group, **settings
-            )
+            fit: FitComparison | DataError = compare_group(table, tables, request, group, level)
         except DataError as error:
             fit = error
         fits[tuple(group.values())] = fit
     return fits
 
 
-def _rule_problems(request: _Request, data: Sequence[Data], *, is_group: bool) -> Iterator[str]:
+def _rule_problems(
+    request: FitRequest, level: float, data: Sequence[Data], *, is_group: bool
+) -> Iterator[str]:
     """Yield what is wrong with rule and level; the original comes first in ``data``."""
     sizes = [d.n_rows if isinstance(d, Table) else len(d) for d in data]
-    yield from rule_problems(
-        request.rule or "simple", len(sizes) - 1, n=1, k=1, level=request.level
-    )
+    yield from rule_problems(request.rule or "simple", len(sizes) - 1, n=1, k=1, level=level)
     for number, size in enumerate(sizes[1:], start=1):
         if request.rule == "partially" and size != sizes[0] and not is_group:
             yield (
@@ -719,21 +656,14 @@ def _rule_problems(request: _Request, data: Sequence[Data], *, is_group: bool) -
             )
 
 
-def _group_problems(wanted: _Extras, original: Data, synthetic: Sequence[Data]) -> Iterator[str]:
-    for number, data in enumerate(synthetic, start=1):
-        for name in wanted.groups:
-            if name in column_names(original) and name not in column_names(data):
-                yield f"column {name!r} is not in synthetic dataset {number}: add it"
-
-
-def _extras_of_original(wanted: _Extras, data: Data, table: Table, declared: Said) -> Extras:
+def _extras_of_original(request: FitRequest, data: Data, table: Table, declared: Said) -> Extras:
     try:
-        extras = wanted.read(data, table, declared)
-        if wanted.replicates is not None and (extras.design is None or not extras.design.scales):
-            raise DataError(f"replicates: {problem}" for problem in wanted.replicates.problems(()))
+        extras = request.read(data, table, declared)
+        if request.replicates is not None and (extras.design is None or not extras.design.scales):
+            raise DataError(f"replicates: {problem}" for problem in request.replicates.problems(()))
         if extras.design is not None and extras.design.n_single:
             raise DataError(
-                f"{plural(extras.design.n_single, 'stratum', 'strata')} of {wanted.strata!r} with "
+                f"{plural(extras.design.n_single, 'stratum', 'strata')} of {request.strata!r} with "
                 "a single unit, which has no variance: join strata that are alike"
             )
         return extras
@@ -777,8 +707,9 @@ def _names(model: Model) -> tuple[str, ...]:
 
 
 def _compared(
-    request: _Request,
+    request: FitRequest,
     rule: Rule,
+    level: float,
     model: Model,
     ours: tuple[FittedData, Fit],
     fits: list[tuple[FittedData, Fit | None]],
@@ -798,15 +729,24 @@ def _compared(
     counts = {} if rule == "partially" else {"n": n, "k": float(sizes.mean())}
     if request.has_design and all(np.isfinite(fit.df) for _, fit in fitted):
         counts["df"] = min(fit.df for _, fit in fitted)
-    combined = combine(q, u, rule=rule, level=request.level, names=names, **counts)
+    combined = combine(q, u, rule=rule, level=level, names=names, **counts)
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
     lack, why = lack_of_fit(ours[1], q, rule, n / sizes)
     if lost:
         lost.append(f"the results are of {len(fitted)} of {len(fits)} synthetic datasets")
     return FitComparison(
-        **vars(request) | {"rule": rule, "replicates": _in_words(request.replicates)},
+        formula=request.formula.strip(),
+        family=request.family,
+        rule=rule,
+        clusters=request.clusters,
+        level=level,
+        weights=request.weight,
+        strata=request.strata,
+        psu=request.psu,
+        replicates=_in_words(request.replicates),
+        offset=request.offset,
         effects=model.formula.effects,
-        coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, request.level),
+        coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, level),
         combined=combined,
         lack_of_fit=lack,
         datasets=(ours[0], *(used for used, _ in fits)),

@@ -323,7 +323,7 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
         if who is not None
     ]
     return [
-        (titled(request.formula, group, request.weights or None), (request, who, group))
+        (titled(request.formula, group, request.weight), (request, who, group))
         for request, who in (*of_units, *of_rows)
         for group in _groups(case.original, request, who)
     ]
@@ -397,7 +397,7 @@ def fit(case: Case) -> Collecting:
     )
     return Collecting(
         lambda view: tables.append(needed(view)),
-        lambda: compare_group(original, tables, request.formula, group, **request.settings),
+        lambda: compare_group(original, tables, request, group),
         notes=(
             *_without_group(request, _rows(case.original, person)),
             *(() if person is None else (note,)),

@@ -223,7 +223,7 @@ def test_all_problems_of_a_request_are_told_at_once():
         )
     text = str(caught.value)
     for part in (
-        "family ('probit') must be one of ols, logit, poisson, multinomial",
+        "family: must be 'ols', 'logit', 'poisson' or 'multinomial' (got 'probit')",
         "synthetic dataset 1 has 9, not 50",
         "unknown variable 'payy'; did you mean 'pay'?",
         "unknown variable 'agee'; did you mean 'age'?",
@@ -343,8 +343,8 @@ def test_records_with_weight_0_take_no_part():
 def test_a_fit_is_made_without_and_with_the_survey_weight(said, fitted):
     request = FitRequest(formula="visits ~ age", weights=said)
     both = request.with_and_without("w")
-    assert [fit.settings["weights"] for fit in both] == fitted
-    assert request.with_and_without(None)[0].settings["weights"] == (said or None)
+    assert [fit.weight for fit in both] == fitted
+    assert request.with_and_without(None)[0].weight == (said or None)
     assert FitRequest(formula="w ~ age").with_and_without("w")[0].weights is None
 
 

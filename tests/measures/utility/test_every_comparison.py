@@ -220,8 +220,6 @@ def test_what_results_leave_out_is_nothing_but_for_these() -> None:
         "Synthesis.may_keep": True,
         "UtilityResult.units": "records",
         "WeightedEstimates.errors": "independent records",
-        "_Request.family": "ols",
-        "_Request.level": 0.95,
         **{f"{kind}.{name}": at for kind in ("_Response", "_Term")
            for name, at in (("centre", 0.0), ("scale", 1.0))},
     }  # fmt: skip
@@ -243,8 +241,9 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "WeightedCounter": {"design_in_words": "", "groups": 5, "proper": False, "redrawn": False},
         "by_weighted_tree": {"n_jobs": 1, "permutations": 10},
         "combine": {"level": 0.95, "rule": "simple"},
-        "compare_fit": {"family": "ols", "level": 0.95},
-        "compare_fit_by": {"family": "ols", "level": 0.95},
+        "compare_fit": {"level": 0.95},
+        "compare_fit_by": {"level": 0.95},
+        "compare_group": {"level": 0.95},
         "dependent": {"unexplained": 1e-10},
         "distributions": cells,
         "group_pair": tables,
