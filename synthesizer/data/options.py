@@ -233,7 +233,7 @@ _CODES = {"missing": "missing_key", **dict.fromkeys(UNKNOWN, "unknown_key")}
 """Codes of problems by what pydantic calls them."""
 
 
-def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails]) -> list[Problem]:
+def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails]) -> list[str]:
     """Describe the faults of a configuration that was read as ``kind``, a sentence for each place.
 
     What fits none of several forms has a fault for each: it is told what it may be, or, where
@@ -253,7 +253,7 @@ def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails
             text = _sentence(kind, ".".join(place) or "configuration", item)
             code = _CODES.get(item["type"], "wrong_value")
             told[(*place, len(told)) if place in told else place] = Problem(text, code)
-    return list(told.values())
+    return [*told.values()]
 
 
 def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:
