@@ -279,22 +279,10 @@ def test_what_follows_may_name_time_and_careers() -> None:
     plan = planned(data, variables=follows, visit_sequence=["seniority", "grade"])
     assert plan.spec.order.index("state") < plan.spec.order.index("seniority")
     assert set(step(plan, "seniority").predictors) == {"year", "career.first"}
-    with pytest.raises(ConfigError, match=r"career.frist.*did you mean 'career.first'"):
-        planned(data, variables={"seniority": {"derived": "year - `career.frist`"}})
-
-
-def test_values_set_by_rules_cannot_break_rules_across_time() -> None:
-    with pytest.raises(ConfigError, match="could be broken by values of 'grade'"):
-        planned(
-            panel=PANEL | {"rules": [{"variable": "grade", "non_decreasing": True}]},
-            variables={"grade": {"kind": "numeric"}},
-            rules=[{"if": "state == 'work'", "then": {"grade": 1}}],
-        )
-    assert planned(rules=[{"if": "state == 'work'", "then": {"grade": 1}}]).spec.rules
 
 
 def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
-    with pytest.raises(ConfigError, match="follows from other variables"):
+    with pytest.raises(ConfigError) as refused:
         planned(
             data=frame().assign(double=lambda f: 2 * f["grade"]),
             panel=PANEL | {"rules": [{"variable": "double", "non_decreasing": True}]},
@@ -303,6 +291,7 @@ def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
                 "double": {"kind": "numeric", "derived": "2 * grade"},
             },
         )
+    assert refused.value.codes == ("path_rule_of_derived",)
 
 
 def test_values_of_single_units_are_cautioned() -> None:
@@ -311,23 +300,10 @@ def test_values_of_single_units_are_cautioned() -> None:
     assert any("only for values that are public" in note for note in plan.notes)
 
 
-@pytest.mark.parametrize(
-    ("method", "near", "fits"),
-    [
-        ("lag_one", "own.before", True),
-        ("lag_one", "own.befor", False),
-        ("lag_one", "income", False),
-        ("each_period", "own.before", False),
-    ],
-)
-def test_what_is_near_has_to_be_there(method: str, near: str, fits: bool) -> None:
-    base = {"model": "nominal", "given": ["year"], "near": near}
-    variables = {"grade": {"kind": "numeric", "method": method, "options": {"base": base}}}
-    if fits:
-        assert step(planned(variables=variables), "grade").model.base.near == near
-        return
-    with pytest.raises(ConfigError, match=f"its options name {near}, which must be predictors"):
-        planned(variables=variables)
+def test_what_is_near_may_be_of_the_own_past() -> None:
+    base = {"model": "nominal", "given": ["year"], "near": "own.before"}
+    variables = {"grade": {"kind": "numeric", "method": "lag_one", "options": {"base": base}}}
+    assert step(planned(variables=variables), "grade").model.base.near == "own.before"
 
 
 def test_moderators_need_not_be_predictors_but_have_to_be_there() -> None:
@@ -362,9 +338,6 @@ def test_named_predictors_of_the_own_past_leave_out_the_others() -> None:
 def test_rules_about_what_is_one_value_a_person() -> None:
     rules = [{"if": "`career.moves` >= 0", "then": {"sex": "m"}}]
     assert len(planned(rules=rules).spec.rules) == 1
-    for condition in ("state == 'work'", "year > 2001", "`career.so_far` == 1"):
-        with pytest.raises(ConfigError, match="'sex' is one value a person"):
-            planned(rules=[{"if": condition, "then": {"sex": "m"}}])
     told = planned(variables={"sex": {"method": "lag_one"}}, rules=[
         {"if": "state == 'work'", "then": {"sex": "m"}},
     ])  # fmt: skip
@@ -381,8 +354,6 @@ def test_rules_about_what_few_persons_change_are_noted() -> None:
 def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> None:
     forbid = ["sex == 'm'", "sex == 'f' and race == 'a'"]
     assert len(planned(forbid=forbid).spec.forbids) == 2
-    with pytest.raises(ConfigError, match="forbid 2, forbid 3: every confidential row"):
-        planned(forbid=["grade == 0", "sex == 'm'", "sex != 'm'"])
 
 
 def ages(scale: float, *, rises: bool = True) -> pd.DataFrame:

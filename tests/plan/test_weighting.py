@@ -146,8 +146,9 @@ def test_constant_weights_are_noted_and_panels_have_no_totals(tmp_path):
     notes = prepare(config(tmp_path, weights="w", **panel), Registry.load()).notes
     assert any("'w' changes over the rows of a person" in note for note in notes)
     weights = {"variable": "w", "totals": {"sex": "from_data"}}
-    with pytest.raises(ConfigError, match="panel or household file"):
+    with pytest.raises(ConfigError) as refused:
         prepare(config(tmp_path, weights=weights, **panel), Registry.load())
+    assert refused.value.codes == ("totals_of_panel",)
 
 
 def test_the_weight_of_the_configuration_is_that_of_the_checks(survey):
