@@ -39,9 +39,9 @@ def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
     """Return the cells that are not what their column says: where it is, its form, the value."""
     assert set(FITS) == set(get_args(Form))
     cells = {
-        (type(row).__name__, heading, form, value)
+        (type(row).__name__, Heading, form, value)
         for row in parts_of(result)
-        for heading, form, read, _ in columns(type(row)).values()
+        for Heading, form, read, _ in columns(type(row)).values()
         if (value := read(row)) is not None
     }
     return {cell for cell in cells if not (cell[1] and FITS[cell[2]](cell[3]))}
@@ -58,7 +58,7 @@ def fields_in_no_table(package: ModuleType) -> set[str]:
             shown = columns(kind)
             for column in shown.values():
                 assert column.form in FITS, kind
-                assert column.heading, kind
+                assert column.Heading, kind
                 assert isinstance(column.heading + column.meaning, str), kind
             if not issubclass(kind, Row):
                 continue

@@ -12,9 +12,9 @@ from synthesizer.data.pairs import as_table
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import person_view
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.measures.risk import Question
 from synthesizer.measures.risk.curves import MAX_POINTS
 from synthesizer.measures.risk.public_inference import inference, inference_scores
+from synthesizer.measures.scenario import Question
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -70,10 +70,10 @@ def test_published_margins_are_figures_of_their_own(worked):
         assert figure.chance is figure.original is None
         assert figure.n == figures[name.removesuffix(" from published margins")].n
         assert "without the synthetic data" in figure.meaning
-    assert "(of everybody)" in margins["guessed right from published margins"].meaning
+    assert "; margins of all" in margins["guessed right from published margins"].meaning
     known = inference(PEOPLE, MADE, **SETTINGS, baseline=["agency"])
     figures = {figure.name: figure for figure in known.figures}
-    assert "(by agency)" in figures["guessed right from published margins"].meaning
+    assert "margins by agency" in figures["guessed right from published margins"].meaning
     assert figures["guessed right from published margins"].value == pytest.approx(4 / 5)
     assert figures["guessed right"] == next(f for f in worked.figures if f.name == "guessed right")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.guesses import guesses
-from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     difference,
@@ -205,6 +205,15 @@ def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
     one = inside.take(np.full(40, 17))
     again = near_verbatim(control_run(inside, outside, (planted(fresh, one, 1, rng),)), NAMES)
     assert again.repeats > again.repeats_by_chance
+    twenty = inside.take(np.repeat(np.arange(20), 11))  # none of them so often as that one
+    several = near_verbatim(control_run(inside, outside, (planted(fresh, twenty, 1, rng),)), NAMES)
+    assert several.repeats > several.repeats_by_chance
+    # the holdout lacks a level
+    level = inside[NAMES[0]].data == 0
+    lacking = outside.take(np.flatnonzero(outside[NAMES[0]].data != 0))
+    made = planted(fresh, inside.take(np.flatnonzero(level)[:100]), 1, rng)
+    of_level = near_verbatim(control_run(inside, lacking, (made,)), NAMES).groups
+    assert any(group.variable == NAMES[0] and group.low > 0 for group in of_level)
 
 
 @pytest.mark.parametrize(("changed", "look"), [(0, 0), (1, 1)])

@@ -436,7 +436,7 @@ def test_what_a_report_needs():
         "mean CI overlap", "lowest CI overlap", "mean standardised difference", "lack of fit",
     ]  # fmt: skip
     worst = min(result.coefficients, key=lambda own: own.overlap).name
-    assert result.figures[1].meaning.endswith(f"differ most, {worst}")
+    assert result.figures[1].meaning.endswith(f"differ most; {worst}")
     assert f"{result.lack_of_fit.p_value:.3f}" in result.figures[3].meaning
     assert len(result.combined.low) == 3
 

@@ -17,17 +17,13 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import plain, typed
+from synthesizer.measures.measure import Synthesis
+from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.settings import ALL_OFF, CheckSettings
-from synthesizer.measures.utility import (
-    Synthesis,
-    UtilityResult,
-    compare_fit,
-    jensen_shannon,
-    pmse,
-    suite,
-    table_utility,
-)
-from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit_by
+from synthesizer.measures.utility import tables
+from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit, compare_fit_by
+from synthesizer.measures.utility.propensity import pmse
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from tests.tables import coded, numeric, persons
 
 ORIGINAL, MADE = persons(300), [persons(300, 1), persons(200, 2)]
@@ -141,7 +137,7 @@ def test_a_measure_that_fails_for_one_dataset_is_told_and_loses_no_other(
             raise DataError("the second one is odd")
         return table_utility(original, made)
 
-    monkeypatch.setattr(suite, "table_utility", second_fails)
+    monkeypatch.setattr(tables, "table_utility", second_fails)
     found = collected()
     assert found.failed == {"tables": "the second one is odd"}
     assert found.tables is None
