@@ -28,15 +28,7 @@ from synthesizer.measures.figure import Row
 from synthesizer.report.blocks import (
     MINUS,
     Added,
-    Block,
-    Chart,
     DataTable,
-    Fold,
-    Gap,
-    Heading,
-    Note,
-    Words,
-    first_rows,
     row_table,
     written,
 )
@@ -368,32 +360,6 @@ def _lines(show: Callable[[int], None], rows: int) -> int:
 
 
 # Blocks: what a result yields.
-
-
-def show_blocks(blocks: Iterable[Block]) -> None:
-    """Print the blocks that pages show; of a chart its numbers, or what it shows in words."""
-    for block in blocks:
-        match block:
-            case DataTable():
-                show_table(first_rows(block, MOST_ROWS))
-            case Chart(table=DataTable() as table):
-                show_table(first_rows(table, MOST_ROWS))
-            case Chart():
-                say(with_hyphens(f"{block.title}. {block.summary}"))
-            case Heading():
-                say("", start=block.text)
-            case Words():
-                say(with_hyphens("\n".join(block.paragraphs)))
-            case Note():
-                say(with_hyphens(f"note: {block.text}"))
-            case Gap():
-                say(with_hyphens(f"not here: {block.what}. {block.why}"))
-            case Fold():
-                show_blocks(block.blocks)
-
-
-MOST_ROWS = 10
-"""Rows of a table of a result; the report has all."""
 
 
 def show_table(table: DataTable) -> None:

@@ -205,18 +205,12 @@ class AttackResult(OfTarget):
 
     linked: tuple[tuple[str, ...], tuple[str, ...]] | None
     """Variables of the two sources that are joined; None where there was no such attack."""
-    records: int
-    """Number of records of each half, drawn at random, that took part in singling out."""
-    all_fitted: int
-    """Number of records of the fitted half, which targets of the other attacks were drawn from."""
-    all_unseen: int
-    """Number of records of the unseen half, likewise."""
-    synthetic: int
-    """Number of synthetic records: all were used."""
-    max_attempts: int
-    """Conditions on combinations that were tried at most: of large files fewer than asked for."""
-    confidence: float
-    """Of all intervals."""
+    records: int = column("records of each half that were singled out among", "count")
+    all_fitted: int = column("records of the fitted half", "count")
+    all_unseen: int = column("records of the unseen half", "count")
+    synthetic: int = column("synthetic records", "count")
+    max_attempts: int = column("combinations that were tried at most", "count")
+    confidence: float = column("confidence of the intervals", "share")
     attacks: tuple[Attack, ...]
     """In the order singling out (rare values, combinations), linkability, inference."""
 

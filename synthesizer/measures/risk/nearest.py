@@ -73,30 +73,21 @@ class NearestResult(Measured):
 
     names: tuple[str, ...]
     """Variables compared."""
-    synthetic: int
-    """Number of synthetic records compared."""
-    records: int
-    """Number of records of each half that they were compared with."""
+    synthetic: int = column("synthetic records that were compared", "count")
+    records: int = column("records of each half", "count")
     fitted_kept: float = column(
         "share of the fitted half that was compared",
         "share",
         "below 1 in the larger of two unequal halves",
     )
     unseen_kept: float = column("share of the unseen half that was compared", "share")
-    nearer: int
-    """Synthetic records nearer to a fitted record."""
-    unseen_nearer: int
-    """Synthetic records nearer to an unseen record."""
-    ties: int
-    """Synthetic records as near to both."""
-    share: float
-    """Share of the synthetic records that are nearer to a fitted record, ties counted half."""
-    low: float
-    """Lower end of the 95 % interval of the share."""
-    high: float
-    """Upper end."""
-    effective: float
-    """Number of independent synthetic records that the interval rests on."""
+    nearer: int = column("nearer to a fitted record", "count")
+    unseen_nearer: int = column("nearer to an unseen record", "count")
+    ties: int = column("as near to both", "count")
+    share: float = column("share that is nearer to a fitted record, ties as halves", "share")
+    low: float = column("lower end of its 95 % interval", "share")
+    high: float = column("upper end", "share")
+    effective: float = column("independent records that the interval rests on", "number")
     fitted_distance: float = column(
         "median distance to the nearest fitted record", "share", "Gower's, from 0 to 1"
     )

@@ -81,10 +81,8 @@ class ReplicatedUniques(Result):
 
     keys: tuple[str, ...]
     """Variables that were compared."""
-    n: int
-    """Number of original records."""
-    uniques: int
-    """Number of original records that are unique."""
+    n: int = column("original records", "count")
+    uniques: int = column("of them unique", "count")
     datasets: tuple[ReplicatedCounts, ...]
     """One for each synthetic dataset."""
 

@@ -101,20 +101,14 @@ class SudaResult(Result):
 
     keys: tuple[str, ...]
     """Variables that an intruder may know."""
-    max_size: int
-    """Largest number of keys in a minimal unique that was looked for."""
-    sampling_fraction: float
-    """Share of the population that is in the data."""
+    max_size: int = column("most keys of a minimal unique that was looked for", "count")
+    sampling_fraction: float = column("share of the population that is in the data", "share")
     missing: Missing
     """Whether a missing code is a value like any other, or identifies nobody."""
-    n: int
-    """Number of records."""
-    uniques: int
-    """Records whose values of all keys nobody shares."""
-    uniques_without_score: int
-    """Those of them whose minimal uniques are all larger than ``max_size``."""
-    special_uniques: int
-    """Uniques at or above the top-decile cut of the scores of the uniques."""
+    n: int = column("records", "count")
+    uniques: int = column("unique by all keys", "count")
+    uniques_without_score: int = column("of them, with larger minimal uniques alone", "count")
+    special_uniques: int = column("special uniques (the top tenth of the scores)", "count")
     minimal_uniques: tuple[SudaSize, ...]
     """By number of keys, 1 to ``max_size``."""
     contributions: dict[str, float | None]
@@ -124,12 +118,9 @@ class SudaResult(Result):
     """Quantiles of the scores of the uniques; None without uniques."""
     dis_scores: tuple[SudaBand, ...]
     """Scored records by DIS-SUDA."""
-    dis: float | None
-    """Probability that a unique match is right, for the whole file; None without uniques."""
-    largest_dis_suda: float | None
-    """The same for the record most at risk; None without scored uniques."""
-    mean_dis_suda: float | None
-    """The same on average over the scored uniques."""
+    dis: float | None = column("probability that a unique match is right, whole file", "share")
+    largest_dis_suda: float | None = column("the same, of the record most at risk", "share")
+    mean_dis_suda: float | None = column("the same, mean of the scored uniques", "share")
 
     @property
     def figures(self) -> tuple[Figure, ...]:
