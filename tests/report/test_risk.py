@@ -302,7 +302,7 @@ def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None
     part = nearest.model_copy(update={"fitted_kept": 0.5})
     counts = dict(table(nearest_section(record(risk(nearest=part))), "Records that were").rows)
     kept = counts["share of the fitted half that was compared"]
-    assert (counts["nearer"], kept) == (nearest.nearer, 0.5)
+    assert (counts["nearer to a fitted record"], kept) == (nearest.nearer, 0.5)
 
 
 # Attacks.

@@ -126,8 +126,9 @@ def test_keys_that_give_the_target_away_are_told() -> None:
 
 def test_uniques_and_special_uniques_are_counted() -> None:
     values, own = dict(table(uniques_section(record(scenario())), "Uniques by").rows), suda()
-    assert (values["n"], values["uniques"]) == (300, own.uniques)
-    assert (values["special uniques"], values["dis"]) == (own.special_uniques, own.dis)
+    assert (values["records"], values["unique by all keys"]) == (300, own.uniques)
+    assert values["special uniques (the top tenth of the scores)"] == own.special_uniques
+    assert values["probability that a unique match is right, whole file"] == own.dis
 
 
 def test_dis_bands_contributions_scores_and_sizes_are_shown() -> None:
