@@ -25,11 +25,6 @@ def test_a_level_of_few_that_occurs(holders, rare):
     assert (0 if found is None else found.levels) == rare
 
 
-def test_levels_that_only_the_synthetic_data_have_are_not_rare():
-    original = Table([coded("job", [0] * 9, "ab")])
-    assert rare_values(original, Table([coded("job", [0, 1], "ab")]), keys=["job"]).variables == ()
-
-
 def test_extremes_that_are_exactly_those_of_the_original():
     values = np.array([1.0] * 9 + [3, 5, 99])
     states = np.arange(12) == 10  # 5 is missing

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import DataError, OptionError
+from synthesizer.data.errors import DataError
 from synthesizer.data.panel.arrangement import panel_rows
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import PersonView, person_view
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Column, Kind, Table
+from synthesizer.data.table import Column, Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.settings import ALL_OFF, CheckSettings
@@ -118,21 +118,6 @@ def numeric_off(column: Column) -> Column:
     return Column(column.variable, column.data * 1.5, column.states)
 
 
-def test_what_is_off_is_not_there() -> None:
-    found = collected(**OFF)
-    assert found.figures == ()
-    assert (found.tables, found.distance, found.distributions, found.pairs) == (None, None, (), ())
-    assert found.failed == {}
-    assert collected(made=[]).figures == ()
-
-
-def test_identifiers_are_not_compared() -> None:
-    person = coded("person", np.arange(300), [str(n) for n in range(300)], kind=Kind.ID)
-    table = Table([person, *ORIGINAL.columns])
-    found = collected([table], table)
-    assert [part.variable for part in found.distributions] == NAMES
-
-
 def test_a_measure_that_fails_for_one_dataset_is_told_and_loses_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -195,13 +180,6 @@ def test_fits_of_a_panel_are_to_persons_or_to_their_rows() -> None:
         )
         assert set(found.failed) == {"fit pay ~ (", "fit pay ~ C(sex)"}
     assert [note.rpartition(" ")[2] for note in found.notes] == ["'person'", "'town'", "'person'"]
-
-
-def test_settings_out_of_range_are_told_at_once() -> None:
-    wrong = {"models": ["forest"], "interactions": 0, "permutations": -1}
-    with pytest.raises(OptionError) as caught:
-        CheckSettings(table_groups=1, three_way="sometimes", propensity=wrong)
-    assert len(caught.value.problems) == 5
 
 
 def test_what_is_expected_depends_on_how_the_data_were_made() -> None:

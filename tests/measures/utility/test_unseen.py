@@ -12,7 +12,7 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.halves import control_run
 from synthesizer.measures.utility.cells import cramers_v
 from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.unseen import EXPECTED, Unseen, UnseenLook, kept_share, unseen
+from synthesizer.measures.utility.unseen import EXPECTED, Unseen, kept_share, unseen
 from synthesizer.measures.verdict import verdict
 
 NAMES = ["region", "town", "job", "age", "born", "pay", "tax"]
@@ -80,41 +80,6 @@ def test_the_training_records_gain_nothing():
     for key in ("unseen_pairs", "associations", "tails", "conditional_spread"):
         assert of(result, key).value == pytest.approx(of(result, key).fresh)
     assert result.s_pmse == pytest.approx(result.s_pmse_training)
-
-
-def test_a_sentence_has_the_value_that_of_a_new_sample_and_the_limit():
-    looks = [
-        UnseenLook(key="unseen_pairs", what="all pairs", value=0.43, fresh=0.5),
-        UnseenLook(key="tails", what="upper tail of pay", value=1.7, fresh=0.6),
-        UnseenLook(
-            key="impossible_records", what="most often broken: b = a", value=0.0141, fresh=0.004
-        ),
-    ]
-    few = {"n": 100, "n_synthetic": 100, "s_pmse": 1.0, "s_pmse_training": 1.0}
-    utility = UtilityResult(
-        n=100, n_synthetic=(100,), further={"unseen": Unseen(looks=looks, **few)}
-    )
-    use = verdict(CheckResults(risk=RiskResult(), utility=utility))["use"]
-    told = {e.key: (e.word, e.sentence) for e in use.evidence}
-    assert told == {
-        "unseen_pairs": (
-            "pass",
-            "Pairs of variables are as accurate as in a random 43.0% of the holdout. "
-            "A new sample has 50.0% (limit: at least 25.0%).",
-        ),
-        "tails": (
-            "unclear",
-            "The upper tail of pay differs from the holdout by 1.7 times what chance explains. "
-            "A new sample has 0.6 (limit: at most 1.0).",
-        ),
-        "impossible_records": (
-            "unclear",
-            "1.41% of the records are impossible (most often broken: b = a). "
-            "A new sample has 0.40% (limit: at most 1.40%).",
-        ),
-    }
-    parts = [part for _, words in told.values() for part in words.split(". ")]
-    assert max(len(part.split()) for part in parts) <= 20
 
 
 def test_permuted_columns_fail():
