@@ -7,7 +7,6 @@ import pytest
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import risk
-from synthesizer.measures.figure import Result, plain
 from synthesizer.measures.measure_options import Part
 from synthesizer.measures.risk import (
     attacks,
@@ -25,6 +24,7 @@ from synthesizer.measures.risk import (
     suda,
     tcap,
 )
+from tests.measures.alike import in_other_units, numbers, permuted, relabelled, widened
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
 from tests.tables import coded, numeric
@@ -163,28 +163,6 @@ def awkward(seed, n=70):
     )
 
 
-def permuted(table):
-    return table.take(np.random.default_rng(table.n_rows).permutation(table.n_rows))
-
-
-def in_other_units(table):
-    """Numbers doubled and moved, days counted from another one; missing codes stay."""
-    return Table(
-        [c if c.is_coded else Column(c.variable, 2 * c.data + 64, c.states) for c in table.columns]
-    )
-
-
-def relabelled(table):
-    """The levels of a town in another order and by other names."""
-    town = table["town"]
-    codes = np.where(town.data < 5, 4 - town.data, town.data)
-    return Table([coded("town", codes, "VWXYZ", ("-",)), *table.columns[1:]])
-
-
-def widened(table):
-    return table.with_column(numeric("more", np.arange(table.n_rows)))
-
-
 SAME = {
     "records in another order": (permuted, GROUPS, AWKWARD),
     "keys in another order": (lambda table: table, GROUPS, AWKWARD[::-1]),
@@ -194,19 +172,6 @@ SAME = {
 }
 FIXED = OF_TARGET | OF_KEYS | ORIGINAL_ALONE | {"inference": OTHERS["inference"]}
 RARE = {"rare_values": lambda original, made, *, keys, **_: rare_values(original, made, keys=keys)}
-
-
-def numbers(result):
-    """All numbers of a result, without the words and without the order of keys and levels."""
-    if isinstance(result, list | tuple):
-        found = [number for part in result for number in numbers(part)]
-    elif isinstance(result, dict):
-        found = [number for part in result.values() for number in numbers(part)]
-    elif isinstance(result, Result):
-        return numbers(plain(result))
-    else:
-        found = [] if result is None or isinstance(result, str) else [float(result)]
-    return sorted(found)
 
 
 @pytest.mark.parametrize("target", ["ill", "debt"])

@@ -1,12 +1,18 @@
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.measures.risk.identity import SharedCoder, identity
+from synthesizer.measures.risk.identity import (
+    SharedCoder,
+    identity,
+    key_counts,
+    statistical_uniques,
+)
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric
@@ -44,6 +50,8 @@ def test_equals_slow_counting(data, keys):
         assert (figure.value, figure.original) == (pytest.approx(value), pytest.approx(mark))
         assert figure.n == (n_made if name == "UiS" else n)
     assert result.n_synthetic == tuple(table.n_rows for table in made)
+    known = rows(original, keys)
+    assert key_counts(original, keys).tolist() == [known.count(row) for row in known]
 
 
 @settings(max_examples=20, deadline=None)
@@ -53,6 +61,14 @@ def test_grouped_numbers_equal_slow_counting(data, cuts):
     result = identity(original, made, keys=["b", "a"], groups={"b": cuts, "u": 3})
     expected = [slow_identity(original, table, ["b", "a"], {"b": cuts}) for table in made]
     assert [shares(values) for values in result.datasets] == expected
+
+
+def test_keys_of_a_frame_are_counted():
+    frame = pd.DataFrame(
+        {"day": pd.to_datetime(["1920-09-20", "2020-01-01"] * 2), "n": [1, 2, 3, 2]}
+    )
+    assert key_counts(frame, ["day", "n"]).tolist() == [1, 2, 1, 2]
+    assert statistical_uniques(frame, ["n"]).tolist() == [True, False, True, False]
 
 
 def test_shared_codes_tell_new_combinations_apart():

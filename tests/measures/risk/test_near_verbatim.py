@@ -10,6 +10,7 @@ from synthesizer.measures.risk.guesses import guesses
 from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
+    FEWEST,
     difference,
     near_verbatim,
     quantile_of,
@@ -276,3 +277,23 @@ def test_the_interval_is_newcombes():
     # Newcombe (1998), Table II, method 10: 56/70 - 48/80
     ends = difference(56, 70, 48, 80, 1.959964)
     assert ends == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+def test_groups_of_enough_persons_of_whom_the_holdout_has_one_are_looked_at():
+    """Ten of a level in the data are enough, nine are not; one outside is, none is not."""
+    inside, outside, made, rng = three(400, 9)
+    ranks = {table: rng.permutation(400) for table in ("inside", "outside")}
+
+    def with_level(n, m):
+        sides = [
+            table.with_column(
+                Column(Variable(name="z", kind=Kind.CATEGORICAL, levels=("u", "v")),
+                       (ranks[side] < size).astype(np.int32))
+            )
+            for side, table, size in (("inside", inside, n), ("outside", outside, m))
+        ]  # fmt: skip
+        drawn = made.with_column(sides[0]["z"])
+        return near_verbatim(control_run(*sides, (drawn,)), [*NAMES, "z"]).n_groups
+
+    assert with_level(FEWEST, 1) == with_level(FEWEST, 30) == with_level(FEWEST - 1, 30) + 1
+    assert with_level(FEWEST, 0) == with_level(FEWEST - 1, 30)

@@ -15,7 +15,7 @@ from scipy.stats import norm
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import utility
-from synthesizer.measures.figure import Result, collected, plain
+from synthesizer.measures.figure import Result, collected
 from synthesizer.measures.measure_options import Part
 from synthesizer.measures.utility import (
     compare_fit,
@@ -31,6 +31,7 @@ from synthesizer.measures.utility.equivalent_sample import SampleScale
 from synthesizer.measures.utility.propensity import combine_pmse
 from synthesizer.measures.utility.regressions import RegressionCounter
 from synthesizer.measures.utility.tables import combine_distances
+from tests.measures.alike import in_other_units, numbers, permuted, relabelled, widened
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
 from tests.tables import coded, numeric, persons
@@ -92,24 +93,6 @@ def each(change: Callable[[Table], Table]) -> Callable[[Table, Made], tuple[Tabl
     return lambda original, made: (change(original), [change(table) for table in made])
 
 
-def permuted(table: Table) -> Table:
-    return table.take(np.random.default_rng(table.n_rows).permutation(table.n_rows))
-
-
-def in_other_units(table: Table) -> Table:
-    """Numbers doubled and moved, days counted from another one; missing codes stay."""
-    return Table(
-        [c if c.is_coded else Column(c.variable, 2 * c.data + 64, c.states) for c in table.columns]
-    )
-
-
-def relabelled(table: Table) -> Table:
-    """Towns in another order and by other names."""
-    town = table["town"].data
-    codes = np.where(town < 5, 4 - town, town)
-    return Table([coded("town", codes, "VWXYZ", ("-",)), *table.columns[1:]])
-
-
 SAME: dict[str, tuple[Any, list[str], set[str]]] = {
     "records in another order": (each(permuted), NAMES, {"equivalent sample"}),
     "datasets in another order": (lambda o, made: (o, made[::-1]), NAMES, {"tree"}),
@@ -118,20 +101,8 @@ SAME: dict[str, tuple[Any, list[str], set[str]]] = {
     }),
     "other units": (each(in_other_units), NAMES, {"distributions", "fit"}),
     "other labels": (each(relabelled), NAMES, {"fit", "tree"}),
-    "a variable more": (
-        each(lambda t: t.with_column(numeric("more", np.arange(t.n_rows)))), NAMES, set()
-    ),
+    "a variable more": (each(widened), NAMES, set()),
 }  # fmt: skip
-
-
-def numbers(result: Any) -> list[float]:
-    """All numbers of a result, without the words and without their order."""
-    if isinstance(result, Result):
-        return numbers(plain(result))
-    if isinstance(result, dict | list | tuple):
-        parts = result.values() if isinstance(result, dict) else result
-        return sorted(number for part in parts for number in numbers(part))
-    return [] if result is None or isinstance(result, str) else [float(result)]
 
 
 @pytest.mark.parametrize("name", COMPARISONS)

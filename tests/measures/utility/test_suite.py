@@ -214,6 +214,7 @@ def test_tables_of_kept_variables_alone_are_left_out() -> None:
     assert found.tables is not None
     assert not [row for row in found.tables.rows if set(row.variables) <= set(kept)]
     assert len(found.tables.rows) == 10 - 3
+    assert found.propensity[0] == pmse(ORIGINAL, [made], copied=kept)
     whole = table_utility(ORIGINAL, [made], quantiles_of="original").mean
     whole = whole.set_index("variables")["S_pMSE"]
     for row in found.tables.rows:
