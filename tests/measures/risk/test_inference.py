@@ -271,15 +271,6 @@ def original_date(days):
     return Column(variable, days)
 
 
-def test_levels_on_one_side_are_no_error():
-    result = inference(PEOPLE, frame("AAB", "FXX"), **SETTINGS)
-    assert result.levels == ("F", "M", "X")
-    assert [curve.auc for curve in result.roc if curve.level == "X"] == [None]
-    # A goes to F (the tie with X), B to X, which nobody there is.
-    assert result.classification.revealed == pytest.approx((2 + 0) / 3)
-    assert next(f.value for f in result.figures if f.name == "AUC") is not None
-
-
 MANY = Table([coded("job", range(101), [f"j{i}" for i in range(101)]), numeric("a", range(101))])
 WRONG = [
     (PEOPLE, {"public": []}, "no public variables"),

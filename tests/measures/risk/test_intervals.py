@@ -17,13 +17,6 @@ def test_wilson_is_that_of_scipy(count):
     assert wilson(count / 200, 200, 0.9) == pytest.approx((expected.low, expected.high))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_wilson_holds_the_share_and_has_a_width(share):
-    low, high = wilson(share, 1.0)
-    assert 0 <= low <= share <= high <= 1
-    assert high - low > 0.5
-
-
 @given(shares, shares)
 def test_excess_holds_its_value(successes, control):
     value, low, high = excess(successes / 200, 200, control / 200, 200)

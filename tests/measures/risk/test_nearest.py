@@ -339,16 +339,6 @@ def test_blocks_do_not_change_the_result(monkeypatch):
         np.testing.assert_array_equal(np.sort(nearest_places(made, known, 3)), several)
 
 
-def test_missing_codes_are_one_away_from_all_but_themselves():
-    def pay(states):
-        return Table([numeric("pay", [5.0] * len(states), states, CODES)])
-
-    known, _, made = mixed_records([pay([0, 0]), pay([1, 2]), pay([0, 1, 2])], ["pay"])
-    assert nearest(made, known)[0].tolist() == [0, 1, 1]
-    both = mixed_records([pay([1]), pay([0]), pay([0, 1, 2])], ["pay"])
-    assert nearest(both[2], both[0])[0].tolist() == [1, 0, 1]
-
-
 def test_more_labels_than_a_byte_counts():
     n_columns = 300
     tables = [Table([coded(f"v{i}", [code], "ab") for i in range(n_columns)]) for code in (0, 0, 1)]
@@ -389,14 +379,3 @@ def test_many_missing_codes_of_many_records_have_room():
     distances, places = nearest(made, known)
     assert not distances.any()
     assert places.tolist() == list(range(60))
-
-
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_ranks_ignore_how_far_large_values_are(sign):
-    def pay(*values):
-        return Table([numeric("pay", np.array(values) * sign)])
-
-    near = mixed_records([pay(1, 2, 3), pay(4)], ["pay"])
-    far = mixed_records([pay(1, 2, 3), pay(4e9)], ["pay"])
-    for one, other in zip(near, far, strict=True):
-        assert one.numbers["pay"].tolist() == other.numbers["pay"].tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ from synthesizer.data.panel.view import PersonView, person_view
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.settings import ALL_OFF, CheckSettings
 from synthesizer.measures.utility import (
     Synthesis,
@@ -73,22 +71,6 @@ def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
     p = tables.by_dataset.loc[tables.by_dataset["ways"] == 1, "p_chi_square"]
     rejected = figures["tables", "chi-square rejections (one-way)"].value
     assert rejected == pytest.approx((p < 0.05).mean())
-
-
-def test_file_holds_plain_values_of_everything() -> None:
-    found = collected(fits="age ~ sex")
-    assert (found.n, found.n_synthetic) == (300, (300, 200))
-    assert found.tables is not None
-    assert [len(row.variables) for row in found.tables.rows].count(1) == 4
-    assert len(found.tables.rows) == 4 + 6
-    assert [(row.dataset, row.ways) for row in found.tables.by_dataset] == [
-        (1, 1), (1, 2), (2, 1), (2, 2),
-    ]  # fmt: skip
-    assert [part.variable for part in found.distributions] == NAMES
-    assert len(found.pairs) == 6
-    assert all(figure.meaning and figure.direction for _, figure in found.figures)
-    again = typed(UtilityResult, json.loads(json.dumps(plain(found), allow_nan=False)))
-    assert again == found
 
 
 def test_only_the_worst_pairs_are_kept() -> None:
