@@ -21,6 +21,7 @@ from synthesizer.measures.utility.combining import (
 BY_HAND = [
     ("partially", 0.4, 1.0, 0.4 + 1 / 4, 3 * (1 + 0.4 / 0.25) ** 2),
     ("fully", 0.5, None, 1.25 - 0.5, 3 * (1 - 0.5 / 1.25) ** 2),
+    ("fully", 0.8, 2.0, 1.25 - 0.8, 3 * (1 - 0.8 / 1.25) ** 2),  # below (k/n) U, and above 0
     ("fully", 2.0, 2.0, 2 * 2.0, math.inf),  # 1.25 - 2 < 0: T* = (k/n) U
     ("design", 0.2, 0.5, 0.2 + 1 / 4, 3 * (0.45 / 0.25) ** 2),  # whatever k
     ("redrawn", 0.2, 0.5, 1.25 - 1.5 * 0.2, 3 * (0.95 / 1.25) ** 2),

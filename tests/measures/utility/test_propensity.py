@@ -308,6 +308,19 @@ def test_equals_the_reference(name):
     assert ratio > 2 if name == "parametric" else ratio < 1.2
 
 
+def test_measures_of_scores_by_hand():
+    """Half of the records are synthetic: a score of just that is no sign of being so."""
+    score = np.array([0.5, 0.2, 0.5, 0.9])
+    found = measured(score, 2, Null(0.02, 0.01), parameters=1)
+    assert found.pmse == pytest.approx((0.3**2 + 0.4**2) / 4)
+    assert found.s_pmse == pytest.approx(found.pmse / 0.02)
+    assert found.z_pmse == pytest.approx((found.pmse - 0.02) / 0.01)
+    assert (found.po50, found.u, found.specks) == (25.0, 3.5, 0.5)
+    weighted = measured(score, 2, Null(None, None), parameters=1, weights=np.array([1, 2, 3, 4.0]))
+    assert weighted.pmse == pytest.approx((2 * 0.3**2 + 4 * 0.4**2) / 10)
+    assert (weighted.s_pmse, weighted.z_pmse) == (None, None)
+
+
 def test_scores_of_both_files_are_counted_in_forty_parts():
     score = np.array([0.0, 0.5, 0.5, 1.0, 0.51, 0.99])
     result = measured(score, 4, Null(None, None), parameters=1)

@@ -77,6 +77,32 @@ def test_shares_means_and_totals_are_those_of_pandas():
     assert variables["sex"].original_mean is None
 
 
+def test_weighted_tables_equal_slow_code_with_levels_that_nobody_has():
+    """S_pMSE: squared differences of shares over their variances, cell by cell that occurs."""
+    original, made = (
+        Table([coded("town", t["town"].data, "abcd", ("?",)), t["w"]])
+        for t in (survey(1), survey(2, 200))
+    )
+    n, k = original.n_rows, made.n_rows
+    row = compared(original, made).tables[0]
+    for weighted, expected in ((False, row.unweighted_s_pmse), (True, row.weighted_s_pmse)):
+        sides = [
+            (t["town"].data, t["w"].data if weighted else np.ones(t.n_rows))
+            for t in (original, made)
+        ]
+        squares = noise = 0.0
+        for level in range(5):
+            (codes, w), (theirs, v) = sides
+            p, q = w[codes == level].sum() / w.sum(), v[theirs == level].sum() / v.sum()
+            if not p + q:
+                continue
+            pooled = (n * p + k * q) / (n + k)
+            error = sum(x**2 * ((c == level) - p) ** 2 for c, x in zip(codes, w, strict=True))
+            squares += (p - q) ** 2 / pooled
+            noise += error / w.sum() ** 2 / pooled * n / k
+        assert expected == pytest.approx(squares / noise)
+
+
 def test_what_is_expected_is_what_bootstraps_give():
     original = survey(1)
     rng = np.random.default_rng(5)
