@@ -41,7 +41,7 @@ from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.risk.trajectories import TrajectoryIntruder, trajectories_of_halves
 from synthesizer.measures.risk.weight_disclosure import WeightsSeen, weight_as_key
-from tests.measures.cells import fields_in_no_table, odd_cells
+from tests.measures.cells import odd_cells
 from tests.tables import coded, numeric
 
 
@@ -242,29 +242,6 @@ def test_every_figure_has_the_marks_by_which_it_is_read():
             most = max(marks, key=lambda m: len(m.split()))
             found[figure.key] = max(found.get(figure.key, ""), most, key=lambda m: len(m.split()))
     assert found == {key: marks for marks, keys in MARKS.items() for key in keys.split()}
-
-
-def test_every_field_of_a_row_has_a_column():
-    assert fields_in_no_table(risk) == {
-        "Attack.fitted_kept",
-        "CellSpread.quantiles",
-        "CopiedRow.kept",
-        "Dominance.exclusion",
-        "GroupComparison.by",
-        "HalfUniques.same_size",
-        "KeyDetermination.chance",
-        "Release.contains",
-        "Release.datasets",
-        "Release.guess",
-        "Release.limits",
-        "Release.looks",
-        "Release.records",
-        "Release.settings",
-        "Release.source",
-        "ReproducedUniques.m",
-        "RocCurve.curve",
-        "TcapRow.m",
-    }
 
 
 def test_words_about_records_are_templates():
