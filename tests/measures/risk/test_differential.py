@@ -18,7 +18,7 @@ from synthesizer.measures.risk.differential import (
     HalfPart,
     compare_halves,
 )
-from synthesizer.measures.risk.halves import control_run, half_runs, half_split
+from synthesizer.measures.risk.halves import control_run, half_runs
 from synthesizer.measures.risk.intervals import welch
 from synthesizer.measures.risk.scenario import Scenario
 from tests.measures.risk.slow_rows import rows, tables_to_compare
@@ -60,11 +60,8 @@ def test_fresh_data_are_differentially_confidential():
     assert sum(c.covers_zero for c in result.comparisons) >= 8
 
 
-def test_units_stay_together_and_count_once():
+def test_units_count_once():
     units = np.repeat(np.arange(100), 4)
-    in_a = half_split(units, np.random.default_rng(3)).reshape(100, 4)
-    assert (in_a == in_a[:, :1]).all()
-    assert in_a[:, 0].sum() == 50
     result = differential_confidentiality(
         random_table(400), lambda half, m, repeat: [half], keys=["key"], target="secret",
         seed=1, units=units,
@@ -84,12 +81,9 @@ def test_welch_equals_scipy():
     assert (found["low"], found["high"]) == pytest.approx((interval.low, interval.high))
 
 
-@pytest.mark.parametrize("scores", [([1.0], [0.0, 1.0]), ([0.5, 0.5], [0.5, 0.5])])
-def test_welch_without_spread_says_nothing(scores):
-    assert set(welch(*map(np.array, scores)).values()) == {None}
-
-
-def test_welch_of_sides_that_differ_throughout_is_the_difference():
+def test_welch_without_spread_says_nothing_or_just_the_difference():
+    for scores in (([1.0], [0.0, 1.0]), ([0.5, 0.5], [0.5, 0.5])):
+        assert set(welch(*map(np.array, scores)).values()) == {None}
     found = welch(np.ones(3), np.zeros(4))
     assert (found["low"], found["high"], found["p"], found["t"]) == (1.0, 1.0, 0.0, None)
 

@@ -133,18 +133,6 @@ def test_unequal_halves_cover_a_half_and_no_excess_as_often_as_they_say(monkeypa
     assert without >= 138
 
 
-def test_excess_of_copies_is_one_as_often_as_it_says(monkeypatch):
-    """Original and share come from samples of their own here."""
-    monkeypatch.setattr(module, "FEWEST", 100)
-    draws, values = rng(39), []
-    for seed in range(150):
-        fitted, unseen = (Table([numeric("x", draws.normal(size=n))]) for n in (300, 200))
-        result = nearer_share(fitted, unseen, fitted, max_pairs=1, seed=seed)
-        values.append((result.excess_low, result.excess_high))
-    covered = sum(low <= 1 <= high for low, high in values)
-    assert covered >= 138
-
-
 def test_max_pairs_bounds_the_queries_but_neither_the_halves_nor_the_copies(monkeypatch):
     monkeypatch.setattr(module, "FEWEST", 20)
     one, again, other = (

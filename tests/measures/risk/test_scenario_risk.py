@@ -63,11 +63,11 @@ def test_files_of_other_sizes(sizes, said):
     assert [said in text for text in told] == ([True] if said else [])
 
 
-@pytest.mark.parametrize(("size", "said"), [(2, True), (3, False), (4, False)])
+@pytest.mark.parametrize(("size", "said"), [(2, 1), (3, 0), (4, 0)])
 def test_larger_minimal_uniques_were_not_looked_for(size, said):
     told = warnings(suda=filled(SudaResult, max_size=size))
-    assert told == ((f"special uniques: minimal uniques of up to {size} of 3 keys were looked for; "
-                     "set max_size to look at more",) if said else ())  # fmt: skip
+    assert len(told) == said
+    assert all(f"up to {size} of 3 keys" in text for text in told)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +97,8 @@ def test_levels_that_dominate_are_told_once_a_kind_in_the_first_dataset_where_th
     rows = [(1, "one-way", 40, 0.49), (1, "two-way", 9, 0.25), (1, "two-way", 11, 0.25)]
     rows += [(2, "one-way", 50, 0.5), (2, "two-way", 30, 0.75), (3, "one-way", 60, 0.75)]
     one, two = warnings(attribute=attribute(1.0, *rows))
-    assert one.startswith(
-        "DiSCO counts 50 {records} (50% of its {records}, dataset 2) for 1 target level"
-    )
-    assert two.startswith(
-        "DiSCO counts 30 {records} (75% of its {records}, dataset 2) for 1 pairs of a key level"
-    )
+    assert "50 {records} (50% of its {records}, dataset 2) for 1 target level" in one
+    assert "30 {records} (75% of its {records}, dataset 2) for 1 pairs" in two
 
 
 def test_values_that_the_original_lacks():

@@ -6,7 +6,6 @@ from synthesizer.measures.utility.sequences import (
     MEASURES,
     PERSONS_OF_A_LINE,
     career_lines,
-    noise_floor,
     sequence_distances,
     sequence_distributions,
 )
@@ -40,15 +39,6 @@ def test_blocks_change_nothing(monkeypatch):
     parts = sequence_distributions(data, 3, out_code=0)
     for name in MEASURES:
         assert np.allclose(whole[name], parts[name])
-
-
-def test_the_noise_floor_falls_with_the_size():
-    data = drawn(3, 100)
-    small = noise_floor(data, 3, seed=1)
-    large = noise_floor(data, 3, n_persons=10_000, seed=1)
-    assert small.headcounts > 3 * large.headcounts > 0
-    again = noise_floor(data, 3, seed=1)
-    assert again == small
 
 
 def test_a_line_of_careers_is_that_of_ten_persons_or_more():
