@@ -98,6 +98,8 @@ def test_every_figure_equals_slow_counting(m):
         if row.found is None:
             assert counts["unique"] == 0
         else:
+            most = row.chance_hits * made * sets / (counts["unique"] * m)
+            assert row.most == pytest.approx(min(most, 1))
             assert row.found == pytest.approx(counts["found"] / m / counts["unique"])
         assert row.low < row.told - row.chance < row.high
     risks = {row.position - 1: row.risk for row in found.worst}

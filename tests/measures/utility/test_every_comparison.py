@@ -130,7 +130,15 @@ def test_every_dataset_counts(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["distance", "logit", "logit of pairs", "conditional", "regressions", "equivalent sample"],
+    [
+        "distance",
+        "logit",
+        "logit of pairs",
+        "conditional",
+        "regressions",
+        "equivalent sample",
+        "fit",
+    ],
 )
 def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name: str) -> None:
     found = COMPARISONS[name](awkward(1), [awkward(1)] * 2, NAMES)

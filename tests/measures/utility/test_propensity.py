@@ -190,7 +190,7 @@ def test_too_many_parameters():
         pmse(table, table, interactions=2, max_parameters=10)
     wide = table.with_column(coded("job", np.arange(400) % 9, "abcdefghi"))
     with pytest.raises(DataError, match="main effects .* \\(first 'job', 'sex', 'marital'\\), or"):
-        pmse(wide, wide, names=["sex", "marital", "job"], max_parameters=9)
+        pmse(wide, wide, names=["sex", "marital", "job", "age"], max_parameters=9)
     few = Table([coded("a", [0, 1, 2, 3], "wxyz")])
     other = Table([coded("a", [0, 1, 2, 3], "abcd")])
     with pytest.raises(DataError, match="tells any 8 records apart"):

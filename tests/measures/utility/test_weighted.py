@@ -71,9 +71,11 @@ def test_shares_means_and_totals_are_those_of_pandas():
     assert pay.weighted_error == pytest.approx(abs(means[1] - means[0]) / error)
     totals = [(frame["pay"] * frame["w"]).sum() for frame in (one, other)]
     assert pay.total_ratio == pytest.approx(totals[1] / totals[0])
-    assert figure_of(found, "weight_total").value == pytest.approx(
-        theirs["w"].sum() / ours["w"].sum()
-    )
+    total = figure_of(found, "weight_total")
+    assert total.value == pytest.approx(theirs["w"].sum() / ours["w"].sum())
+    assert (total.original, figure_of(found, "weighted_s_pmse").chance) == (1, 1)
+    proper = compared(original, made, proper=True)
+    assert figure_of(proper, "weighted_s_pmse").chance == pytest.approx(1 + 200 / 300)
     assert variables["sex"].original_mean is None
 
 
@@ -145,7 +147,10 @@ def models_of(original, made):
         *(original, original.names, "w"),
         proper=False, seed=Seed(1), regressions=True, propensity=True,
     )  # fmt: skip
-    models.add(made)
+    found = compared(original, made, models=models)
+    ratio, beyond = (figure_of(found, f"weighted_{key}") for key in ("pmse_ratio", "beyond"))
+    assert (ratio.value, ratio.chance) == (models.fields["propensity"], 1)
+    assert (beyond.value, beyond.original) == (models.fields["beyond"], 0)
     return models.fields
 
 
