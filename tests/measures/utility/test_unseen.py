@@ -238,6 +238,17 @@ def test_too_little_is_not_compared():
     assert isinstance(unseen(run, NAMES), Unseen)
 
 
+def test_a_number_of_one_value_has_no_tails_and_hides_no_other(monkeypatch):
+    monkeypatch.setattr("synthesizer.measures.utility.unseen._SHOWN", 99)
+    flat = [
+        made_of({"flat": np.full(300, 7.0)} | {name: table[name].data for name in NAMES})
+        for table in three(300, 12)[:3]
+    ]
+    looks = unseen(control_run(*flat[:2], (flat[2],)), ["flat", *NAMES], seed=1).looks
+    figures = [look.what for look in looks if look.key == "tails"]
+    assert {what.split()[-1] for what in figures} == {"age", "born", "pay", "tax"}
+
+
 def test_codes_alone_have_no_tails():
     training, holdout, made, _ = three(300, 12)
     names = ["region", "town", "job"]
