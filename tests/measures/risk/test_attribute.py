@@ -274,6 +274,15 @@ def test_warnings_equal_slow_counting(data, size, share):
     ]
     assert len(found) == len(set(found))
     assert set(found) == expected
+
+    def rank(level, values):
+        counts = Counter(values)
+        return 1 + sum(count > counts[level] for count in counts.values())
+
+    for w in result.warnings:
+        assert w.target_rank == rank(w.exclusion.target_level, truth)
+        own = w.key and [key[keys.index(w.key)] for key in known]
+        assert w.key_rank == (own and rank(w.exclusion.key_level, own))
     assert all(w.share == w.records / len(hits) for w in result.warnings)
 
 

@@ -139,11 +139,14 @@ def test_keys_whose_levels_multiply_beyond_63_bits():
 def test_a_mask_chooses_rows():
     table = Table([letters("k", [0, 0, 1, 1]), letters("t", [0, 1, 0, 0])])
     mask = np.array([False, False, True, True])
-    result = cap(
-        table, [table], keys=["k"], target="t", subsets={"mine": mask, "none": ~mask & mask}
-    )
+    asked = {"keys": ["k"], "target": "t", "subsets": {"mine": mask, "none": ~mask & mask}}
+    result = cap(table, [table], **asked)
     assert result.row(1, "mine").zero == 1.0
     assert result.row(1, "none").zero is None
+    less = cap(table, [table], **asked, special_uniques=False)
+    assert set(less.sizes) == {"all", "uniques", "mine", "none"}
+    known = cap(table, [table], keys=["k"], target="t", subsets={"special_uniques": mask})
+    assert known.sizes["special_uniques"] == 2
     for wrong in (np.array([True]), np.array([1, 0, 1, 0])):
         with pytest.raises(DataError, match="boolean mask"):
             cap(table, [table], keys=["k"], target="t", subsets={"mine": wrong})
