@@ -213,6 +213,7 @@ def test_what_dominates_can_be_excluded_and_is_in_the_file_but_not_in_the_text()
     assert plain(result)["warnings"][0]["exclusion"]["target_level"] == "none"
     by_age = [warning for warning in result.warnings if warning.kind == "two-way"]
     assert [warning.dataset for warning in by_age] == [1, 1, 2, 2]
+    assert {(warning.target_rank, warning.key_rank) for warning in by_age} == {(1, 1)}
     assert {(w.key, w.exclusion.key_level, w.records, w.prior) for w in by_age} == {
         ("age", 5.0, 30, 1.0), ("age", 6.0, 30, 1.0),
     }  # fmt: skip
