@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from synthesizer import data
+
 if TYPE_CHECKING:
     from synthesizer.config.reading import load_config, read_config
     from synthesizer.data.errors import SynthesizerError
@@ -18,12 +20,12 @@ if TYPE_CHECKING:
     from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
+    from synthesizer.measures.measure import Synthesis
     from synthesizer.measures.results import CheckResults
-    from synthesizer.measures.risk.scenario import Question
+    from synthesizer.measures.scenario import Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.combining import combine
     from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit, compare_fit_by
-    from synthesizer.measures.utility.suite import Synthesis
     from synthesizer.measures.verdict import Verdict
 
 
@@ -58,11 +60,11 @@ _HOMES = {
     "CheckSettings": "measures.settings",
     "FitRequest": "measures.utility.compare_fit",
     "LimitConfig": "measures.settings",
-    "Question": "measures.risk.scenario",
+    "Question": "measures.scenario",
     "Refined": "jobs.refine",
     "Registry": "engine.registry",
     "RunResult": "jobs.run",
-    "Synthesis": "measures.utility.suite",
+    "Synthesis": "measures.measure",
     "Synthesizer": "jobs.synthesizer",
     "SynthesizerError": "data.errors",
     "Verdict": "measures.verdict",
@@ -92,6 +94,9 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+data.view = lambda: import_module(f"{__name__}.report.notebook")
 
 
 def __dir__() -> list[str]:

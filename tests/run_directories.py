@@ -14,22 +14,21 @@ from synthesizer.data.table import Kind
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.manifest import in_words
 from synthesizer.measures.figure import Result, plain
-from synthesizer.measures.results import FORMAT, CheckResults, RiskResult
+from synthesizer.measures.results import FORMAT, CheckResults, RiskResult, UtilityResult
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues
 from synthesizer.measures.risk.cap import CapResult, CapRow, CapSingle
 from synthesizer.measures.risk.differential import DifferentialResult, HalfComparison, Spread
 from synthesizer.measures.risk.identity import IdentityResult, IdentityValues
 from synthesizer.measures.risk.nearest import NearestResult
 from synthesizer.measures.risk.replicated import ReplicatedCounts, ReplicatedUniques
-from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.utility.coefficients import (
     CoefficientComparison,
     FitComparison,
     FittedData,
 )
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult
-from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import (
     DatasetTables,
     OrderTables,

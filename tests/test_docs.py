@@ -12,8 +12,8 @@ from measure_dependencies import requirements
 from pydantic import Field
 
 from synthesizer.engine.testing import check_model
-from synthesizer.measures import catalogue
-from synthesizer.measures.figure import Measured, plain, typed
+from synthesizer.measures.catalogue import MEASURES, in_order
+from synthesizer.measures.figure import Measured, in_units, plain, typed
 from synthesizer.measures.risk.attacks import AttackOptions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,16 +90,33 @@ def test_the_measure_of_the_page_works(example):
 
 def test_the_entry_and_the_option_of_the_page_are_taken(example):
     measure = example("def met(")
-    names = vars(catalogue) | {"MetResult": measure.MetResult, "met": measure.met}
+    (entry,) = measure.MEASURES
+    assert [measure.key for measure in in_order([entry, *MEASURES.values()])][24:26] == [
+        "attacks",
+        "keys_met",
+    ]
     blocks = [block.text for block in fences(EXTENDING.read_text(encoding="utf-8"))]
-    entry = eval(next(text for text in blocks if text.startswith("Measure(")), names)
-    assert entry.figures[0].limit is not None
     option = next(text for text in blocks if "columns: int" in text)
     names = {"AttackOptions": AttackOptions, "Field": Field}
     exec(f"class Wider(AttackOptions):\n{option}", names)
     assert names["Wider"](columns=4).columns == 4
     with pytest.raises(ValueError, match="columns: must be at least 1"):
         names["Wider"](columns=0)
+
+
+@pytest.mark.parametrize("axis", ["risk", "utility"])
+def test_the_tables_of_figures_are_those_of_their_kinds(axis):
+    rows = [
+        f"| {kind.name} | `{kind.key}` | {kind.meaning} | {kind.direction} | "
+        f"{'yes' if kind.limit else ''} |"
+        for measure in MEASURES.values()
+        for kind in measure.figures
+        if measure.axis == axis and measure.compute.__module__.startswith("synthesizer.")
+    ]
+    assert len(rows) > 30
+    table = in_units("\n".join(rows), "records").replace("{}", "...")
+    head = "| --- | --- | --- | --- | --- |"
+    assert f"{head}\n{table}\n" in (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
 
 def test_the_table_of_dependencies_is_that_of_the_project():

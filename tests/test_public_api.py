@@ -2,6 +2,7 @@
 
 import inspect
 import warnings
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -12,13 +13,36 @@ from synthesizer import SynthesizerError
 from synthesizer.data.errors import DataError, OptionError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.randomness import Seed, fresh_secret, seeded
-from synthesizer.measures import risk, utility
 from synthesizer.measures.settings import ALL_OFF
 
-PUBLIC = {
-    f"{module.__name__}.{name}": getattr(module, name)
-    for module in (synthesizer, risk, utility)
-    for name in module.__all__
+MEASURES = {
+    "halves": ("control_run", "half_runs"),
+    "risk.attacks": ("attacks",),
+    "risk.attribute": ("attribute",),
+    "risk.cap": ("cap", "cap_regression", "cap_scores", "cap_u"),
+    "risk.copied": ("copied_uniques",),
+    "risk.determined": ("determined",),
+    "risk.differential": ("compare_halves", "differential_confidentiality", "gather"),
+    "risk.identity": ("identity", "key_counts", "reproduced_uniques", "statistical_uniques"),
+    "risk.memorisation": ("memory",),
+    "risk.nearest": ("nearer_share",),
+    "risk.public_inference": ("inference", "inference_scores"),
+    "risk.rare_values": ("rare_values",),
+    "risk.replicated": ("replicated_rows", "replicated_uniques"),
+    "risk.suda": ("special_uniques", "suda"),
+    "risk.suggest": ("suggest",),
+    "risk.tcap": ("tcap",),
+    "utility.combining": ("combine",),
+    "utility.compare_fit": ("compare_fit", "compare_fit_by"),
+    "utility.distributions": ("distributions", "pair_tables"),
+    "utility.propensity": ("pmse",),
+    "utility.tables": ("cell_measures", "combine_tables", "jensen_shannon", "table_utility"),
+}
+"""Measures of any two tables, by their file."""
+PUBLIC = {f"synthesizer.{name}": getattr(synthesizer, name) for name in synthesizer.__all__} | {
+    f"{file}.{name}": getattr(import_module(f"synthesizer.measures.{file}"), name)
+    for file, names in MEASURES.items()
+    for name in names
 }
 
 

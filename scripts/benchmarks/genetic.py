@@ -35,9 +35,10 @@ from synthesizer.engine.genetic.scores import (
     Score,
     Sought,
 )
-from synthesizer.measures.risk import cap
+from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.utility import jensen_shannon, pmse, table_utility
+from synthesizer.measures.utility.propensity import pmse
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from synthesizer.plan.evolving import like_original
 from synthesizer.plan.inputs import declarations
 

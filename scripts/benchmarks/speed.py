@@ -25,15 +25,13 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.writing import to_frame
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.run import run
-from synthesizer.measures.risk import (
-    attribute,
-    cap,
-    identity,
-    inference,
-    replicated_uniques,
-    suda,
-    tcap,
-)
+from synthesizer.measures.risk.attribute import attribute
+from synthesizer.measures.risk.cap import cap
+from synthesizer.measures.risk.identity import identity
+from synthesizer.measures.risk.public_inference import inference
+from synthesizer.measures.risk.replicated import replicated_uniques
+from synthesizer.measures.risk.suda import suda
+from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.propensity import pmse
 from synthesizer.measures.utility.tables import jensen_shannon, table_utility

@@ -28,8 +28,7 @@ from synthesizer.data.table import Column, Table
 from synthesizer.engine.survey_weights import Redrawing, times_drawn, units_of
 from synthesizer.jobs.check import check
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.utility import combine
-from synthesizer.measures.utility.combining import Rule
+from synthesizer.measures.utility.combining import Rule, combine
 
 Floats = npt.NDArray[np.float64]
 REGIONS, DISTRICTS, DRAWN, EACH = 4, 150, 12, 6

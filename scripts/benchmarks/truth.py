@@ -59,15 +59,14 @@ from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.figure import collected
-from synthesizer.measures.risk import attacks, nearer_share
+from synthesizer.measures.halves import all_names, control_run
+from synthesizer.measures.risk.attacks import attacks
 from synthesizer.measures.risk.differential import compare_halves
-from synthesizer.measures.risk.halves import all_names, control_run
 from synthesizer.measures.risk.identity import reproduced_uniques
-from synthesizer.measures.risk.nearest import mixed_records, nearest_places
-from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.measures.utility import combine
+from synthesizer.measures.risk.nearest import mixed_records, nearer_share, nearest_places
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.utility.cells import cell_counts, group_tables
-from synthesizer.measures.utility.combining import rule_for
+from synthesizer.measures.utility.combining import combine, rule_for
 from synthesizer.measures.utility.fits import fit_model
 from synthesizer.measures.utility.formulas import Family, Model, learn_model, parse_formula
 from synthesizer.measures.utility.regressions import RegressionCounter

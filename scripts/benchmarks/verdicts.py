@@ -20,7 +20,7 @@ from measuring import Row, Rows, job
 
 from synthesizer import LimitConfig, check
 from synthesizer.data.pairs import as_table, read_like
-from synthesizer.measures.risk.halves import control_run
+from synthesizer.measures.halves import control_run
 from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.measures.verdict import verdict
 

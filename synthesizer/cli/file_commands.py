@@ -143,7 +143,7 @@ def releases(
     """
     from synthesizer.cli.printing import say, show_rows
     from synthesizer.jobs.release_ledger import mark_given_out, read_releases
-    from synthesizer.report.page import Added
+    from synthesizer.report.blocks import Added
 
     mark_given_out(source, given_out or (), not_given_out or ())
     listed = read_releases(source)

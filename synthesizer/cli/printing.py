@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -25,9 +25,23 @@ from rich.text import Text
 from synthesizer.data.errors import in_brief, plural
 from synthesizer.data.workers import Advance, Listener, silent
 from synthesizer.measures.figure import Row
-from synthesizer.report.page import DASH, MINUS, Added, DataTable, Form, row_table, written
+from synthesizer.report.blocks import (
+    MINUS,
+    Added,
+    Block,
+    Chart,
+    DataTable,
+    Fold,
+    Gap,
+    Heading,
+    Note,
+    Words,
+    first_rows,
+    row_table,
+    written,
+)
 
-PIPE_WIDTH = 140
+PIPE_WIDTH = 80
 """Columns of a table in a pipe or a file that says no width (COLUMNS); sentences are one line."""
 WIDEST = 80
 """Columns of a sentence on a terminal that is wider."""
@@ -353,112 +367,90 @@ def _lines(show: Callable[[int], None], rows: int) -> int:
     return printed.getvalue().count("\n")
 
 
-# Tables.
+# Blocks: what a result yields.
 
 
-def tabulate(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[object]],
-    *,
-    numbers: Collection[int] | None = None,
-) -> None:
-    """Print a table; columns of numbers go to the right. A list where no word would fit whole.
-
-    ``numbers`` are the positions of such columns; those whose cells are all numbers when absent.
-    """
-    console = _console()
-    cells = [[_cell(value) for value in row] for row in rows]
-    if numbers is None:
-        numbers = [
-            position
-            for position in range(len(columns))
-            if all(isinstance(row[position], int | float) for row in rows)
-        ]
-    say("", start=title)
-    fitting = [
-        (gap, widths)
-        for gap in (_GAP, 1)
-        if (widths := _widths([columns, *cells], console.width - gap * (len(columns) - 1)))
-    ]
-    if not fitting:
-        _list(columns, cells, numbers)
-        return
-    gap, widths = fitting[0]
-    grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False)
-    for position, (name, width) in enumerate(zip(columns, widths, strict=True)):
-        justify = "right" if position in numbers else "left"
-        grid.add_column(Text(name), justify=justify, width=width)  # type: ignore[arg-type]
-    for row in cells:
-        grid.add_row(*map(Text, row))
-    console.print(grid)
+def show_blocks(blocks: Iterable[Block]) -> None:
+    """Print the blocks that pages show; of a chart its numbers, or what it shows in words."""
+    for block in blocks:
+        match block:
+            case DataTable():
+                show_table(first_rows(block, MOST_ROWS))
+            case Chart(table=DataTable() as table):
+                show_table(first_rows(table, MOST_ROWS))
+            case Chart():
+                say(with_hyphens(f"{block.title}. {block.summary}"))
+            case Heading():
+                say("", start=block.text)
+            case Words():
+                say(with_hyphens("\n".join(block.paragraphs)))
+            case Note():
+                say(with_hyphens(f"note: {block.text}"))
+            case Gap():
+                say(with_hyphens(f"not here: {block.what}. {block.why}"))
+            case Fold():
+                show_blocks(block.blocks)
 
 
-def _widths(rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """Return the widths of columns in which no word is broken; None where there is no room.
-
-    Every column has at least its longest word; what is left is shared evenly by those that want
-    more.
-
-    Examples
-    --------
-    >>> rows = [["name", "a long heading"], ["x", "1"]]
-    >>> _widths(rows, 80), _widths(rows, 13), _widths(rows, 10)
-    ([4, 14], [4, 9], None)
-    """
-    columns = [*zip(*rows, strict=True)]
-    least = [max((cell_len(w) for cell in c for w in cell.split()), default=0) for c in columns]
-    most = [max(cell_len(cell) for cell in column) for column in columns]
-    left = room - sum(least)
-    if left < 0:
-        return None
-    widths = list(least)
-    while left and widths != most:
-        for position, width in enumerate(widths):
-            if left and width < most[position]:
-                widths[position] += 1
-                left -= 1
-    return widths
-
-
-def _list(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int]) -> None:
-    """Print each row as a paragraph, which begins with its first cell that is no number."""
-    names = [position for position in range(len(columns)) if position not in numbers]
-    first = names[0] if names else 0
-    for row in rows:
-        cells = [
-            f"{name}: {cell}"
-            for position, (name, cell) in enumerate(zip(columns, row, strict=True))
-            if cell and position != first
-        ]
-        say("; ".join(cells), start=f"{row[first]}:" if row[first] else "")
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.3f}"
-    return "" if value is None else str(value)
+MOST_ROWS = 10
+"""Rows of a table of a result; the report has all."""
 
 
 def show_table(table: DataTable) -> None:
-    """Print a table of a page."""
-    rows = [
+    """Print a table without the columns that no row has.
+
+    A table with less room than its longest words need is a list: no word and no number is broken.
+    """
+    written_rows = [
         [
-            _with_hyphen(written(cell, form), form)
+            "" if cell is None else with_hyphens(written(cell, form))
             for cell, form in zip(row, table.forms, strict=True)
         ]
         for row in table.rows
     ]
-    # what no row has is left out
-    kept = [i for i in range(len(table.columns)) if any(row[i] not in ("", DASH) for row in rows)]
-    numbers = [place for place, i in enumerate(kept) if table.forms[i] != "text"]
-    columns = [table.columns[i] for i in kept]
-    tabulate(table.caption, columns, [[row[i] for i in kept] for row in rows], numbers=numbers)
+    kept = [place for place, cells in enumerate(zip(*written_rows, strict=True)) if any(cells)]
+    columns = {
+        place: [table.columns[place], *(row[place] for row in written_rows)] for place in kept
+    }
+    longest = {
+        place: max(cell_len(word) for cell in cells for word in [*cell.split(), ""])
+        for place, cells in columns.items()
+    }
+    console = _console()
+    left = console.width - sum(longest.values())
+    if table.caption:
+        say("", start=table.caption)
+    if left < len(kept) - 1:
+        _list(columns, next((p for p in kept if table.forms[p] == "text"), kept[0]))
+        return
+    gap = _GAP if left >= _GAP * (len(kept) - 1) else 1
+    grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False)
+    for place, (name, *cells) in columns.items():
+        grid.add_column(
+            Text(name),
+            justify="left" if any(isinstance(row[place], str) for row in table.rows) else "right",
+            min_width=longest[place],
+            no_wrap=all(cell_len(cell) <= longest[place] for cell in (name, *cells)),
+        )
+    for row in written_rows:
+        grid.add_row(*(Text(row[place]) for place in kept))
+    console.print(grid, crop=False)
 
 
-def _with_hyphen(text: str, form: Form) -> str:
+def _list(columns: Mapping[int, Sequence[str]], first: int) -> None:
+    """Print each row as a paragraph, which begins with its cell of the first column."""
+    for number in range(1, len(columns[first])):
+        cells = [
+            f"{own[0]}: {own[number]}"
+            for place, own in columns.items()
+            if own[number] and place != first
+        ]
+        say("; ".join(cells), start=f"{columns[first][number]}:")
+
+
+def with_hyphens(text: str) -> str:
     """Write minus as a hyphen, so that a number which is copied can be read by a program."""
-    return text if form == "text" else text.replace(MINUS, "-")
+    return re.sub(rf"{MINUS}(?=[\d.])", "-", text)
 
 
 def show_rows(rows: Sequence[Row], title: str, *columns: str | Added) -> None:

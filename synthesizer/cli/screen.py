@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from synthesizer.cli.printing import (
     say_json,
     show_rows,
     show_table,
-    tabulate,
+    with_hyphens,
 )
 from synthesizer.data.errors import plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
@@ -28,12 +29,10 @@ from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.page import Added
+from synthesizer.report.blocks import NUMBERS, Added, Cell, DataTable, Form, value_table
 
 if TYPE_CHECKING:
-    from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile
     from synthesizer.data.table import Table
-    from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.engine.genetic.genetic_source import GeneticPlan
     from synthesizer.engine.registry import Registry
     from synthesizer.jobs.refine import Refined, RefinedFile
@@ -45,133 +44,48 @@ if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
     from synthesizer.report.advice import Advised
     from synthesizer.report.comparison import ComparedRuns
+    from synthesizer.report.record import Record
     from synthesizer.verification.answer import Verification
 
-MOST_DATASETS = 5
-MOST_FILES = 10
 MOST_ZEROS = 10
-CLEARLY = 0.9
-"""Below this share of the risk of a file from the margins it is told: a little is chance."""
-PICK = "confidential until one is picked"
 
 
-def plan_lines(plan: GeneticPlan, m: int) -> Iterator[str]:
-    """Yield what will be evolved, before anything is: m evolutions of a plan."""
+def evolution_plan(plan: GeneticPlan, m: int) -> DataTable:
+    """Return what will be evolved, before anything is: the settings of m evolutions."""
     from synthesizer.engine.genetic.scores import RISKS, UTILITIES
 
     options = plan.options
-    yield "genetic: what will be evolved"
-    yield f"  start {plan.start}: {_start(plan)}"
-    each = f", for each of {m} datasets" if m > 1 else ""
-    yield (
-        f"  population: {options.population} datasets for up to {options.generations} "
-        f"generations{_ends(options)}{each}"
-    )
-    yield (
-        f"  utility U: {options.utility}, {UTILITIES[options.utility].meaning}; in [0, 1], lower "
-        "is better, 0 is the original's"
-    )
-    yield (
-        f"  risk R: {options.risk}, {RISKS[options.risk].meaning}{_known(plan)}; in [0, 1], "
-        "lower is safer"
-    )
-    yield f"  mode {options.mode}: {_wanted(plan)}"
-    limit = options.risk_at_most
-    yield f"  risk_at_most: {'none' if limit is None else limit}"
+    names = ["population", "generations", "patience", "seconds", "mode", "weight", "risk_at_most"]
+    names += ["points"] * (options.mode == "pareto") + ["mutants"] * (plan.start != "chain")
+    target = "" if options.risk == "repu" else f"; target {plan.target}"
+    known = f"; keys {', '.join(plan.keys)}{target}"
+    known = "" if options.risk == "replicated_uniques" else known
+    values: list[tuple[str, Cell]] = [
+        ("evolutions", m),
+        ("start", f"{plan.start}, {plural(len(plan.files), 'file')}" if plan.files else plan.start),
+        ("utility U", f"{options.utility}, {UTILITIES[options.utility].meaning}"),
+        ("risk R", f"{options.risk}, {RISKS[options.risk].meaning}{known}"),
+        *((name, getattr(options, name)) for name in names),
+    ]
+    return value_table("genetic: what will be evolved; lower U is better, lower R is safer", values)
 
 
-def _start(plan: GeneticPlan) -> str:
-    options, size = plan.options, plan.options.population
-    if plan.start == "mutants":
-        return (
-            f"{size} versions of the original, with up to {100 * options.mutants:g} % of their "
-            "cells drawn anew"
-        )
-    if plan.start == "chain":
-        return f"{size} datasets drawn from the chain above"
-    count = len(plan.files)
-    files = "1 file" if count == 1 else f"{count} files"
-    rest = size - count
-    more = f", and {rest} versions of {'it' if count == 1 else 'them'}" if rest > 0 else ""
-    return f"{files}{more}"
+def _add_evolution(ending: Ending, record: Record) -> None:
+    """Add what became of the datasets, the files to pick from, and what must be said of both."""
+    from synthesizer.report.genetic import evolution_notes, frontier_table, result_table
+
+    evolved = record.evolution
+    if evolved is None:
+        return
+    for table in (result_table(evolved), frontier_table(evolved)):
+        show = partial(_show_first, table)
+        ending.add(show, rows=len(table.rows), rank=_EVOLVED, kind=table.columns[0].lower())
+    for note in evolution_notes(evolved, record):
+        ending.say(f"genetic: {with_hyphens(note.text)}", rank=_EVOLVED, kind="note")
 
 
-def _ends(options: GeneticOptions) -> str:
-    """Say what ends an evolution before its last generation."""
-    limits = []
-    if options.patience is not None:
-        limits.append(f"{options.patience} without gain")
-    if options.seconds is not None:
-        limits.append(f"{options.seconds:g} seconds")
-    return f"; ends after {' or '.join(limits)}" if limits else ""
-
-
-def _known(plan: GeneticPlan) -> str:
-    """Say what an intruder knows and seeks, as far as the risk takes it into account."""
-    if plan.options.risk == "replicated_uniques":
-        return ""
-    keys = f"; keys {', '.join(plan.keys)}"
-    return keys if plan.options.risk == "repu" else f"{keys}; target {plan.target}"
-
-
-def _wanted(plan: GeneticPlan) -> str:
-    options = plan.options
-    best = (
-        f"the dataset with the lowest F, the weighted distance of U and R from 0 (weight of U "
-        f"{options.weight:g})"
-        if options.risk_at_most is None
-        else "the dataset with the lowest U of those with R within risk_at_most"
-    )
-    if options.mode == "single":
-        return best
-    return (
-        f"{best}, and at most {options.points} datasets of the frontier: those that no other one "
-        f"beats on both U and R ({PICK})"
-    )
-
-
-def evolution_lines(evolution: Evolution) -> Iterator[str]:
-    """Yield what became of the first datasets, and whether a risk is lower than it should be."""
-    for number, dataset in enumerate(evolution.datasets[:MOST_DATASETS], 1):
-        yield f"genetic: dataset {number}: {_came_to(dataset, evolution)}"
-    from synthesizer.engine.genetic.genetic_source import below_random
-
-    rest = len(evolution.datasets) - MOST_DATASETS
-    if rest > 0:
-        yield f"genetic: {rest} more in checks.json"
-    random = evolution.risk.random
-    lowest = min((dataset.risk for dataset in evolution.datasets), default=1.0)
-    if lowest < CLEARLY * random:
-        yield below_random("genetic: the lowest R", lowest, random)
-
-
-def _came_to(dataset: EvolvedDataset, evolution: Evolution) -> str:
-    baseline, count = evolution.risk.baseline, dataset.generations
-    compared = "" if baseline is None else f" (baseline {baseline:.4f}: targets guessed)"
-    why = "" if dataset.stopped == f"{count} generations" else f": {dataset.stopped}"
-    words = (
-        f"U {dataset.utility:.4f} (0 is the original's table), R {dataset.risk:.4f}"
-        f"{compared}, after {count} generation{'' if count == 1 else 's'}{why}"
-    )
-    if dataset.unchanged is not None:
-        words += f"; at least {100 * dataset.unchanged:.0f} % of its records are the original's"
-    if dataset.found is not None:
-        right = dataset.right_of_found
-        rightly = "" if right is None else f", told rightly {right:.2f}"
-        words += f"; {dataset.found:.2f} of the people sought are found{rightly}"
-    if dataset.reached is False:
-        words += f"; NOT within risk_at_most ({evolution.risk_at_most})"
-    return words
-
-
-def frontier_lines(files: Sequence[FrontierFile], directory: object) -> Iterator[str]:
-    """Yield the files of the frontier in a directory with what each one costs."""
-    for entry in files[:MOST_FILES]:
-        point = f"U {entry.utility:.4f}, R {entry.risk:.4f}"
-        yield f"  {directory}/{entry.file} ({point}; {PICK})"
-    rest = len(files) - MOST_FILES
-    if rest > 0:
-        yield f"  and {rest} more, up to {files[-1].file} ({PICK})"
+def _show_first(table: DataTable, count: int) -> None:
+    show_table(replace(table, rows=table.rows[:count]))
 
 
 ONE_DRAW = "results vary from run to run: do not rerun until it passes, change a setting instead"
@@ -205,8 +119,7 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     if every:
         counts = Counter(step.model for step in manifest.chain)
         ending.say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
-    for line in evolution_lines(evolved) if evolved else ():
-        ending.say(line, rank=_EVOLVED)
+    _add_evolution(ending, result.record)
     if every:
         ending.add(lambda _: show_checks(result.checks, evolved.start if evolved else None))
     if manifest.extends is not None:
@@ -221,8 +134,9 @@ def _show_unchecked(result: RunResult) -> None:
     """Print one line where no check ran, after the gravest notes and what was evolved."""
     for note in filter(_is_grave, result.manifest.notes):
         say(f"note: {note}")
-    for line in evolution_lines(result.evolved) if result.evolved else ():
-        say(line)
+    ending = Ending(every=True)
+    _add_evolution(ending, result.record)
+    ending.show("")
     names = ", ".join(_first_to_last([path.name for path in result.datasets]))
     say(f"wrote {names} to {result.directory}; no check ran, so there is no verdict (more: --all)")
 
@@ -267,14 +181,14 @@ def _file_lines(result: RunResult) -> Iterator[str]:
     datasets = [path.name for path in result.datasets]
     picked = () if result.evolved is None else result.evolved.written
     shown = {*datasets, *codebook} | {entry.file for entry in picked}
+    frontier = _first_to_last([entry.file for entry in picked])
     others = [entry.name for entry in result.manifest.files if entry.name not in shown]
     report = [result.report.name] if result.report else []
     yield f"files in {result.directory}"
     yield f"  to release, or not: {', '.join([*_first_to_last(datasets), *codebook])}"
     secret = "" if result.manifest.secret == NO_SECRET else " (it holds the secret)"
-    kept = ", ".join([*report, *others, f"manifest.json{secret}"])
+    kept = ", ".join([*report, *others, *frontier, f"manifest.json{secret}"])
     yield f"  confidential: {kept}"
-    yield from frontier_lines(picked, result.directory)
 
 
 def _first_to_last(names: Sequence[str]) -> list[str]:
@@ -330,8 +244,7 @@ def show_plan(
     else:
         _show_variables(plan, rows)
     if plan.genetic is not None:
-        for line in plan_lines(plan.genetic, plan.m):
-            say(line)
+        show_table(evolution_plan(plan.genetic, plan.m))
     for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     say(f"secret: {plan.secret_in_words}")
@@ -430,7 +343,6 @@ def _ruled(plan: Plan) -> Iterator[tuple[Rule, int]]:
 
 def show_models(registry: Registry) -> None:
     """Print the registry, the models of a package together."""
-    columns = ("name", "for", "copies values", "what it does")
     packages: dict[str, list[tuple[str, ...]]] = {}
     for entry in registry.entries():
         able = entry.abilities
@@ -440,7 +352,7 @@ def show_models(registry: Registry) -> None:
         row = (entry.name, kinds, stores, entry.summary)
         packages.setdefault(f"{entry.package} {entry.version}", []).append(row)
     for package, rows in packages.items():
-        tabulate(f"models of {package}", columns, rows)
+        _show_texts(f"models of {package}", ("name", "for", "copies values", "what it does"), rows)
 
 
 def show_model(registry: Registry, name: str) -> None:
@@ -459,7 +371,12 @@ def show_model(registry: Registry, name: str) -> None:
         )
         for option, entry in options.items()
     ]
-    tabulate("options", ("option", "values", "default", "what it means"), rows)
+    _show_texts("options", ("option", "values", "default", "what it means"), rows)
+
+
+def _show_texts(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    forms: Sequence[Form] = ["text"] * len(columns)
+    show_table(DataTable(caption=title, columns=columns, forms=forms, rows=rows))
 
 
 _TYPES = {
@@ -534,12 +451,7 @@ def show_comparison(
     ending = Ending(every=every)
     settings = compared.differing if every else compared.differing[:MOST_SETTINGS]
     table = run_table(compared, settings, compared.axes)
-    ending.add(
-        lambda count: show_table(replace(table, rows=table.rows[:count])),
-        rows=len(table.rows),
-        rank=1,
-        kind="run",
-    )
+    ending.add(partial(_show_first, table), rows=len(table.rows), rank=1, kind="run")
     for name, why in (failed or {}).items():
         ending.say(f"failed: {name}: {'; '.join(why)}")
     for run in compared.runs:
@@ -566,8 +478,9 @@ def show_refined(file: RefinedFile, record: Path | None) -> None:
     what = f"{refined.options.risk} of {refined.target} by {', '.join(refined.keys)}"
     title = f"refined: risk is {what}; utility is {refined.options.utility}; lower is better"
     columns = ("measure", "before", "after", "limit", "baseline", "random file")
-    cells = [(name, *map(_digits, values)) for name, *values in rows]
-    ending.add(lambda _: tabulate(title, columns, cells, numbers=range(1, 6)))
+    forms: Sequence[Form] = ["text", *NUMBERS[:5]]
+    table = DataTable(caption=title, columns=columns, forms=forms, rows=rows)
+    ending.add(lambda _: show_table(table))
     for line in _lines(refined):
         ending.say(line, rank=1)
     for note in grouped([*file.notes, *refined.notes]):
@@ -576,10 +489,6 @@ def show_refined(file: RefinedFile, record: Path | None) -> None:
     if record is not None:
         ending.say(f"wrote {record} (confidential: not for release)")
     ending.show("all figures: in the file of --json")
-
-
-def _digits(value: float | None) -> str:
-    return "" if value is None else f"{value:.4f}"
 
 
 def _lines(refined: Refined) -> Iterator[str]:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from synthesizer.cli.arguments import written_line
-from synthesizer.cli.printing import Ending, grouped, say, show_rows, tabulate
+from synthesizer.cli.printing import Ending, grouped, say, show_rows, show_table
+from synthesizer.data.errors import listed
 from synthesizer.measures.catalogue import FIGURES
-from synthesizer.measures.figure import Figure, agreeing, conclusions
+from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.advice import worst_things
-from synthesizer.report.page import Added
+from synthesizer.report.figures import figure_table
 from synthesizer.report.scale import drawn, in_letters
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from synthesizer.jobs.check import CheckedFiles
-    from synthesizer.measures.results import CheckResults, RiskResult
+    from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
     from synthesizer.measures.utility.coefficients import FitComparison
     from synthesizer.measures.utility.longitudinal import PanelResult
-    from synthesizer.measures.utility.suite import UtilityResult
     from synthesizer.measures.verdict import Subject, Verdict
     from synthesizer.report.record import Record
 
@@ -149,33 +150,25 @@ def _add_lines(ending: Ending, results: CheckResults, told: Collection[str]) -> 
     of_use = () if utility is None else utility.figures
     every = [(f"risk: {place}", figure) for place, figure in results.risk.figures]
     every += [(f"utility: {place}", figure) for place, figure in of_use]
-    first = [(p, f) for p, f in every if (kind := FIGURES.get(f.key)) and kind.screen == "run"]
+    first = [(p, f) for p, f in every if (kind := FIGURES.get(f.key)) and kind.on_screen]
     for place, found in _by_place(first).items():
-        chance = "chance" if place.startswith("risk") else "right synthesis"
-        table = figure_table(found, chance=chance)
-        ending.add(partial(_show_figures, place, table), rank=_FIGURES)
+        ending.add(partial(_show_place, place, found, results.risk.units), rank=_FIGURES)
 
 
 def show_panel(panel: PanelResult) -> None:
     """Print what the careers and histories of a panel look like."""
-    reads = Added("reads", "text", lambda _: "lower is better; a ratio of about 1 is noise")
     if panel.sequences is not None:
-        columns = ("name", "mean", "floor", "ratio", reads)
-        show_rows(panel.sequences.rows, "careers and histories", *columns)
+        title = "careers and histories (lower is better; a ratio of about 1 is noise)"
+        show_rows(panel.sequences.rows, title, "name", "mean", "floor", "ratio")
     show_rows(
         panel.worst[:WORST_VARIABLES],
-        "histories furthest off (share of persons who ever change; lag association)",
-        *("name", "changing", "mean_changing"),
-        Added("points", "text", lambda row: f"{row.difference:+.1f}"),
-        Added("lag", "share", lambda row: row.lag),
-        Added("lag synthetic", "share", lambda row: row.mean_lag),
-        Added("reads", "text", lambda _: "about 0 points is good; lags alike"),
+        "histories furthest off (about 0 points is good; associations should be alike)",
+        *("name", "changing", "mean_changing", "difference", "lag", "mean_lag"),
     )
-    original = panel.original
     sizes = [dataset.rows_per_person for dataset in panel.synthetic]
     say(
-        f"  {original.persons:,} persons with {original.rows_per_person:.2f} periods each; "
-        f"synthetic {panel.synthetic[0].persons:,} with {sum(sizes) / len(sizes):.2f}"
+        f"  {panel.original.persons:,} persons with {panel.original.rows_per_person:.2f} periods "
+        f"each; synthetic {panel.synthetic[0].persons:,} with {sum(sizes) / len(sizes):.2f}"
     )
     for name, why in panel.failed.items():
         say(f"  {name}: could not be computed: {why}")
@@ -186,22 +179,14 @@ def show_utility(utility: UtilityResult, *, start: str | None = None) -> None:
 
     ``start`` is what datasets were evolved from, None where they were not.
     """
-    figures = _named_by_place(utility.figures)
-    if figures:
-        units = "persons or rows" if utility.units == "persons" and utility.fits else utility.units
-        _show_figures("utility", figure_table(figures, units, chance="right synthesis"))
+    _show_figures("utility", utility.figures, utility.units)
     for line in utility_lines(utility, start=start):
         say(line)
-    say_legend(figures)
 
 
 def show_risk(risk: RiskResult) -> None:
     """Print every figure of risk by what it is about, and how to read it."""
-    for place, figures in _by_place(risk.figures).items():
-        units = PERIODS if PERIODS in place else risk.units
-        _show_figures(f"risk: {place}", figure_table(figures, units))
-        for words in conclusions(figures):
-            say(f"  {words}")
+    _show_figures("risk", risk.figures, risk.units)
     for line in risk_lines(risk):
         say(line)
     say(
@@ -209,20 +194,6 @@ def show_risk(risk: RiskResult) -> None:
         "chance: the same release if it had nothing to do with what is sought; original: the "
         "data released as they are"
     )
-    say_legend([figure for _, figure in risk.figures])
-
-
-def _named_by_place(chosen: Sequence[tuple[str, Figure]]) -> list[Figure]:
-    """Add the place to names that mean another thing elsewhere: the pMSE of another model."""
-    meanings: dict[str, set[str]] = {}
-    for _, figure in chosen:
-        meanings.setdefault(figure.name, set()).add(figure.meaning)
-    return [
-        figure.model_copy(update={"name": f"{figure.name}, {place}"})
-        if len(meanings[figure.name]) > 1
-        else figure
-        for place, figure in chosen
-    ]
 
 
 def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
@@ -232,66 +203,27 @@ def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
     return places
 
 
-def figure_table(
-    figures: Sequence[Figure], units: str = "", *, chance: str = "chance"
-) -> dict[str, list[str]]:
-    """Return the columns of a table of figures, without empty ones.
-
-    ``units`` are counted; records and direction are left out where they have no name.
-    """
-    columns: dict[str, list[str]] = {
-        "figure": [f.name for f in figures],
-        "value": ["none" if f.value is None else _number(f.value, f) for f in figures],
-        "95 % interval": [_interval(f) for f in figures],
-        "baseline": ["" if f.baseline is None else _number(f.baseline, f) for f in figures],
-        chance: ["" if f.chance is None else _number(f.chance, f) for f in figures],
-        "original": ["" if f.original is None else _number(f.original, f) for f in figures],
-        units: [f"{f.n:,}" for f in figures if units],
-        "reads": [f.direction for f in figures if units],
-    }
-    return {name: cells for name, cells in columns.items() if any(cells)}
-
-
-def _show_figures(title: str, table: dict[str, list[str]], _: int = 1) -> None:
-    words = ("figure", "95 % interval", "reads")
-    numbers = [position for position, name in enumerate(table) if name not in words]
-    tabulate(title, [*table], [*zip(*table.values(), strict=True)], numbers=numbers)
-
-
-def say_legend(figures: Sequence[Figure]) -> None:
-    """Say what each figure is, once."""
-    for name, meaning in {f.name: f.meaning for f in figures}.items():
+def _show_figures(axis: str, figures: Sequence[tuple[str, Figure]], units: str) -> None:
+    """Print figures by what they are about, and what follows from them; what each is, once."""
+    for place, found in _by_place(figures).items():
+        _show_place(f"{axis}: {place}", found, PERIODS if PERIODS in place else units)
+        for words in conclusions(found):
+            say(f"  {words}")
+    for name, meaning in {figure.name: figure.meaning for _, figure in figures}.items():
         say(f"  {name}: {meaning}")
 
 
-def _number(value: float, figure: Figure) -> str:
-    return f"{value:,.0f}" if figure.direction == "a count" else f"{value:.4f}"
-
-
-def _interval(figure: Figure) -> str:
-    if figure.low is None or figure.high is None:
-        return ""
-    return f"{figure.low:.4f} to {figure.high:.4f}"
+def _show_place(title: str, figures: Sequence[Figure], units: str, _: int = 1) -> None:
+    table = figure_table([("", figure) for figure in figures], units, title)
+    columns = slice(0, len(table.columns) - 1)  # meanings are printed once, below
+    rows = [row[columns] for row in table.rows]
+    show_table(
+        replace(table, columns=table.columns[columns], forms=table.forms[columns], rows=rows)
+    )
 
 
 def risk_lines(risk: RiskResult) -> Iterator[str]:
-    """Yield what must be known to read the figures: verdict, warnings, what failed."""
-    for part in risk.scenarios:
-        first = None if part.differential is None else part.differential.figures[0]
-        if first is not None and first.low is not None and first.high is not None:
-            low, high, _ = agreeing([first.low, first.high], 0.0, 3)
-            where = f"half split, {part.scenario.label}: the interval {low} to {high}"
-            if first.low <= 0 <= first.high:
-                yield f"  {where} contains 0 (differentially confidential by this test)"
-            else:
-                yield f"  {where} does not contain 0; the verdict holds it against its limit"
-        worst = None if part.differential is None else part.differential.worst_group
-        if worst is not None:
-            counted = risk.units
-            yield (
-                f"  worst group of {worst.by}: {worst.group}, fitted {worst.mean_a:.3f}, unseen "
-                f"{worst.mean_b:.3f} ({worst.n_a:,} and {worst.n_b:,} {counted})"
-            )
+    """Yield what must be known to read the figures: gaps, warnings, what failed."""
     yield from (f"  note: {note}" for note in (*risk.gaps, *risk.notes))
     for warning in risk.warnings[:MOST_WARNINGS]:
         yield f"  note: {warning}"
@@ -315,31 +247,25 @@ def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterat
             )
             if pairs:
                 yield f"  worst {words}: {pairs}"
-    if utility.figures and (note := utility_note(start)):
-        yield note
+    if utility.figures and start is not None:
+        yield (
+            "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; "
+            "datasets that were selected for their closeness to the original may well lie below"
+        )
     for fit in utility.fits:
         yield from (f"  note: {fit.title}: {note}" for note in fit.notes)
     yield from (f"  note: {note}" for note in utility.notes)
-    by_reason: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, why in utility.failed.items():
-        by_reason.setdefault(why, []).append(name)
-    for why, names in by_reason.items():
-        more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-        yield f"  {', '.join(names[:MOST_NAMES])}{more}: could not be computed: {why}"
+        names.setdefault(why, []).append(name)
+    yield from (
+        f"  {listed(failed, MOST_NAMES)}: could not be computed: {why}"
+        for why, failed in names.items()
+    )
 
 
 MOST_NAMES = 3
 """Measures that failed for one reason and are named, such as fits of many groups."""
-
-
-def utility_note(start: str | None) -> str | None:
-    """Return how to read expectations of evolved datasets; None without evolution."""
-    if start is None:
-        return None
-    return (
-        "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; datasets "
-        "that were selected for their closeness to the original may well lie below"
-    )
 
 
 def _ratio(value: float | None) -> str:

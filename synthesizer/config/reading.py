@@ -31,7 +31,7 @@ from synthesizer.config.synthpop import (
     translate,
     unsupported,
 )
-from synthesizer.data.errors import ConfigError, Problems
+from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
@@ -246,7 +246,7 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
             model, option = str(key).split(".", 1)
             options.setdefault(model, {})[option] = value
         else:
-            problems.append(f"{key}: unknown key{nearest(name, keys)}")
+            problems.append(Problem(f"{key}: unknown key{nearest(name, keys)}", "unknown_key"))
     for name, dotted in sections.items():
         nested = result.get(name) or {}
         if isinstance(nested, dict):  # otherwise validating the section reports the fault

@@ -1,17 +1,17 @@
 """What a notebook shows of a result: a short text, HTML, a frame of its rows, a picture.
 
-How is a matter of the report, some floors above, whose part for notebooks is loaded when somebody
-looks. All results are shown by the same code, from what their fields, rows and figures say of
-themselves.
+How is a matter of the report, some floors above: the package sets `data.view`, which loads the
+printer for notebooks when somebody looks. All results are shown by the same code, from what their
+fields, rows and figures say of themselves.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from reprlib import Repr
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from synthesizer import data
 from synthesizer.data.options import public
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ class Displayed:
     """
 
     def __repr__(self) -> str:
-        return str(_view().text_of(self))
+        return str(data.view().text_of(self))
 
     def __str__(self) -> str:
         return repr(self)
 
     def _repr_html_(self) -> str:
-        return str(_view().html_of(self._displayed))
+        return str(data.view().html_of(self._displayed))
 
     @property
     def _displayed(self) -> object:
@@ -63,7 +63,7 @@ class Displayed:
         DataError
             If it has no such table.
         """
-        frame: pd.DataFrame = _view().frame_of(self._displayed, table)
+        frame: pd.DataFrame = data.view().frame_of(self._displayed, table)
         return frame
 
     def plot(self) -> Picture:
@@ -74,12 +74,8 @@ class Displayed:
         DataError
             If it has nothing that can be drawn.
         """
-        picture: Picture = _view().picture_of(self._displayed)
+        picture: Picture = data.view().picture_of(self._displayed)
         return picture
-
-
-def _view() -> Any:
-    return import_module("synthesizer.report.notebook")
 
 
 _SHORT = Repr()

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 Value = TypeVar("Value")
 MOST_SHOWN: Final = 20
@@ -43,8 +43,51 @@ def in_brief(problems: Sequence[str]) -> list[str]:
     return [*problems[:MOST_SHOWN], *rest]
 
 
+class Problem(str):
+    """A sentence about what is wrong, with a code and the names it is about, for programs.
+
+    Parameters
+    ----------
+    text : str
+        The sentence: file, variable or key, and the remedy.
+    code : str
+        What kind of problem it is, such as ``unknown_variable``; that of its error by default.
+    names : tuple of str
+        The variables or files that it is about.
+
+    Examples
+    --------
+    >>> problem = Problem("unknown variable 'agee'", "unknown_variable", ("agee",))
+    >>> problem.at("keep"), problem.at("keep").code
+    ("keep: unknown variable 'agee'", 'unknown_variable')
+    """
+
+    code: str
+    names: tuple[str, ...]
+
+    def __new__(cls, text: str, code: str = "", names: tuple[str, ...] = ()) -> Self:
+        """Return the sentence; it compares and prints as its text."""
+        made = super().__new__(cls, text)
+        made.code, made.names = code, names
+        return made
+
+    @classmethod
+    def of(cls, text: str, code: str = "") -> Problem:
+        """Return a sentence as it is where it has a code, else with this one."""
+        return text if isinstance(text, Problem) and text.code else cls(text, code)
+
+    def at(self, place: str) -> Problem:
+        """Return the problem with the place before it."""
+        return Problem(f"{place}: {self}", self.code, self.names) if place else self
+
+
+def at_place(place: str, problems: Iterable[str]) -> list[Problem]:
+    """Return problems with the place before each."""
+    return [Problem.of(problem).at(place) for problem in problems]
+
+
 class SynthesizerError(Exception):
-    """Root of the tree; ``problems`` lists every problem found, one sentence each.
+    """Root of the tree; ``problems`` lists every problem found, one `Problem` each.
 
     Examples
     --------
@@ -58,12 +101,18 @@ class SynthesizerError(Exception):
     """
 
     exit_code = 1
+    code = "error"
+    """Of problems that have none of their own."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems: tuple[str, ...] = (
-            (problems,) if isinstance(problems, str) else tuple(problems)
-        )
+        listed = (problems,) if isinstance(problems, str) else problems
+        self.problems: tuple[Problem, ...] = tuple(Problem.of(text, self.code) for text in listed)
         super().__init__(self._text())
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The code of every problem, in the order of ``problems``."""
+        return tuple(problem.code for problem in self.problems)
 
     def _text(self) -> str:
         if len(self.problems) == 1:
@@ -76,24 +125,32 @@ class ConfigError(SynthesizerError):
     """The configuration is wrong: unknown keys, models or variables, impossible orders."""
 
     exit_code = 2
+    code = "configuration"
 
 
 class OptionError(ConfigError, ValueError):
     """Arguments of a public function, or options, are wrong: ``name must be ...``; a ValueError."""
+
+    code = "wrong_option"
 
 
 class DataError(SynthesizerError):
     """The confidential data cannot be used as they are."""
 
     exit_code = 2
+    code = "data"
 
 
 class ExpressionError(DataError):
     """A condition or a derived expression cannot be parsed or evaluated."""
 
+    code = "expression"
+
 
 class ModelError(SynthesizerError):
     """A conditional model cannot be fitted, drawn from or found."""
+
+    code = "model"
 
 
 class RuleError(ModelError):
@@ -110,6 +167,7 @@ class OutputError(SynthesizerError):
     """The output cannot be written or would overwrite an existing one."""
 
     exit_code = 2
+    code = "output"
 
 
 class LedgerError(SynthesizerError):
@@ -224,7 +282,7 @@ class Problems(list[str]):
 
     def at(self, place: str, problems: Iterable[str]) -> None:
         """Add problems with the place before each."""
-        self += [f"{place}: {problem}" if place else problem for problem in problems]
+        self += at_place(place, problems)
 
     def settle(self, kind: type[SynthesizerError]) -> None:
         """Raise an error with every problem once; nothing happens where there is none."""

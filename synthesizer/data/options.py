@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, Validati
 from pydantic.dataclasses import dataclass
 from pydantic_core import ArgsKwargs, ErrorDetails
 
-from synthesizer.data.errors import OptionError, Problems, did_you_mean
+from synthesizer.data.errors import OptionError, Problem, Problems, did_you_mean
 
 STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
 """A whole number serves as a float; text never serves as a number."""
@@ -229,6 +229,10 @@ UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 """What pydantic calls an unknown key, of a map and of options."""
 
 
+_CODES = {"missing": "missing_key", **dict.fromkeys(UNKNOWN, "unknown_key")}
+"""Codes of problems by what pydantic calls them."""
+
+
 def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails]) -> list[str]:
     """Describe the faults of a configuration that was read as ``kind``, a sentence for each place.
 
@@ -236,18 +240,20 @@ def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails
     it has one of the forms, what is wrong inside.
     """
     places = [tuple(_steps(content, item["loc"])) for item in faults]
-    told: dict[tuple[object, ...], str] = {}
+    told: dict[tuple[object, ...], Problem] = {}
     for item, place in zip(faults, places, strict=True):
         is_form = item["type"] not in UNKNOWN and any(map(_is_branch, item["loc"]))
         if is_form and any(len(p) > len(place) and p[: len(place)] == place for p in places):
             continue
         if is_form and place in told:
             shown = _shown(item)
-            told[place] = f"{told[place].removesuffix(shown)} or {reason(item)}{shown}"
+            text = f"{told[place].removesuffix(shown)} or {reason(item)}{shown}"
+            told[place] = Problem(text, told[place].code)
         else:
             text = _sentence(kind, ".".join(place) or "configuration", item)
-            told[(*place, len(told)) if place in told else place] = text
-    return list(told.values())
+            code = _CODES.get(item["type"], "wrong_value")
+            told[(*place, len(told)) if place in told else place] = Problem(text, code)
+    return [*told.values()]
 
 
 def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:

@@ -21,7 +21,14 @@ from typing import Any, Self, get_origin, get_type_hints
 
 from pydantic import PydanticSchemaGenerationError, TypeAdapter
 
-from synthesizer.data.errors import ConfigError, ModelError, Problems, did_you_mean
+from synthesizer.data.errors import (
+    ConfigError,
+    ModelError,
+    Problem,
+    Problems,
+    at_place,
+    did_you_mean,
+)
 from synthesizer.data.options import alternatives, checked, public
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
@@ -434,11 +441,12 @@ MODELS = ...
         if alias in self._entries:
             return alias
         hint = did_you_mean(name, self.names)
-        raise ConfigError(
+        text = (
             f"unknown model {name!r}; {hint}{' Known' if hint else 'known'}: "
             f"{', '.join(self.names)}; a model of your own: name its module "
             "under plugins (--plugin MODULE), or install its package"
         )
+        raise ConfigError(Problem(text, "unknown_model", (name,)))
 
     def entry(self, name: str) -> Entry:
         """Return a model by its name, or a synthpop alias of it; see `canonical`."""
@@ -540,7 +548,7 @@ options
             try:
                 values[key] = self._build_inner(values[key], usual)
             except (ConfigError, ModelError) as error:
-                problems += [f"option {key!r}: {problem}" for problem in error.problems]
+                problems += at_place(f"option {key!r}", error.problems)
                 del values[key]
                 absent.append(f"option {key!r} is missing")
         try:
@@ -550,7 +558,8 @@ options
         except (ConfigError, ModelError) as error:
             problems += [p for p in error.problems if not p.startswith(tuple(absent))]
         if problems:
-            raise ConfigError(f"model {name!r}: {problem}" for problem in problems)
+            wrong = (Problem.of(problem, "wrong_option") for problem in problems)
+            raise ConfigError(at_place(f"model {name!r}", wrong))
         return model
 
     def _build_inner(

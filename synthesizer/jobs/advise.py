@@ -25,15 +25,13 @@ from synthesizer.data.options import public
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import Seed
 from synthesizer.data.workers import Listener, silent
-from synthesizer.engine.registry import Registry
+from synthesizer.engine.registry import DEFAULT_SET, Registry
 from synthesizer.jobs.frontier import plans_of
 from synthesizer.jobs.grid import Setting, Variation, grid, shown
-from synthesizer.jobs.manifest import models_in
+from synthesizer.measures.halves import half_runs
 from synthesizer.measures.results import CheckResults
-from synthesizer.measures.risk.halves import half_runs
 from synthesizer.measures.verdict import Subject, verdict
-from synthesizer.models.cart import Cart
-from synthesizer.models.kit.trees import TreeOptions
+from synthesizer.models.base import ConditionalModel
 from synthesizer.plan.plan import Plan, prepare
 from synthesizer.report.advice import Advised, Trial, finding_of, trial_of
 
@@ -41,8 +39,8 @@ MAX_OTHERS = 3
 """Settings that are tried beside the present one."""
 MANY_LEVELS, MIN_LEVEL_ROWS = 40, 20
 """Levels of a code of many, and rows of each where such a code is grouped."""
-LARGE_LEAF, SMALL_LEAF, SMALL_CAP, FEW_PREDICTORS = 100, 10, 15, 5
-"""Options that are tried: rows, rows, effective rows, variables."""
+FEW_PREDICTORS = 5
+"""Variables that each one is drawn by where fewer are tried."""
 PRESENT = "present setting"
 Changes = Mapping[tuple[str, ...], Any]
 """Values by the path of their key; None is the default."""
@@ -119,14 +117,16 @@ def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
     made = Advised(units=plan.units, n=plan.original.n_rows, m=plan.m)
     if base is None or subject is None or finding is None:
         return made
-    own = {PRESENT: plan} | _plans(base, plan, _likely(subject, base, plan, present))
+    likely = _likely(subject, base, plan, present)
+    own = {PRESENT: (plan, "as configured")} | _plans(base, plan, likely)
     listener.say(f"to try: {len(own) - 1} settings, each for as long as the present one took")
 
     def tried(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
         for name in names:
-            listener.say(f"on half of the data: {name}")
+            setting, why = own[name]
+            listener.say(f"on half of the data: {name} ({why})")
             with suppress(SynthesizerError):  # a half can be too small for a setting
-                yield trial_of(name, _on_half(own[name], seed), limits, subject, finding.key)
+                yield trial_of(name, _on_half(setting, seed), limits, subject, finding.key)
 
     first = trial_of(PRESENT, present, limits, subject, finding.key)
     trials = (first, *tried([*own][1:], seed))
@@ -150,49 +150,54 @@ def _on_half(plan: Plan, seed: Seed) -> CheckResults:
 # What is tried for a finding.
 
 
-def _likely(subject: Subject, base: Config, plan: Plan, found: CheckResults) -> Iterator[Changes]:
-    """Yield changes of the configuration that may mend a finding, the likeliest first."""
+def _likely(
+    subject: Subject, base: Config, plan: Plan, found: CheckResults
+) -> Iterator[tuple[Changes, str]]:
+    """Yield changes of the configuration that may mend a finding, the likeliest first, and why."""
     steps, for_use = plan.spec.steps, subject == "use"
-    trees = [m for s in steps for m in models_in(s.model) if isinstance(m, TreeOptions)]
-    if for_use and 2 * len(trees) < len(steps):
-        yield {("default_method",): "cart"}
+    offers = _offers(plan, for_use=for_use)
+    if for_use and 2 * len(offers) < len(steps):
+        yield {("default_method",): DEFAULT_SET}, "trees follow what the present models do not"
     tables = found.utility.tables if for_use and found.utility is not None else None
     for row in () if tables is None else tables.worst(2, 1):
         later = [step for step in steps if step.variable in row.variables][-1]
-        if not isinstance(later.model, TreeOptions) and not later.is_fixed:
-            yield {("variables", later.variable, "method"): "cart"}
+        if not later.model.truer() and not later.is_fixed:
+            yield {("variables", later.variable, "method"): DEFAULT_SET}, "a tree follows more"
     codes = max((c.variable.n_codes for c in plan.original.columns if c.is_coded), default=0)
     if base.panel or (codes > MANY_LEVELS and plan.original.n_rows < 2 * MIN_LEVEL_ROWS * codes):
-        yield {("rare", "min_count"): MIN_LEVEL_ROWS, ("rare", "to"): "other"}
-    if trees:
-        name = Counter(map(plan.registry.name_of, trees)).most_common(1)[0][0]
-        tree = next(model for model in trees if plan.registry.name_of(model) == name)
-        for options in _leaves(tree, for_use=for_use):
-            changed = {key: v for key, v in options.items() if getattr(tree, key) != v}
-            yield {("models", name, key): value for key, value in changed.items()}
+        yield {("rare", "min_count"): MIN_LEVEL_ROWS, ("rare", "to"): "other"}, "fewer rare levels"
+    if offers:
+        name = Counter(name for name, _ in offers).most_common(1)[0][0]
+        model = next(model for own, model in offers if own == name)
+        for options, why in model.truer() if for_use else model.safer():
+            changed = {key: v for key, v in options.items() if getattr(model, key) != v}
+            yield {("models", name, key): value for key, value in changed.items()}, why
     if not for_use and len(steps) > FEW_PREDICTORS + 1:
-        yield {("max_predictors",): FEW_PREDICTORS}
+        yield {("max_predictors",): FEW_PREDICTORS}, "fewer predictors of each variable"
 
 
-def _leaves(tree: TreeOptions, *, for_use: bool) -> Iterator[dict[str, Any]]:
-    """Yield options of trees that follow more of the data, or reveal less of single persons."""
-    large, small = max(LARGE_LEAF, 2 * (tree.min_leaf or 0)), min(SMALL_LEAF, tree.min_leaf or 99)
-    size = max(1, small // 2) if for_use else large
-    if isinstance(tree, Cart):
-        usual: dict[str, Any] = {"tilt": True, "min_leaf": None}
-        cap = min(SMALL_CAP, (tree.cap + 1) // 2) if for_use else max(LARGE_LEAF, 2 * tree.cap)
-        yield from (usual, usual | {"cap": cap})
-        yield {"tilt": False, "min_leaf": None if tree.tilt and not for_use else size}
-    else:
-        yield {"min_leaf": size}
+def _offers(plan: Plan, *, for_use: bool) -> list[tuple[str, ConditionalModel]]:
+    """Return the models of all steps that offer other options, with their names."""
+    models = [model for step in plan.spec.steps for model in step.model.with_bases()]
+    return [
+        (plan.registry.name_of(model), model)
+        for model in models
+        if (model.truer() if for_use else model.safer())
+    ]
 
 
-def _plans(base: Config, plan: Plan, candidates: Iterable[Changes]) -> dict[str, Plan]:
-    """Return the plans of the first settings that can be planned and change the data."""
-    settings = [Setting(name=PRESENT, values={}, config=base)]
-    for changes in filter(None, candidates):
+def _plans(
+    base: Config, plan: Plan, candidates: Iterable[tuple[Changes, str]]
+) -> dict[str, tuple[Plan, str]]:
+    """Return the plans of the first settings that can be planned and change the data, and why."""
+    settings, reasons = [Setting(name=PRESENT, values={}, config=base)], dict[str, str]()
+    for changes, why in candidates:
+        if not changes:
+            continue
         varied = [Variation(key=".".join(p), path=p, values=(v,)) for p, v in changes.items()]
         name = ", ".join(f"{one.key}={shown(one.values[0])}" for one in varied)
         settings += [replace(s, name=name) for s in grid(base, varied, plan.registry).settings]
+        reasons[name] = why
     plans, *_ = plans_of(settings, plan.registry, plan.seed)
-    return {name: own for name, (_, own) in [*plans.items()][1 : 1 + MAX_OTHERS]}
+    others = [*plans.items()][1 : 1 + MAX_OTHERS]
+    return {name: (own, reasons[name]) for name, (_, own) in others}

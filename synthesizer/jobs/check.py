@@ -29,11 +29,10 @@ from synthesizer.data.workers import Listener, silent
 from synthesizer.jobs.check_data import Named, check_data, setting_problems
 from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS
-from synthesizer.measures.measure import Axis
+from synthesizer.measures.measure import Axis, Synthesis
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.risk.releases import Release, others_of
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
-from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.measures.verdict import Subject
 from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.report.build import build_report

@@ -30,20 +30,22 @@ from synthesizer.data.pairs import (
 from synthesizer.data.panel.households import follows
 from synthesizer.data.panel.view import seen_names
 from synthesizer.data.randomness import AnySeed, Seed, seeded
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Listener, counted, silent, worker_problems
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.measure import is_on
+from synthesizer.measures.measure import Synthesis, is_on
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.attribute import check_exclusions
+from synthesizer.measures.risk.comparable import unfamiliar
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.near_verbatim import FEWEST
 from synthesizer.measures.risk.public_inference import check_inference
-from synthesizer.measures.risk.scenario import Question, Scenario
-from synthesizer.measures.risk.scenario_risk import unfamiliar
+from synthesizer.measures.risk.rare_values import level_counts
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
+from synthesizer.measures.scenario import Question, Scenario
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.suite import Synthesis, person_of_rows
+from synthesizer.measures.utility.combining import kind_problems
+from synthesizer.measures.utility.requested_fits import person_of_rows
 from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.plan.inputs import values_in_periods
 
@@ -97,7 +99,7 @@ def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
         problems = Problems()
         problems.attempt(getattr, fit, "names")
         if plan.synthesis is not None and fit.rule is not None:
-            problems += plan.synthesis.rule_problems(fit.rule)
+            problems += kind_problems(fit.rule, **plan.synthesis.kind)
         yield from (f"checks.fits.{number}: {problem}" for problem in problems)
     for scenario in (checks, *checks.scenarios):
         names = (*(scenario.keys or ()), scenario.target)
@@ -147,7 +149,8 @@ def check_data(
     if of_use:
         faults += _fit_problems(data, settings)
     questions = settings.inference if of_risk else ()
-    scenarios = _scenarios(data, settings, faults) if of_risk else []
+    columns = _alike(data)
+    scenarios = _scenarios(data, settings, columns, faults) if of_risk else []
     names = [*_names(scenarios, questions), *named.kept_out]
     with faults.gathered():
         table, datasets = as_tables(data.original, data.synthetic, names, data.declared)
@@ -156,16 +159,18 @@ def check_data(
         faults += _risk_problems(table, datasets, scenarios, questions)
     faults += _control_problems(data, names)
     faults.settle(DataError)
-    columns, replicates = _alike(data), _replicates(data, settings)
+    replicates = _replicates(data, settings)
     columns = replace(columns, names=tuple(n for n in columns.names if n not in replicates))
     if of_use and not columns.names:
         raise DataError(dict.fromkeys(_nothing(data, columns)))
     names += columns.names
     fitted = (name for fit in settings.fits for name in fit.names)
     design = filter(None, (settings.weight, settings.strata, settings.psu))
-    wanted = [*names, *fitted, *design, *replicates]
-    table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared)
-    control, whole = _control(data, table, names, units), table.select(columns.names)
+    ids = columns.ids if of_risk and data.frame is None else ()
+    wanted = [*names, *fitted, *design, *replicates, *ids]
+    table, datasets = as_tables(data.original, data.synthetic, wanted, data.declared, persons=ids)
+    control = _control(data, table, [*names, *ids], units, ids)
+    whole = table.select(columns.names)
     checks = Checks(
         table,
         settings,
@@ -173,6 +178,7 @@ def check_data(
         seed=draws,
         synthesis=_as_seen(plan, data, table),
         names=columns.names,
+        identifiers=[n for n in ids if not any(_is_numbered(made[n]) for made in datasets)],
         frame=data.frame,
         person=data.person,
         control=control,
@@ -184,6 +190,17 @@ def check_data(
     for number, dataset in enumerate(datasets, start=1):
         checks.add(dataset)
         show(number, len(datasets))
+    failed = {f"column {name!r}": why for name, why in columns.failed.items()} if of_use else {}
+    failed |= {f"column {name!r}": _FURTHER for name in columns.further}
+    coded = [column.name for column in whole.columns if column.is_coded] if of_risk else []
+    unknown = unfamiliar(whole, datasets, coded)
+    if control is not None:
+        usual = unfamiliar(whole, [control], coded)
+        failed |= {
+            f"column {name!r}": "most values are written otherwise than in the original"
+            for name, share in unknown.items()
+            if share > MOSTLY > usual.get(name, 0.0)
+        }
     every = [
         *notes,
         *data.notes,
@@ -195,13 +212,14 @@ def check_data(
         *_control_notes(whole, control),
         *_unit_notes(table, control, units),
         *_spelling_notes(whole, data),
-        *(_unlike_notes(whole, datasets) if of_risk else ()),
+        *_unlike_notes(unknown),
     ]
-    failed = {f"column {name!r}": why for name, why in columns.failed.items()} if of_use else {}
     return checks.finish(notes=tuple(dict.fromkeys(every)), failed=failed)
 
 
-def _scenarios(data: ComparedData, settings: CheckSettings, problems: Problems) -> list[Scenario]:
+def _scenarios(
+    data: ComparedData, settings: CheckSettings, columns: _Columns, problems: Problems
+) -> list[Scenario]:
     """Return what an intruder knows and seeks, as named or as the original suggests."""
     first, further = settings.scenario(reason=ASKED), [s.scenario() for s in settings.scenarios]
     if first.keys and first.target:
@@ -209,7 +227,7 @@ def _scenarios(data: ComparedData, settings: CheckSettings, problems: Problems) 
     if not settings.needs_scenario or problems:
         # beside what is wrong already nothing is suggested, which is no fault of the data
         return further
-    return [*(problems.attempt(_suggested, data, first) or []), *further]
+    return [*(problems.attempt(_suggested, data, first, columns) or []), *further]
 
 
 def _scenario_notes(settings: CheckSettings, scenarios: Sequence[Scenario]) -> Iterator[str]:
@@ -366,13 +384,17 @@ def _risk_problems(
 
 
 def _control(
-    data: ComparedData, table: Table, names: Sequence[str], units: str | None
+    data: ComparedData,
+    table: Table,
+    names: Sequence[str],
+    units: str | None,
+    ids: Sequence[str] = (),
 ) -> Table | None:
     """Return the control in the codes of the original; raises DataError with all its problems."""
     if data.control is None:
         return None
     try:
-        persons = [] if units is None else [units]
+        persons = [*ids, *([] if units is None else [units])]
         _, (control,) = as_tables(table, data.control, names, persons=persons)
     except DataError as error:  # it is read like a synthetic one, and must not be called so
         raise DataError(
@@ -393,6 +415,10 @@ class _Columns:
     """Those that not all data have."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """Why a column cannot be compared; absent ones too."""
+    further: tuple[str, ...] = ()
+    """Those that the original lacks, which nobody looks at."""
+    ids: tuple[str, ...] = ()
+    """Identifiers that all data have."""
     notes: tuple[str, ...] = ()
     """What else is not compared."""
 
@@ -432,15 +458,19 @@ def _alike(data: ComparedData) -> _Columns:
                 failed[name] = why.replace(
                     f"synthetic dataset {len(data.synthetic) + 1}", "control"
                 )
-    notes = [
-        f"column {name!r} of synthetic dataset {number} is not in the original, and not compared"
-        for number, table in enumerate(data.synthetic, start=1)
-        for name in column_names(table)
-        if name not in column_names(data.original)
-    ]
-    if ids := [name for name in shared if name not in names and name not in failed]:
-        notes.append(f"identifiers are not compared: {', '.join(ids)}")
-    return _Columns(tuple(names), absent, failed, tuple(notes))
+    own = column_names(data.original)
+    theirs = dict.fromkeys(name for made in data.synthetic for name in column_names(made))
+    further = tuple(name for name in theirs if name not in own)
+    ids = [name for name in shared if name not in names and name not in failed]
+    notes = [f"identifiers are not compared: {', '.join(ids)}"] if ids else []
+    return _Columns(
+        tuple(names),
+        absent,
+        failed,
+        further,
+        tuple(ids),
+        tuple(notes),
+    )
 
 
 def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
@@ -453,11 +483,9 @@ def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
     return kept
 
 
-def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
+def _suggested(data: ComparedData, scenario: Scenario, columns: _Columns) -> list[Scenario]:
     """Return the scenario with keys and target that the original suggests; none without them."""
-    there = set.intersection(*(set(column_names(made)) for made in data.synthetic))
-    names = _alike(replace(data, synthetic=(), control=None)).names
-    table = as_table(data.original, filter(there.__contains__, names), data.declared, ids=False)
+    table = as_table(data.original, columns.names, data.declared, ids=False)
     suggestion = suggest(table, keys=scenario.keys or None, target=scenario.target or None)
     if not suggestion.keys or suggestion.target is None:
         if scenario.keys or scenario.target:
@@ -469,7 +497,22 @@ def _suggested(data: ComparedData, scenario: Scenario) -> list[Scenario]:
     return [replace(scenario, keys=keys, target=target, groups=groups, reason=suggestion.reason)]
 
 
+def _is_numbered(column: Column) -> bool:
+    """Whether identifiers are nothing but a number each: 1, 2, 3 and so on."""
+    values = column.data[column.is_observed]
+    if column.is_coded:
+        texts = [column.variable.levels[code] for code in np.flatnonzero(level_counts(column))]
+        if not all(map(str.isdecimal, texts)):
+            return False
+        values = np.array(texts, dtype=np.float64)
+    return len(values) > 0 and float(np.ptp(values)) + 1 == len(np.unique(values))
+
+
 # What should be known of the data before their figures are read.
+
+MOSTLY = 0.5
+"""Share of values that the original lacks above which a column is not compared."""
+_FURTHER = "is not in the original: nobody looks at what it tells"
 
 SAME_PEOPLE = 0.5
 """Share of the control records found in the original above which there is no control."""
@@ -490,7 +533,7 @@ def _control_notes(whole: Table, control: Table | None) -> list[str]:
     same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
     note = (
         f"{same:,} of {control.n_rows:,} control {{records}} are in the original too, alike in "
-        "every variable"
+        f"all {plural(len(whole.names), 'variable')}"
     )
     if copied_uniques(whole, control, keys=whole.names).alarm is None:
         return [f"{note}; a new sample may have as many"] if same else []
@@ -545,11 +588,10 @@ def _spelling_notes(table: Table, data: ComparedData) -> Iterator[str]:
         )
 
 
-def _unlike_notes(whole: Table, synthetic: Sequence[Table]) -> list[str]:
+def _unlike_notes(unknown: Mapping[str, float]) -> list[str]:
     """Say that categories are written differently: whole records then never agree."""
-    coded = [column.name for column in whole.columns if column.is_coded]
     return [
         f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the original "
         "lacks: check that both files write it alike"
-        for name, share in unfamiliar(whole, synthetic, coded).items()
+        for name, share in unknown.items()
     ]

@@ -22,10 +22,9 @@ from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.labelled import LABELLED
 from synthesizer.jobs.grid import KeyPath, parts_of
 from synthesizer.measures.catalogue import AXES, axes, axis_problems
-from synthesizer.measures.figure import Figure, Units, in_units, plain
-from synthesizer.measures.measure import FigureKind
+from synthesizer.measures.figure import Figure, FigureKind, Units, in_units, plain
 from synthesizer.measures.results import CheckResults
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.report.comparison import ComparedRun, ComparedRuns, comparison_page
 from synthesizer.report.record import Manifest, Record, read_record
 
@@ -62,18 +61,9 @@ def _list_problems(paths: Sequence[Path]) -> list[str]:
 
 
 def _unique_names(paths: Sequence[Path]) -> list[str]:
-    """Return the last part of each path, with as many parts before it as tell them apart."""
-    parts = [path.resolve().parts for path in paths]
-    names = ["/".join(steps[-1:]) for steps in parts]
-    for depth in range(2, max((len(steps) for steps in parts), default=0) + 1):
-        if len(set(names)) == len(names):
-            break
-        twice = {name for name in names if names.count(name) > 1}
-        names = [
-            "/".join(steps[-depth:]) if name in twice else name
-            for steps, name in zip(parts, names, strict=True)
-        ]
-    return names
+    """Return the last part of each path, or the paths as they are where these are not unique."""
+    names = [path.resolve().name for path in paths]
+    return names if len({*names}) == len(names) else [path.as_posix() for path in paths]
 
 
 def read_run(directory: Path, name: str | None = None) -> ComparedRun:
@@ -239,8 +229,13 @@ def compare_runs(
         raise ConfigError(problems)
     unlike = _unlike([run for run in runs if run.figures])
     across = up = None
-    notes = [_not_comparable(unlike)] if unlike else []
-    if not unlike:
+    notes = []
+    if unlike:
+        notes.append(
+            f"The runs differ in: {', '.join(unlike)}. Their figures depend on it and cannot be "
+            "compared, so there is no map and no frontier. Run all settings with the same."
+        )
+    else:
         across = _axis(runs, risk, [AXES[ADDED], *axes("risk")])
         up = _axis(runs, utility, axes("utility"))
         notes += [
@@ -271,14 +266,6 @@ def _unlike(runs: Sequence[ComparedRun]) -> list[str]:
     unlike = [n for n in names if len({_text(run.alike.get(n)) for run in runs}) > 1]
     same = are_of_one_size(run.rows for run in runs)
     return unlike if same else [*unlike, "number of {records} in each dataset"]
-
-
-def _not_comparable(unlike: Sequence[str]) -> str:
-    what = ", ".join(unlike)
-    return (
-        f"The runs differ in: {what}. Their figures depend on it and cannot be compared, so there "
-        "is no map and no frontier. Run all settings with the same."
-    )
 
 
 def are_of_one_size(rows: Iterable[int | None]) -> bool:

@@ -46,7 +46,7 @@ from synthesizer.jobs.compare import (
     read_run,
     report_links,
 )
-from synthesizer.jobs.grid import Setting, grid, variations
+from synthesizer.jobs.grid import Setting, grid, said_once, variations
 from synthesizer.jobs.manifest import file_entry, now, write_json
 from synthesizer.jobs.run import run
 from synthesizer.measures.catalogue import axis_problems
@@ -212,8 +212,8 @@ def plan_frontier(
     plans, wrong, dropped = plans_of(combined.settings, registry, draws)
     first = next((plan for _, plan in plans.values()), None)
     settings = tuple(setting for setting in combined.settings if setting.name not in dropped)
-    problems += combined.joined(combined.problems, among=combined.combinations)
-    problems += combined.joined(wrong, among=[setting.name for setting in combined.settings])
+    problems += said_once(combined.problems, len(combined.names))
+    problems += said_once(wrong, len(combined.settings))
     if not problems and len(settings) == 1:
         problems += [
             f"setting {name}: would make the same data as {kept}: what is varied has no effect "

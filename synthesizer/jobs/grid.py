@@ -213,27 +213,29 @@ class Grid:
 
     settings: tuple[Setting, ...]
     """Those that are a configuration."""
-    combinations: Mapping[str, Mapping[str, Any]]
-    """What every combination sets, by its name."""
+    names: tuple[str, ...]
+    """Of all combinations."""
     problems: Mapping[str, Sequence[str]]
     """Problems by name of a combination."""
 
-    def joined(self, problems: Mapping[str, Sequence[str]], among: Collection[str]) -> list[str]:
-        """Say each problem once, with the value that causes it where that can be seen.
 
-        Examples
-        --------
-        >>> all_three = {"k=0,p=1": {"k": 0, "p": 1}, "k=0,p=2": {"k": 0, "p": 2}, "k=3": {"k": 3}}
-        >>> whole = Grid(settings=(), combinations=all_three, problems={})
-        >>> whole.joined({"k=0,p=1": ["too small"], "k=0,p=2": ["too small"]}, among=all_three)
-        ['--vary k=0: too small']
-        """
-        faulty: dict[str, list[str]] = {}
-        for name, of_setting in problems.items():
-            for problem in dict.fromkeys(of_setting):
-                faulty.setdefault(problem, []).append(name)
-        compared = {name: self.combinations[name] for name in among}
-        return [f"{_cause(names, compared)}{problem}" for problem, names in faulty.items()]
+def said_once(problems: Mapping[str, Sequence[str]], n: int) -> list[str]:
+    """Say each problem of n settings once, with the settings that have it unless all do.
+
+    Examples
+    --------
+    >>> said_once({"m=0,p=1": ["too small"], "m=0,p=2": ["too small"]}, 4)
+    ['setting m=0,p=1 and 1 more: too small']
+    """
+    faulty: dict[str, list[str]] = {}
+    for name, of_setting in problems.items():
+        for problem in dict.fromkeys(of_setting):
+            faulty.setdefault(problem, []).append(name)
+    more = {k: f" and {len(names) - 1} more" if names[1:] else "" for k, names in faulty.items()}
+    return [
+        problem if len(names) == n else f"setting {names[0]}{more[problem]}: {problem}"
+        for problem, names in faulty.items()
+    ]
 
 
 def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
@@ -241,11 +243,11 @@ def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
     content = json.loads(base.model_dump_json(by_alias=True, exclude_unset=True))
     settings: list[Setting] = []
     problems: dict[str, list[str]] = {}
-    combinations: dict[str, dict[str, Any]] = {}
+    names: list[str] = []
     for values in product(*(one.values for one in varied)):
         combination = {one.key: value for one, value in zip(varied, values, strict=True)}
-        name = _name(combination, {other.casefold() for other in combinations})
-        combinations[name] = combination
+        name = _name(combination, {other.casefold() for other in names})
+        names.append(name)
         changed = deepcopy(content)
         faults = Problems(
             problem
@@ -257,7 +259,7 @@ def grid(base: Config, varied: Sequence[Variation], registry: Registry) -> Grid:
             problems[name] = faults
         else:
             settings.append(Setting(name=name, values=combination, config=config))
-    return Grid(settings=tuple(settings), combinations=combinations, problems=problems)
+    return Grid(settings=tuple(settings), names=tuple(names), problems=problems)
 
 
 def _put(content: dict[str, Any], one: Variation, value: Any, registry: Registry) -> list[str]:
@@ -304,19 +306,3 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "+".join(map(shown, value)) or "none"
     return value if isinstance(value, str) else plain_text(value).replace("null", "default")
-
-
-def _cause(faulty: Sequence[str], combinations: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say which value, or else which settings, a problem comes from; nothing where all have it."""
-    if len(faulty) == len(combinations):
-        return ""
-    for key, value in combinations[faulty[0]].items():
-        same = {
-            name
-            for name, values in combinations.items()
-            if plain_text(values.get(key)) == plain_text(value)
-        }
-        if same == set(faulty):
-            return f"--vary {key}={shown(value)}: "
-    rest = f" and {len(faulty) - 1} more" if len(faulty) > 1 else ""
-    return f"setting {faulty[0]}{rest}: "

@@ -6,7 +6,7 @@ import hashlib
 import json
 import platform
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -249,8 +249,7 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
 
 def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
     """Return how one variable is drawn."""
-    models = [*models_in(step.model)]
-    wrapped = [*step.model.with_bases()]
+    models = [*step.model.with_bases()]
     is_other = step.missing_method != step.method and step.missing_model is not None
     of_missing = step.missing_model if is_other and step.missing_model else step.model
     return StepEntry(
@@ -264,10 +263,10 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         codes=variable.n_codes if variable.is_coded else None,
         base=tuple(registry.name_of(model) for model in models[1:]),
         trees=_trees(step, models),
-        in_words=tuple(in_words(own, variable.kind) for own in wrapped),
+        in_words=tuple(in_words(own, variable.kind) for own in models),
         # whether and how a value is missing is a category
         missing_in_words=None if variable.is_coded else in_words(of_missing, Kind.CATEGORICAL),
-        options={name: value for own in wrapped for name, value in own.told.items()},
+        options={name: value for own in models for name, value in own.told.items()},
     )
 
 
@@ -276,28 +275,10 @@ def in_words(model: ConditionalModel, kind: Kind) -> str:
     return model.in_words.replace("{tree}", "classification" if kind.is_coded else "regression")
 
 
-def models_in(model: object) -> Iterator[ConditionalModel]:
-    """Yield a model and those that it wraps, the outer ones first."""
-    while isinstance(model, ConditionalModel):
-        yield model
-        model = getattr(model, "base", None)
-
-
 def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
-    """Return how the trees of a step draw; None where there are none.
-
-    Models of the package that are made of trees have the options ``min_leaf`` and ``even``, and
-    some ``tilt``.
-    """
-    found = [
-        (bool(even), getattr(model, "tilt", False) is True)
-        for model in models
-        for even in [getattr(model, "even", None)]
-        if isinstance(even, bool)
-        and hasattr(model, "min_leaf")
-        and type(model).__module__.startswith("synthesizer.")
-        and (step.predictors or getattr(model, "transition", "cart") != "markov")
-    ]
+    """Return how the trees of a step draw; None where there are none."""
+    draws = [model.tree_draws(has_predictors=bool(step.predictors)) for model in models]
+    found = [draw for draw in draws if draw is not None]
     abilities = models[-1].abilities
     takes_codes = Kind.CATEGORICAL in abilities.kinds and abilities.max_levels is None
     if models[1:] and models[0].abilities.panel and not takes_codes:

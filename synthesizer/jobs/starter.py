@@ -7,9 +7,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.resources import files
+from functools import partial
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -43,7 +43,8 @@ from synthesizer.jobs.starter_hints import (
     of_periods,
     repeated_hint,
 )
-from synthesizer.plan.inputs import arrangement_of
+from synthesizer.measures.risk.suggest import Suggestion, suggest
+from synthesizer.plan.arrange import arrangement_of
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 from synthesizer.plan.survival import suggest_pair
 
@@ -92,9 +93,19 @@ class StarterOptions:
     """The column that members of a household share."""
 
     @property
+    def form(self) -> PanelConfig:
+        """The panel; one without any column where rows or households count."""
+        return self.panel or PanelConfig.model_construct()
+
+    @property
+    def has_form(self) -> bool:
+        """Whether persons or households have several rows, so that identifiers may repeat."""
+        return self.panel is not None or self.household is not None
+
+    @property
     def named(self) -> list[tuple[str, str]]:
         """Options and the columns that they name."""
-        panel = self.panel or PanelConfig.model_construct()
+        panel = self.form
         one = [("--weight", self.weight), ("--household", self.household)]
         one += [("--person", panel.person), ("--time", panel.time)]
         if not panel.wide:
@@ -186,78 +197,32 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Form:
-    """What the form of a file adds to its starter; as it stands, each row is a unit."""
-
-    panel: PanelConfig | None = None
-    household: str | None = None
-    person: str | None = None
-    time: str | None = None
-    career: str | None = None
-    wide: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Longitudinal variables and their columns, as the panel writes them."""
-    derives: bool = True
-    """Whether variables that follow from others are sought."""
-    lines: str = """\
-# Are rows persons in several periods, or columns periods? Then write this with
-#   synthesizer init ... --person COLUMN --time COLUMN --career COLUMN
-#   synthesizer init ... --wide VARIABLE=FIRST..LAST --career VARIABLE
-# panel: ...
-"""
-    keep: str = "# keep: [...]               # copied as they are (partial synthesis)\n"
-
-    @classmethod
-    def of(cls, options: StarterOptions) -> Self:
-        """Return the form of a file with a panel, with households, or of rows without either."""
-        panel = options.panel
-        if options.household is not None:
-            return cls(household=options.household, derives=False, lines="", keep="")
-        if panel is None:
-            return cls()
-        return cls(
-            panel=panel,
-            person=panel.person,
-            time=panel.time,
-            career=panel.career,
-            wide=panel.wide,
-            derives=False,
-            lines=_panel_lines(panel),
-            keep="",
-        )
-
-    @property
-    def repeats(self) -> bool:
-        """Whether identifiers may repeat."""
-        return self.panel is not None or self.household is not None
-
-
-def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
+def _read(raw: RawTable, options: StarterOptions) -> Reading:
     """Give all columns roles, alike for those of one variable, and arrange the rows."""
-    wide = {name: wide_columns(cells, raw.names) for name, cells in form.wide.items()}
-    declared = _declared(raw, form, wide)
+    panel, unit = options.form, options.household
+    wide = {name: wide_columns(cells, raw.names) for name, cells in panel.wide.items()}
+    declared = _declared(raw, options, wide)
     declared |= {name: Declaration(kind=Kind.ID) for name in options.ids if name not in declared}
     if options.weight is not None:
         declared[options.weight] = Declaration(kind=Kind.NUMERIC)
     fixed = {name for key, name in options.named if key != "--drop"}
     fixed |= {column for columns in wide.values() for column in columns}
-    roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=form.repeats)
+    roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=options.has_form)
     table = encode_inferred(roles.raw, roles.inferred)
-    again = _ordered_periods(roles.inferred, form.time)
-    if form.derives:
+    again = _ordered_periods(roles.inferred, panel.time)
+    if not options.has_form:
         named = {*fixed, *roles.declared}
         codes = [name for name in codes_among_numbers(table) if name not in named]
         again |= dict.fromkeys(codes, Declaration(kind=Kind.CATEGORICAL))
     household = None
-    if form.household is not None:
-        size = household_size(table, form.household)
-        head = household_head(table, form.household)
-        household = HouseholdConfig(id=form.household, size=size, head=head)
+    if unit is not None:
+        size, head = household_size(table, unit), household_head(table, unit)
+        household = HouseholdConfig(id=unit, size=size, head=head)
         again |= {} if size is None else {size: Declaration(kind=Kind.NUMERIC)}
     if again:
         roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **again}))
         table = encode_inferred(roles.raw, roles.inferred)
-    arrangement, _ = arrangement_of(form.panel, table, household)
+    arrangement, _ = arrangement_of(options.panel, table, household)
     modelled = arrangement.modelled(table)
     longitudinal = arrangement.variables if isinstance(arrangement, WideForm) else ()
     return Reading(
@@ -267,16 +232,16 @@ def _read(raw: RawTable, form: _Form, options: StarterOptions) -> Reading:
         rare=RareLevels(
             scope="text",
             columns=wide,
-            persons=unit if (unit := form.person or form.household) in table.names else None,
-            public={form.time or ""},
-            fixed=() if form.panel is None else form.panel.absent,
+            persons=who if (who := panel.person or unit) in table.names else None,
+            public={panel.time or ""},
+            fixed=panel.absent,
             numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
         ),
         units=arrangement.viewed(modelled),
         zeros=structural_zeros(_of_file(modelled), triples=False, work=QUICK_WORK).found,
         wide=wide,
         variables={variable.name: variable for variable in longitudinal},
-        guessed_order=form.time if form.time in again else None,
+        guessed_order=panel.time if panel.time in again else None,
     )
 
 
@@ -301,19 +266,18 @@ def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str
 
 
 def _declared(
-    raw: RawTable, form: _Form, wide: Mapping[str, Sequence[str]]
+    raw: RawTable, options: StarterOptions, wide: Mapping[str, Sequence[str]]
 ) -> dict[str, Declaration]:
     """Say what follows from the form: who identifies persons, and which columns hold states."""
-    declared = dict(_like_states(raw, form.career, wide))
-    if form.person in raw.names:
-        declared[str(form.person)] = Declaration(kind=Kind.ID, every_row=True)
-    if form.time in raw.names:
-        declared[str(form.time)] = Declaration(every_row=True)
-    if form.household in raw.names:
-        declared[str(form.household)] = Declaration(kind=Kind.ID, every_row=True)
-    if not wide and form.career in raw.names:
-        declared[str(form.career)] = Declaration(kind=Kind.CATEGORICAL)
-    return declared
+    panel = options.form
+    said = {
+        panel.person: Declaration(kind=Kind.ID, every_row=True),
+        panel.time: Declaration(every_row=True),
+        options.household: Declaration(kind=Kind.ID, every_row=True),
+        None if wide else panel.career: Declaration(kind=Kind.CATEGORICAL),
+    }
+    declared = dict(_like_states(raw, panel.career, wide))
+    return declared | {name: said[name] for name in raw.names if name in said}
 
 
 def _like_states(
@@ -357,14 +321,14 @@ def make_starter(
     DataError, ConfigError
         With every problem of the source, or of the options.
     """
-    form, phases = _Form.of(options), Phases(listener)
+    phases = Phases(listener)
     with phases.phase("read"):
-        raw, whole, encoding = _source(data, form.person, options)
+        raw, whole, encoding = _source(data, options)
         found = raw.found
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
-        reading = _read(raw, form, options)
+        reading = _read(raw, options)
     where = str(data) if isinstance(data, Path) else f"--sql {without_password(data.url)} QUERY"
     looks = {
         name: f"{look}; it looks like {_repeating(raw, reading.table, name, where)}"
@@ -376,34 +340,39 @@ def make_starter(
     looks |= (many := reading.rare.many(reading.table))
     raw = reading.roles.raw
     relations: tuple[Relation, ...] = ()
-    if form.derives:
+    if not options.has_form:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
             drawn = () if options.weight is None else (options.weight,)
             joined = reading.rare.to
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
-    units = grouped if form.derives else reading.units
-    intruder, known = _scenario_lines(replace(reading, units=units), form)
-    codebook = describe(raw, reading.roles.inferred, reading.table)
-    template = files(__package__).joinpath("templates", "starter.txt").read_text(encoding="utf-8")
-    text = template.format(
+    units = reading.units if options.has_form else grouped
+    scenario = _scenario(reading, units, options)
+    layout = list(_layout(options.file, found))
+    formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
+    base = path.absolute().parent
+    files = {"path": data, "catalogue": options.catalogue}
+    text = _rendered(
         name=path.name,
-        data=_data_lines(
-            data, path, encoding, options.catalogue, "" if whole is None else whole.told(raw)
-        )
-        + _reading_lines(options.file, found),
-        output=_quoted(f"{_stem(data)}_synthetic"),
+        query=data if isinstance(data, SqlConfig) else None,
+        **{k: os.path.relpath(p.absolute(), base) for k, p in files.items() if isinstance(p, Path)},
+        sample="" if whole is None else whole.told(raw),
+        encoding=encoding,
+        layout=layout,
+        directory=f"{_stem(data)}_synthetic",
+        formulas=[f"{count:,} of {_yaml(name)}" for name, count in formulas.items()],
         seed=fresh_seed(),
-        panel=form.lines,
-        household=_household_lines(reading.household, reading.table),
-        weights="" if options.weight is None else _weight_line(options.weight),
-        formulas=_formula_lines(raw, reading.table),
-        variables="\n".join(_all_lines(reading, codebook, relations)),
-        survival=_survival_line(reading.table, form),
-        support=_support_line(reading.zeros),
-        drop=_drop_lines(reading.roles.dropped),
-        keep=form.keep,
-        forbid=_forbid_lines(relations),
-        intruder=intruder,
+        panel=options.panel,
+        household=reading.household,
+        household_rules=list(_household_rules(reading.household, reading.table)),
+        weight=options.weight,
+        variables=list(
+            _entries(reading, describe(raw, reading.roles.inferred, reading.table), relations)
+        ),
+        survival=_survival(reading.table) if options.panel is None else None,
+        zeros=_zeros(reading.zeros),
+        dropped=reading.roles.dropped,
+        ordered=[relation for relation in relations if relation.key == "forbid"],
+        scenario=scenario,
     )
     n_columns = len(raw.names) + len(reading.roles.dropped)
     return Starter(
@@ -415,15 +384,29 @@ def make_starter(
         n_columns=n_columns,
         notes=(
             *_encoding_notes(encoding),
-            *_reading_notes(options.file, found),
+            *(f"the file is read with {k}: {json.dumps(v)}: {why}" for k, v, why in layout if why),
             *_format_notes(data, raw),
             *_rare_notes(len(done) - len(many)),
             *reading.rare.left(grouped),
-            *hints_of(reading.table, options, where, _labels(raw)),
-            *known,
+            *hints_of(
+                reading.table, where, _labels(raw), options.weight, has_form=options.has_form
+            ),
+            *_scenario_notes(scenario),
         ),
         relations=relations,
     )
+
+
+def _rendered(**facts: Any) -> str:
+    """Return the text of a starter configuration."""
+    from jinja2 import Environment, PackageLoader
+
+    loader = PackageLoader("synthesizer.jobs")
+    made = Environment(  # noqa: S701 - the text is no page
+        loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    made.filters |= {"yaml": _yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
+    return made.get_template("starter.yaml.jinja").render(facts)
 
 
 def _labels(raw: RawTable) -> dict[str, str]:
@@ -443,7 +426,7 @@ def _stem(data: Path | SqlConfig) -> str:
 
 
 def _source(
-    data: Path | SqlConfig, person: str | None, options: StarterOptions
+    data: Path | SqlConfig, options: StarterOptions
 ) -> tuple[RawTable, Whole | None, FoundEncoding | None]:
     """Read a source, of a large one a sample, and say how its text is encoded."""
     if isinstance(data, SqlConfig):
@@ -458,41 +441,18 @@ def _source(
         found = find_encoding(content, data.name)
     unmarked = None if found is None or found.is_marked else found.name
     said: dict[str, Any] = {**options.file, "encoding": unmarked, "catalogue": options.catalogue}
-    raw, whole = read_at_most(data, person=person, **said)
+    raw, whole = read_at_most(data, person=options.form.person, **said)
     return raw, whole, found
 
 
-def _data_lines(
-    data: Path | SqlConfig,
-    path: Path,
-    encoding: FoundEncoding | None,
-    catalogue: Path | None,
-    sample: str,
-) -> str:
-    if isinstance(data, SqlConfig):
-        url, query = json.dumps(data.url), json.dumps(data.query, ensure_ascii=False)
-        return f"  sql:\n    url: {url}\n    query: {query}"
-    base = path.absolute().parent
-    relative = _quoted(os.path.relpath(data.absolute(), base))
-    lines = [f"  path: {relative}" + (f"   # {sample}" if sample else "")]
-    if catalogue is not None:
-        lines.append(f"  catalogue: {_quoted(os.path.relpath(catalogue.absolute(), base))}")
-    if encoding is not None:
-        key = f"encoding: {encoding.name}"
-        lines.append(f"  {'# ' if encoding.is_marked else ''}{key}   # {encoding.why}")
-    return "\n".join(lines)
-
-
-def _reading_lines(said: FileOptions, found: FileOptions) -> str:
-    """Return how a CSV file or a sheet is read, where that is named or uncommon."""
-    lines = []
+def _layout(said: FileOptions, found: FileOptions) -> Iterator[tuple[str, Any, str]]:
+    """Yield how a CSV file or a sheet is read, and why, where that is named or uncommon."""
     for key in ("delimiter", "sheet", "header_row", "names", "comment", "quote"):
         value, named = found.get(key), said.get(key)
         if named is not None:
-            lines.append(f"  {key}: {json.dumps(named, ensure_ascii=False)}")
+            yield key, named, ""
         elif value is not None and value != COMMON_FORM.get(key):
-            lines.append(f"  {key}: {json.dumps(value)}   # {_READING[key]}")
-    return "".join(f"\n{line}" for line in lines)
+            yield key, value, _READING[key]
 
 
 _READING = {
@@ -500,14 +460,6 @@ _READING = {
     "comment": "lines that begin with it are left out",
     "quote": "the sign around texts",
 }
-
-
-def _reading_notes(said: FileOptions, found: FileOptions) -> Iterator[str]:
-    """Say which uncommon form of the file was found out."""
-    for line in _reading_lines(said, found).splitlines():
-        key, _, meaning = line.strip().partition("   # ")
-        if meaning:
-            yield f"the file is read with {key}: {meaning}"
 
 
 def _format_notes(data: Path | SqlConfig, raw: RawTable) -> Iterator[str]:
@@ -534,202 +486,123 @@ def _rare_notes(count: int) -> Iterator[str]:
         )
 
 
-def _household_lines(household: HouseholdConfig | None, table: Table) -> str:
-    if household is None:
-        return ""
-    head = "  # head: relation == 1   # who the head is; the first of each household when absent\n"
-    if household.head:
-        head = f"  head: {_quoted(household.head)}   # one in each household: is it the head?\n"
+def _household_rules(household: HouseholdConfig | None, table: Table) -> Iterator[tuple[str, str]]:
+    """Yield what holds of the composition of households, and what it may be."""
     why = {"at_most": "holds in the data; is it a rule?", "order": "of the members but the head"}
-    rules = "".join(
-        f"  # {rule}   # {why.get(rule.partition(':')[0], 'nearly always; belongs below')}\n"
-        for rule in household_rules(table, household.id, household.head)
-    )
-    size = "" if household.size is None else f"\n  size: {_quoted(household.size)}   # is counted"
-    return (
-        f"household:   # persons are drawn as households, head first\n"
-        f"  id: {_quoted(household.id)}{size}\n"
-        f"{head}{rules}"
-    )
+    if household is not None:
+        for rule in household_rules(table, household.id, household.head):
+            yield rule, why.get(rule.partition(":")[0], "nearly always; belongs below")
 
 
-def _weight_line(weight: str) -> str:
-    return f"weights: {{variable: {_quoted(weight)}}}   # a survey weight, drawn last\n"
+Entry: TypeAlias = tuple[str, dict[str, Any], str]
+"""A variable, what is written of it, and why, with counts only."""
 
 
-def _formula_lines(raw: RawTable, table: Table) -> str:
-    if raw.layout.csv is None or not (cells := formula_cells(table)):
-        return ""
-    counts = ", ".join(f"{count:,} of {_quoted(name)}" for name, count in cells.items())
-    return (
-        f"  # cells begin like a formula, which a spreadsheet runs: {counts}\n"
-        "  # spreadsheet_safe: true   # writes an apostrophe before them\n"
-    )
-
-
-def _panel_lines(panel: PanelConfig) -> str:
-    lines = ["panel:   # models are chosen by how many persons change a variable, see `plan`"]
-    for key in ("person", "time"):
-        if (name := getattr(panel, key)) is not None:
-            lines.append(f"  {key}: {_quoted(name)}")
-    if panel.wide:
-        lines.append("  wide:")
-        lines += [f"    {_key(n)} {_listed(columns)}" for n, columns in panel.wide.items()]
-    if panel.absent:
-        lines.append(f"  absent: {_listed(panel.absent)}   # not there in that period")
-    if panel.career is not None:
-        lines.append(f"  career: {_quoted(panel.career)}   # its states are drawn as a whole")
-    else:
-        lines.append("  # career: ...   # variable whose sequence of states is drawn as a whole")
-    return "\n".join([*lines, ""])
-
-
-def _forbid_lines(relations: Iterable[Relation]) -> str:
-    """Return the entry of orders: an ordered pair is drawn as a distance."""
-    key = "forbid:                   # what no synthetic row may show"
-    lines = [f"  - {_quoted(r.text)}   # {r.said}" for r in relations if r.key == "forbid"]
-    return "\n".join([key, *lines] if lines else [f"# {key}", _NO_ORDER])
-
-
-_NO_ORDER = "#   - age < 18 and marital == 'widowed'"
-
-
-def _all_lines(reading: Reading, codebook: Codebook, relations: Iterable[Relation]) -> list[str]:
-    """Return the entries of all variables; those of a wide variable stand at its first column."""
+def _entries(
+    reading: Reading, codebook: Codebook, relations: Iterable[Relation]
+) -> Iterator[Entry]:
+    """Yield the entries of all variables; those of a wide variable stand at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
     computed = {r.name: r for r in relations if r.key != "forbid"}
-    lines: list[str] = []
     for row in codebook.variables:
         if row.name in firsts:
             name = firsts[row.name]
-            lines += _wide_lines(reading.variables[name], len(reading.wide[name]))
+            count = len(reading.wide[name])
+            yield name, _declaration(reading.variables[name]), f"of all its {count} columns"
         elif row.name not in cells:
-            said = reading.roles.declared.get(row.name)
-            lines += _variable_lines(
-                row,
-                reading.table[row.name].variable,
-                computed.get(row.name),
-                None if said is None else said.date_format,
-            )
-            if row.name == reading.guessed_order:
-                lines[-1] += "; check that they are in order of time, which is a guess"
-    return lines
+            yield _entry(row, reading, computed.get(row.name))
 
 
-def _wide_lines(variable: Variable, count: int) -> list[str]:
-    parts = ", ".join(_parts(variable))
-    return [f"  {_key(variable.name)} {{{parts}}}   # of all its {count} columns"]
+def _entry(row: CodebookVariable, reading: Reading, relation: Relation | None) -> Entry:
+    variable, said = reading.table[row.name].variable, reading.roles.declared.get(row.name)
+    entry = _declaration(variable)
+    comment = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
+    if variable.kind is Kind.ORDERED:
+        comment += "; the list of levels comes from the data"
+    comment += f"; {row.reason}"
+    if said is not None and said.date_format is not None:
+        entry["date_format"] = said.date_format
+    if relation is not None:
+        entry[relation.key] = relation.text
+        comment += "; computed from others, 'method: cart' draws it"
+    if row.name == reading.guessed_order:
+        comment += "; check that they are in order of time, which is a guess"
+    return row.name, entry, comment
 
 
-def _drop_lines(dropped: Mapping[str, str]) -> str:
-    if not dropped:
-        return "# drop: [...]               # left out of the synthesis and of the output"
-    lines = [
-        f"  - {_quoted(name)}" + (f"   # {why}" if why else "") for name, why in dropped.items()
-    ]
-    return "\n".join(["drop:   # left out of the synthesis and of the output", *lines])
+def _declaration(variable: Variable) -> dict[str, Any]:
+    levels = variable.levels if variable.kind is Kind.ORDERED else ()
+    entry = {"kind": variable.kind.value, "missing": variable.missing, "levels": levels}
+    return {key: value for key, value in entry.items() if value}
 
 
-def _support_line(zeros: Sequence[ZeroCells]) -> str:
-    """Return the entry that keeps impossible pairs: offered, since it bends their margins."""
+def _zeros(zeros: Sequence[ZeroCells]) -> dict[str, str] | None:
+    """Say where impossible pairs could be kept: offered only, since that bends their margins."""
     if not zeros:
-        return "# support: [[a, b]]         # combinations that nobody has are not drawn\n"
-    pair = " and ".join(_quoted(name) for name in zeros[0].names)
+        return None
     n_pairs = sum(len(zero.names) == 2 for zero in zeros)
     counts = {"pair": n_pairs, "triple": len(zeros) - n_pairs}
-    parts = [f"{n} {name}{'s' * (n > 1)}" for name, n in counts.items() if n]
-    what = f"{' and '.join(parts)} {'have' if len(zeros) > 1 else 'has'}"
-    return (
-        f"# support: auto   # {what} combinations that cannot occur, such as {pair}: see `plan`; "
-        "with it look at the margins of these\n"
-    )
+    parts = " and ".join(plural(n, name) for name, n in counts.items() if n)
+    return {
+        "what": f"{parts} {'have' if len(zeros) > 1 else 'has'}",
+        "example": " and ".join(_yaml(name) for name in zeros[0].names),
+    }
 
 
-def _survival_line(table: Table, form: _Form) -> str:
+def _survival(table: Table) -> dict[str, str] | None:
     drawn = table.select(c.name for c in table.columns if c.variable.kind is not Kind.ID)
-    pair = suggest_pair(drawn) if form.panel is None else None
-    if pair is None:
-        return ""
-    event, time = (_quoted(name) for name in pair)
-    return (
-        f"\nsurvival: [{{event: {event}, time: {time}}}]   # guessed from their names: drawn last, "
-        "so that Cox models hold\n"
-    )
+    pair = suggest_pair(drawn)
+    return None if pair is None else dict(zip(("event", "time"), pair, strict=True))
 
 
-def _variable_lines(
-    row: CodebookVariable, variable: Variable, relation: Relation | None, date_format: str | None
-) -> list[str]:
-    """Return the entry of one variable; the comment says why, with counts only."""
-    parts = _parts(variable)
-    if date_format is not None:
-        parts.append(f"date_format: {json.dumps(date_format)}")
-    if relation is not None:
-        parts.append(f"{relation.key}: {_quoted(relation.text)}")
-    count = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
-    if variable.kind is Kind.ORDERED:
-        count += "; the list of levels comes from the data"
-    follows = "; computed from others, 'method: cart' draws it" if relation is not None else ""
-    return [f"  {_key(row.name)} {{{', '.join(parts)}}}   # {count}; {row.reason}{follows}"]
-
-
-def _parts(variable: Variable) -> list[str]:
-    parts = [f"kind: {variable.kind}"]
-    if variable.missing:
-        parts.append(f"missing: {_listed(variable.missing)}")
-    if variable.kind is Kind.ORDERED:
-        parts.append(f"levels: {_listed(variable.levels)}")
-    return parts
-
-
-def _scenario_lines(reading: Reading, form: _Form) -> tuple[str, list[str]]:
-    """Return what the checks assume of an intruder, and how to say that on the screen.
+def _scenario(reading: Reading, units: Table, options: StarterOptions) -> Suggestion | None:
+    """Return what the checks assume of an intruder; None where nothing can be suggested.
 
     In a file that looks like a panel, but is read without one, no period but the last is named.
     """
-    from synthesizer.measures.risk.suggest import suggest
-
-    units = _of_file(reading.units)
+    units = _of_file(units)
     drawn = units.select(c.name for c in units.columns if c.variable.kind is not Kind.ID)
-    if not form.repeats:
+    if not options.has_form:
         repeats = any(REPEATS in look for look in reading.roles.looks.values())
         periods = of_periods(drawn, has_periods=repeats)
         others = [name for name in drawn.names if name not in periods]
         drawn = drawn.select(others) if len(others) > 1 else drawn
     scenario = suggest(drawn)
-    if not scenario.keys or scenario.target is None:
-        none = "  # keys: [...]   # what an intruder may know\n  # target: ...\n  two_way: true\n\n"
-        return none, []
-    keys = ", ".join(_quoted(key) for key in scenario.keys)
-    target = _quoted(scenario.target)
-    lines = (
-        f"  keys: [{keys}]   # what an intruder may know: name your own\n"
-        f"  target: {target}   # what an intruder may want to learn\n\n"
-    )
-    said = (
-        f"checks assume that an intruder knows {', '.join(scenario.keys)} and wants to learn "
-        f"{scenario.target}: change checks.keys and checks.target if others do"
-    )
-    return lines, [said]
+    return scenario if scenario.keys and scenario.target is not None else None
 
 
-def _listed(texts: Iterable[str]) -> str:
-    return f"[{', '.join(_quoted(text) for text in texts)}]"
+def _scenario_notes(scenario: Suggestion | None) -> Iterator[str]:
+    if scenario is not None:
+        yield (
+            f"checks assume that an intruder knows {', '.join(scenario.keys)} and wants to learn "
+            f"{scenario.target}: change checks.keys and checks.target if others do"
+        )
 
 
-def _key(name: str) -> str:
-    """Write a name as a key of YAML, which needs a question mark beyond 1,024 characters."""
-    text = _quoted(name)
-    return f"{text}:" if len(text) < _LONG_KEY else f"? {text}\n  :"
+def _yaml(value: Any) -> str:
+    """Write texts, lists and maps as YAML on one line; plain words without quotes.
 
-
-def _quoted(text: str) -> str:
-    """Write a text as YAML in double quotes, unless it is a plain word."""
+    Examples
+    --------
+    >>> _yaml({"kind": "ordered", "levels": ("low", "no", "3")})
+    '{kind: ordered, levels: [low, "no", "3"]}'
+    """
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_yaml(entry)}" for key, entry in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    text = str(value)
     plain = text.replace("_", "a").replace("/", "a").replace(".", "a")
     if plain.isascii() and plain.isalnum() and plain[0].isalpha() and text not in _WORDS:
         return text
     return json.dumps(text, ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    """Write a name as a key of YAML, which needs a question mark beyond 1,024 characters."""
+    text = _yaml(name)
+    return f"{text}:" if len(text) < _LONG_KEY else f"? {text}\n  :"
 
 
 _LONG_KEY = 1_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.missing_codes import far_codes, guessed_codes
 from synthesizer.data.panel.panel_table import MONTHS
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
-
-if TYPE_CHECKING:
-    from synthesizer.jobs.starter import StarterOptions
 
 _WEIGHT_NAMES: Final = re.compile(
     r"(pw|w|hh|fin|final|sample|survey|person|p|h|d|cs|l)?_?(weights?|wgts?|wghts?|wts?|wgtp)"
@@ -53,20 +50,21 @@ _NEARER: Final = 0.05
 
 
 def hints_of(
-    table: Table, options: StarterOptions, where: str, labels: Mapping[str, str]
+    table: Table, where: str, labels: Mapping[str, str], weight: str | None, *, has_form: bool
 ) -> Iterator[str]:
     """Yield what a file looks like, and the command to run instead.
 
-    ``labels`` are those of variables, where the file has some.
+    ``labels`` are those of variables, where the file has some; ``weight`` and ``has_form`` say
+    whether a weight, and a panel or households, are named already.
     """
     command = f"synthesizer init {where}"
     yield from _codes_in_doubt(table)
     if codes := guessed_codes(table):
         yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
-    if options.weight is None:
+    if weight is None:
         for name in survey_weights(table, labels):
             yield f"{name} looks like a survey weight: {command} --weight {name}"
-    if options.panel is not None or options.household is not None:
+    if has_form:
         return
     for column in table.columns:
         if _numbers_households(column):

@@ -25,9 +25,7 @@ from synthesizer.data.table import IntArray, Kind, Table
 from synthesizer.data.workers import Listener, silent
 from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.figure import Attempts, Collector, Units, in_units
-from synthesizer.measures.measure import Axis, Case, Family, Measure
-from synthesizer.measures.results import CheckResults, RiskResult
-from synthesizer.measures.risk.halves import (
+from synthesizer.measures.halves import (
     FromHalf,
     HalfRun,
     Synthesise,
@@ -35,10 +33,12 @@ from synthesizer.measures.risk.halves import (
     half_runs,
     units_of,
 )
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.measure import Axis, Case, Family, Measure, Synthesis
+from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
+from synthesizer.measures.risk.comparable import with_own_numbers
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
-from synthesizer.measures.utility.suite import Synthesis, UtilityResult
 
 ENOUGH = 5_000
 """Records from which on one half of one split is enough. Below, both halves of several splits are
@@ -98,6 +98,8 @@ class Checks:
         How the datasets were made, which decides what is expected of them.
     names : sequence of str, optional
         Variables that are compared; all but identifiers when absent.
+    identifiers : sequence of str
+        Identifiers, as levels, of which only is asked whether they are there again.
     frame : Frame or RowFrame, optional
         Periods of a panel, and the variable of its careers.
     person : str, optional
@@ -134,6 +136,7 @@ class Checks:
         seed: Seed | None = None,
         synthesis: Synthesis | None = None,
         names: Sequence[str] | None = None,
+        identifiers: Sequence[str] = (),
         frame: Frame | RowFrame | None = None,
         person: str | None = None,
         since: int | None = None,
@@ -157,6 +160,7 @@ class Checks:
             original=original,
             settings=settings,
             names=tuple(drawn if names is None else names),
+            identifiers=tuple(identifiers),
             seed=seed or Seed(0),
             synthesis=self.synthesis,
             frame=frame if isinstance(frame, Frame) and isinstance(original, PersonView) else None,
@@ -181,6 +185,7 @@ class Checks:
 
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
+        synthetic = with_own_numbers(self.original, synthetic)
         self._sizes.append(synthetic.n_rows)
         self._look_for_codes(synthetic, f"synthetic dataset {len(self._sizes)}")
         self._synthetic.append(
@@ -340,7 +345,8 @@ class Checks:
             made = FromHalf.of(refit(half, m, repeat))
             # whole records are looked at in the first run and its others: memory stays flat
             is_whole = not 0 < repeat < repeats
-            tables = (table if is_whole else _some(table, names) for table in made.tables)
+            every = (with_own_numbers(self.original, table) for table in made.tables)
+            tables = (table if is_whole else _some(table, names) for table in every)
             return replace(made, tables=tables)
 
         stacked = any(measure.stacks for measure in self._on("halves"))

@@ -24,10 +24,10 @@ from synthesizer.measures.evidence import (
 from synthesizer.measures.figure import Figure, agreeing
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.copied import CopiedUniques
-from synthesizer.measures.risk.guesses import Guess, Guesses
+from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses
 from synthesizer.measures.risk.intervals import wilson
-from synthesizer.measures.risk.near_verbatim import NearVerbatim
-from synthesizer.measures.risk.rare_values import RareValues
+from synthesizer.measures.risk.near_verbatim import NearVerbatim, difference, quantile_of
+from synthesizer.measures.risk.rare_values import RARE_LEVELS, RareValues
 from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 
@@ -67,12 +67,13 @@ def of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
     yield from _of_near(risk, limit)
     guessed = risk.further.get("guesses")
     if isinstance(guessed, Guesses):
-        yield _of_guess("guesses", "guessed attributes", guessed, limit("guesses"))
+        yield _of_guess("guesses", GUESSES.name, guessed, limit("guesses"))
     else:
-        yield unclear("guesses", "guessed attributes", "checks.guesses", measured=False)
+        yield unclear("guesses", GUESSES.name, "checks.guesses", measured=False)
     rare = risk.further.get("rare_values")
     if isinstance(rare, RareValues):
         yield _of_rare_levels(rare)
+        yield from _of_exact_numbers(rare, limit("near_verbatim"))
     for part in risk.scenarios:
         yield from _of_halves(part, limit("guesses"))
     yield from _of_attacks(results, limit)
@@ -81,7 +82,7 @@ def of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
 
 def _of_copies(copied: CopiedUniques) -> Iterator[Evidence]:
     """Yield whether more unique records occur in the synthetic data than a new sample has."""
-    key = "copied_uniques" if copied.title == "copied uniques" else "copied_keys"
+    key = copied.kind.key
     alarm, row, control = copied.alarm, copied.worst, copied.control
     if control is not None and control.is_above:
         yield unclear(
@@ -269,7 +270,28 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
             f"{sentence} Variables: {listed([*shown], _KEYS)}. Write public: true under a variable "
             "whose levels are a published list, or group them by rare."
         )
-    return judged("rare_levels", "rare levels", sentence, (n, low, n), most)
+    return judged("rare_levels", RARE_LEVELS.name, sentence, (n, low, n), most)
+
+
+def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
+    """Yield the test of the variable whose exact numbers tell most, if they tell anything."""
+    rows = [row for row in rare.variables if row.exact and rare.n_outside]
+    z = quantile_of(max(len(rows), 1))
+    tests = [
+        (difference(row.exact, rare.n, row.exact_outside, rare.n_outside, z), row) for row in rows
+    ]
+    for (excess, low, _), row in sorted(tests, key=lambda test: -test[0][1])[:1]:
+        if low > 0:
+            yield judged(
+                "exact_numbers",
+                f"numbers of {row.variable}",
+                f"{row.exact:,} numbers of {row.variable} that one {{record}} in the data has "
+                f"alone are in the datasets, and {row.exact_outside:,} of one held out (limit: "
+                f"{percent(limit)} more).",
+                (excess, low, None),
+                limit,
+                released=1 - row.exact_outside / rare.n_outside,
+            )
 
 
 def of_all_rare(results: CheckResults, key: str, _: float) -> list[Evidence]:

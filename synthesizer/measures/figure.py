@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from importlib import import_module
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from math import inf, sqrt
-from typing import Annotated, Any, Literal, NamedTuple, Protocol, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, SerializeAsAny
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 from pydantic.fields import FieldInfo
 
 from synthesizer.data.displayed import Displayed
@@ -53,31 +53,6 @@ class Measured(Result):
     def cautions(self) -> tuple[str, ...]:
         """What must be said beside its figures, with places for ``{records}``."""
         return ()
-
-
-def on_use(home: str, name: str) -> Any:
-    """Return the type of a field whose result is imported only where there is one."""
-
-    def read(content: Any) -> Any:
-        if content is None or isinstance(content, Result):
-            return content
-        return typed(getattr(import_module(f"synthesizer.measures.{home}"), name), content)
-
-    return Annotated[SerializeAsAny[Result], BeforeValidator(read)]
-
-
-def _of_catalogue(content: Any) -> Any:
-    """Return results by the keys of their measures, read by the types that the catalogue knows."""
-    from synthesizer.measures.catalogue import MEASURES
-
-    return {
-        key: result if isinstance(result, Result) else typed(MEASURES[key].result, result)
-        for key, result in content.items()
-    }
-
-
-Further = Annotated[Mapping[str, SerializeAsAny[Measured]], BeforeValidator(_of_catalogue)]
-"""Results without a field of their own, by the keys of their measures."""
 
 
 class Row(Result):
@@ -227,7 +202,7 @@ class Figure(Result):
     """
 
     key: str
-    """Which figure it is; `synthesizer.measures.catalogue` knows it by this key."""
+    """Which figure it is; that of its `FigureKind`."""
     name: str
     """The field's name of it, such as ``DiSCO``."""
     value: float | None
@@ -268,6 +243,124 @@ class Figure(Result):
     def _worded(self, units: Units) -> dict[str, str]:
         name, meaning = self._places
         return {"name": in_units(name, units), "meaning": in_units(meaning, units)}
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The upper limit that a configuration may set for a figure."""
+
+    _: KW_ONLY
+    low: float = 0
+    """Lowest limit that may be set."""
+    high: float | None = 1
+    """Highest limit."""
+    judged: Literal["value", "low"] = "value"
+    """What is held against it. The largest of many groups is above 0 by chance: there the lower
+    end of the interval decides."""
+    some: bool = False
+    """Whether the figure is of some records only: without any, there is no risk to exceed it."""
+    exact: bool = False
+    """Whether a target with a tolerance does not have it."""
+    option: str = ""
+    """An option of the check that the figure needs, as ``check.option``."""
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """What is always true of a figure: key, name, meaning, direction and limit.
+
+    The file of a measure declares its kinds; `of` makes a figure of a kind from a value.
+
+    Examples
+    --------
+    >>> met = FigureKind("keys_met", "keys met", "share of the {records} whose keys are there")
+    >>> met.of(0.5, 40, "of all datasets").meaning
+    'share of the records whose keys are there; of all datasets'
+    """
+
+    key: str
+    """`Figure.key`, with a place ``{}`` where there is one for each of several items."""
+    name: str
+    """The field's name of it, likewise."""
+    meaning: str
+    """What it is in plain words, likewise, and with places for ``{records}``."""
+    direction: Direction = "lower is safer"
+    """Which direction is good."""
+    _: KW_ONLY
+    title: str = ""
+    """Its name on a map and beside a limit; ``name`` when empty."""
+    ideal: float = -inf
+    """Values below it are as good as it is: a difference of -0.01 is no better than 0."""
+    limit: Limit | None = None
+    """The key under ``limits:``."""
+    checks: tuple[str, ...] = ()
+    """Checks that must be on besides that of the measure, where it has a limit."""
+    summary: Mapping[str, str] = field(default_factory=dict)
+    """Keys of the summary and the field of the figure that each of them is, beside the value of
+    a figure with a limit."""
+    is_axis: bool = False
+    """Whether runs are compared by it; lower is then better."""
+    on_screen: bool = False
+    """Whether it is printed without being asked for, as every figure with a limit is."""
+
+    def of(
+        self,
+        value: float | None,
+        n: int,
+        detail: str = "",
+        *,
+        item: str = "",
+        datasets: int = 1,
+        **marks: Any,
+    ) -> Figure:
+        """Return a figure of this kind, with a detail of these data after its meaning.
+
+        ``item`` fills the places ``{}`` of key, name and meaning, ``datasets`` is how many are
+        looked at together, and ``marks`` are other fields of `Figure`.
+        """
+        meaning = f"{self.meaning}; {detail}" if detail else self.meaning
+        together = f" (all {datasets} datasets together)" if datasets > 1 else ""
+        return Figure(
+            key=self.key.replace("{}", item),
+            name=self.name.replace("{}", item) + together,
+            value=value,
+            meaning=meaning.replace("{}", item),
+            direction=self.direction,
+            n=n,
+            **marks,
+        )
+
+    def column(self) -> Any:
+        """Return a field of a table with the value: the heading is the name."""
+        return column(self.name, "share", in_units(self.meaning, "records"))
+
+    def __post_init__(self) -> None:
+        """Take the name for the title, and print what has a limit."""
+        object.__setattr__(self, "title", self.title or self.name)
+        object.__setattr__(self, "on_screen", self.on_screen or self.limit is not None)
+
+    @property
+    def in_summary(self) -> Mapping[str, str]:
+        """Every key of the summary, and the field of the figure that it is."""
+        return ({} if self.limit is None else {self.key: "value"}) | dict(self.summary)
+
+    def loss(self, value: float) -> float:
+        """Return what a run is judged by.
+
+        Examples
+        --------
+        >>> nearer = FigureKind("nearer", "nearer share", "share that is nearer", ideal=0.5)
+        >>> nearer.loss(0.47), nearer.loss(0.53)
+        (0.5, 0.53)
+        """
+        return max(value, self.ideal)
+
+    def limited(self, figures: Sequence[Figure]) -> Sequence[Figure | None]:
+        """Return the figures that the limit is about; None where none could be computed."""
+        limit = self.limit or Limit()
+        with_key = [figure for figure in figures if figure.key == self.key]
+        some = [figure for figure in with_key if figure.n or not limit.some]
+        return some or ([] if with_key else [None])
 
 
 TWO_SIDED = 1.96

@@ -4,106 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
+from synthesizer.data.options import Strings, options
 from synthesizer.data.panel.arrangement import Frame
+from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import Listener, silent
-from synthesizer.measures.figure import Figure, Measured
+from synthesizer.measures.figure import Collector, FigureKind, Measured
+from synthesizer.measures.halves import HalfRun
 from synthesizer.measures.measure_options import Part
-from synthesizer.measures.risk.halves import HalfRun
-from synthesizer.measures.risk.scenario import Scenario
-from synthesizer.measures.utility.suite import Synthesis
-
-if TYPE_CHECKING:
-    from synthesizer.measures.settings import CheckSettings
+from synthesizer.measures.scenario import Scenario
 
 Axis = Literal["risk", "utility"]
 Family = Literal["datasets", "scenario", "splits", "halves"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone."""
 Need = Literal["scenario", "halves", "models", "panel", "households", "names", "weight"]
+_OF_FAMILY: Mapping[Family, tuple[Need, ...]] = {
+    "datasets": (),
+    "scenario": ("scenario",),
+    "splits": ("scenario", "halves"),
+    "halves": ("halves",),
+}
+"""What every measure of a family needs."""
 
 
-@dataclass(frozen=True)
-class Limit:
-    """The upper limit that a configuration may set for a figure."""
+class Settings(Protocol):
+    """Options of the checks by name, as `synthesizer.measures.settings.CheckSettings` has them."""
 
-    description: str
-    """What is limited, for the keys under ``limits:``."""
-    _: KW_ONLY
-    low: float = 0
-    """Lowest limit that may be set."""
-    high: float | None = 1
-    """Highest limit."""
-    judged: Literal["value", "low"] = "value"
-    """What is held against it. The largest of many groups is above 0 by chance: there the lower
-    end of the interval decides."""
-    some: bool = False
-    """Whether the figure is of some records only: without any, nobody is told, and nothing
-    fails."""
-    exact: bool = False
-    """Whether a target with a tolerance does not have it."""
-    option: str = ""
-    """An option of the check that the figure needs, as ``check.option``."""
+    def __getattr__(self, option: str, /) -> Any: ...
 
 
-@dataclass(frozen=True)
-class FigureKind:
-    """A figure with a part to play: it has a limit, is in the summary, or is an axis of the map."""
+@options
+class Synthesis:
+    """How the synthetic data were made, as far as it decides what is to be expected of them.
 
-    key: str
-    """`Figure.key`."""
-    name: str
-    """The field's name of it."""
-    meaning: str = ""
-    """What it is in plain words with places for ``{records}``, where runs can be compared by it;
-    lower is better for all of these."""
-    _: KW_ONLY
-    title: str = ""
-    """Its name on a map; ``name`` when empty."""
-    ideal: float = float("-inf")
-    """Values below it are as good as it is: a difference of -0.01 is no better than 0."""
-    limit: Limit | None = None
-    """The key under ``limits:``."""
-    checks: tuple[str, ...] = ()
-    """Checks that must be on besides that of the measure, where it has a limit."""
-    summary: Mapping[str, str] = field(default_factory=dict)
-    """Keys of the summary and the field of the figure that each of them is, beside the value of
-    a figure with a limit."""
-    screen: Literal["run", "files", ""] = "run"
-    """Whether it is printed after a run, only by a command that looks at files, or on demand."""
-    axis: Axis = "risk"
-    """What it is about; that of its measure."""
+    Parameters
+    ----------
+    proper : bool
+        Whether parameters were drawn anew for each dataset. A right synthesis is then as far from
+        the original as a fresh sample: S_pMSE is 1 + k/n in expectation, not 1.
+    kept : tuple of str
+        Variables whose values are the original's own.
+    may_keep : bool
+        Whether others may be, too: not where a configuration says what is kept.
+    redrawn : bool
+        Whether each dataset has a sample of its own, drawn anew by the design of a survey.
+    public : tuple of str
+        Variables whose levels are a public code list.
+    """
+
+    proper: bool = False
+    kept: Strings = ()
+    may_keep: bool = True
+    redrawn: bool = False
+    public: Strings = ()
 
     @property
-    def is_axis(self) -> bool:
-        """Whether runs can be compared by it."""
-        return bool(self.meaning)
+    def kind(self) -> dict[str, bool]:
+        """What decides which combining rule fits such data."""
+        return {"proper": self.proper, "keeps": bool(self.kept), "redrawn": self.redrawn}
 
-    @property
-    def in_summary(self) -> Mapping[str, str]:
-        """Every key of the summary, and the field of the figure that it is."""
-        return ({} if self.limit is None else {self.key: "value"}) | dict(self.summary)
 
-    def loss(self, value: float) -> float:
-        """Return what a run is judged by.
+@dataclass(frozen=True, eq=False)
+class Collecting:
+    """A measure that looks at datasets one by one.
 
-        Examples
-        --------
-        >>> nearer = FigureKind("nearer", "nearer share", ideal=0.5)
-        >>> nearer.loss(0.47), nearer.loss(0.53)
-        (0.5, 0.53)
-        """
-        return max(value, self.ideal)
+    Parameters
+    ----------
+    add : callable
+        Looks at the next dataset.
+    result : callable
+        Returns what was found in the datasets so far, at least one.
+    notes : tuple of str
+        What should be known of the result.
+    """
 
-    def limited(self, figures: Sequence[Figure]) -> Sequence[Figure | None]:
-        """Return the figures that the limit is about; None where none could be computed."""
-        limit = self.limit or Limit("")
-        with_key = [figure for figure in figures if figure.key == self.key]
-        some = [figure for figure in with_key if figure.n or not limit.some]
-        return some or ([] if with_key else [None])
+    add: Callable[[Table], None]
+    result: Callable[[], Any]
+    notes: tuple[str, ...] = ()
+
+
+def seeing(view: Callable[[Table], Any], collector: Collector[Any]) -> Collecting:
+    """Return a collector that looks at a view of each dataset."""
+    return Collecting(lambda dataset: collector.add(view(dataset)), collector.result)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,10 +98,12 @@ class Case:
 
     original: Table
     """Confidential records, or one row a person."""
-    settings: CheckSettings
+    settings: Settings
     """Options of the measures."""
     names: tuple[str, ...] = ()
     """Variables of whole records: those that both sides have and that are no identifiers."""
+    identifiers: tuple[str, ...] = ()
+    """Identifiers of a file, read as levels: which of them are there again."""
     seed: Seed = field(default_factory=lambda: Seed(0))
     """Decides what is random."""
     synthesis: Synthesis = field(default_factory=Synthesis)
@@ -183,6 +171,27 @@ class Case:
         return self.run
 
     @property
+    def survey_weight(self) -> str:
+        """The survey weight of a measure that has one."""
+        if self.weight is None:
+            raise ValueError("needs a survey weight")
+        return self.weight
+
+    @property
+    def periods(self) -> Frame:
+        """The periods of a measure of panels."""
+        if self.frame is None:
+            raise ValueError("needs the periods of a panel")
+        return self.frame
+
+    @property
+    def members(self) -> MemberView:
+        """The persons of households of a measure that compares these."""
+        if not isinstance(self.original, MemberView):
+            raise TypeError("needs persons of households")
+        return self.original
+
+    @property
     def by_class(self) -> dict[str, Any]:
         """Keys, target and groups of a measure that compares classes of records."""
         asked = self.asked
@@ -220,17 +229,17 @@ class Measure:
     """Options of the switch; a plain yes or no when None."""
     several: bool = False
     """Whether the switch is a list of these options."""
-    is_on: bool = True
-    """Whether it runs unless it is switched off."""
     stacks: bool = False
     """Of family "halves": whether it looks at all datasets of a half together, or at the first."""
-    needs: frozenset[Need] = frozenset()
-    """What it cannot do without, beside what its family is about; ``names``: variables that both
+    needs: tuple[Need, ...] = ()
+    """What it cannot do without; what its family needs is added; ``names``: variables that both
     sides have; ``models``: those that made the datasets, which are not in their files."""
     result_field: str = ""
     """Field of the result that holds it; the key when empty."""
     axis: Axis = "risk"
-    """What it is about; set by the list in which it stands."""
+    """What it is about."""
+    after: str = ""
+    """The key of the measure that is computed and listed before it; the last ones when empty."""
     items: Items | None = None
     """Names and items, where it is computed for each of several."""
     gather: Callable[[Case, Sequence[Any]], Any] | None = None
@@ -242,6 +251,10 @@ class Measure:
     result: type[Measured] = Measured
     """Of what it returns, where its results are kept under ``further``."""
 
+    def __post_init__(self) -> None:
+        """Add what its family needs."""
+        object.__setattr__(self, "needs", (*self.needs, *_OF_FAMILY[self.family]))
+
     @property
     def check(self) -> str | None:
         """The key under ``checks:``; None where it always runs."""
@@ -252,12 +265,12 @@ class Measure:
         """The field of the result that holds it."""
         return self.result_field or self.key
 
-    def runs(self, settings: CheckSettings) -> bool:
+    def runs(self, settings: Settings) -> bool:
         """Whether it is switched on."""
         return self.check is None or is_on(settings, self.check)
 
 
-def is_on(settings: CheckSettings, check: str) -> bool:
+def is_on(settings: Settings, check: str) -> bool:
     """Whether a check is switched on."""
     value = getattr(settings, check)
     return bool(getattr(value, "enabled", value))

@@ -7,38 +7,52 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, PrivateAttr
 
-from synthesizer.measures.catalogue import LIMITS, MEASURES, SUMMARY
+from synthesizer.measures.catalogue import LIMITS, MEASURES, SUMMARY, Further
 from synthesizer.measures.figure import (
     Figure,
-    Further,
     Result,
     Units,
     agreeing,
     in_units,
-    on_use,
     plain,
 )
 from synthesizer.measures.risk.attacks import AttackResult
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.nearest import NearestResult
+from synthesizer.measures.risk.public_inference import InferenceResult
 from synthesizer.measures.risk.releases import Together
 from synthesizer.measures.risk.replicated import ReplicatedCareers, ReplicatedUniques
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.utility.coefficients import FitComparison
+from synthesizer.measures.utility.distributions import Distribution, PairTable
 from synthesizer.measures.utility.longitudinal import PanelResult
-from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.measures.utility.propensity import PmseResult
+from synthesizer.measures.utility.tables import DistanceResult, TableUtility
 
 if TYPE_CHECKING:
-    from synthesizer.measures.risk.public_inference import InferenceResult
     from synthesizer.measures.verdict import Verdict
-else:  # few runs have one
-    InferenceResult = on_use("risk.public_inference", "InferenceResult")
 
 WHOLE: Mapping[Units, str] = {"records": "whole records", "persons": "all variables of persons"}
 """What figures of all variables together are about."""
 
 
-class RiskResult(Result):
+class _AxisResult(Result):
+    """What measures of risk, or of utility, found."""
+
+    further: Further = Field(default_factory=dict)
+    """Results of other measures of the catalogue, by key."""
+    failed: Mapping[str, str] = Field(default_factory=dict)
+    """Measures that could not be computed, and why."""
+    notes: tuple[str, ...] = ()
+    """What should be known of the data compared."""
+    unlike: tuple[str, ...] = ()
+    """Variables whose missing values two files write in different ways: figures are wrong."""
+    units: Units = "records"
+    """What is counted; a fit counts what it is fitted to."""
+
+
+class RiskResult(_AxisResult):
     """Everything the risk measures found; None or empty where one is off or failed."""
 
     scenarios: tuple[ScenarioRisk, ...] = ()
@@ -57,16 +71,6 @@ class RiskResult(Result):
     """Share of synthetic records nearer to the records that were fitted."""
     attacks: AttackResult | None = None
     """Attacks by singling out, linkability and inference."""
-    further: Further = Field(default_factory=dict)
-    """Results of other measures of the catalogue, by key."""
-    failed: Mapping[str, str] = Field(default_factory=dict)
-    """Measures that could not be computed, and why."""
-    notes: tuple[str, ...] = ()
-    """What should be known of the data compared."""
-    unlike: tuple[str, ...] = ()
-    """Variables whose missing values two files write in different ways."""
-    units: Units = "records"
-    """What is counted."""
 
     @property
     def main(self) -> ScenarioRisk | None:
@@ -123,6 +127,69 @@ class RiskResult(Result):
         warnings = [warning for scenario in self.scenarios for warning in scenario.warnings]
         warnings += [caution for result in self.further.values() for caution in result.cautions]
         return tuple(dict.fromkeys(in_units(warning, self.units) for warning in warnings))
+
+
+class UtilityResult(_AxisResult):
+    """Everything the utility measures found; None or empty where one is off or failed."""
+
+    n: int
+    """Number of original records."""
+    n_synthetic: tuple[int, ...]
+    """Number of records of each synthetic dataset."""
+    tables: TableUtility | None = None
+    """Measures of all one-, two- or three-way tables."""
+    distributions: tuple[Distribution, ...] = ()
+    """Of every variable."""
+    pairs: tuple[PairTable, ...] = ()
+    """Tables of the worst pairs, in the order of `tables` of the first dataset."""
+    propensity: tuple[PmseResult, ...] = ()
+    """One for each model."""
+    distance: DistanceResult | None = None
+    """Jensen-Shannon distance of the full tables."""
+    fits: tuple[FitComparison, ...] = ()
+    """Models fitted to the original and to the synthetic data."""
+    proper: bool = False
+    """Whether parameters were drawn anew for each dataset."""
+    kept: tuple[str, ...] = ()
+    """Compared variables whose values are the original's own; tables of these alone are left
+    out."""
+
+    @property
+    def fresh(self) -> float:
+        """S_pMSE that a fresh sample of the population has: 1 + k/n, mean over the datasets."""
+        return 1 + sum(self.n_synthetic) / (len(self.n_synthetic) or 1) / (self.n or 1)
+
+    @property
+    def expected(self) -> float:
+        """S_pMSE that a right synthesis of this kind has."""
+        return self.fresh if self.proper else 1.0
+
+    @property
+    def figures(self) -> tuple[tuple[str, Figure], ...]:
+        """Every figure with what it is about: tables, a propensity model, a formula."""
+        measured = ((place, figure.counting(self.units)) for place, figure in self._figures())
+        fits = (
+            (f"{fit.family}: {fit.title}", figure.counting("records"))
+            for fit in self.fits
+            for figure in fit.figures
+        )
+        return (*measured, *fits)
+
+    def _figures(self) -> Iterator[tuple[str, Figure]]:
+        if self.tables is not None:
+            n = self.n + sum(self.n_synthetic)
+            for figure in self.tables.figures(n=n, expected=self.expected, fresh=self.fresh):
+                yield "tables", figure
+        for score in self.propensity:
+            place = f"propensity score by {score.model}"
+            for figure in score.figures:
+                is_logit_ratio = figure.key == "pmse_ratio" and score.model == "logit"
+                right = {"chance": self.expected} if is_logit_ratio else {}
+                yield place, figure.model_copy(update=right)
+        if self.distance is not None:
+            yield from (("full table", figure) for figure in self.distance.figures)
+        for key, result in self.further.items():
+            yield from ((key, figure) for figure in result.figures)
 
 
 class Summary(Mapping[str, float | None]):

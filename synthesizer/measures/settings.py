@@ -12,10 +12,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 
 from synthesizer.data.options import MAX_GROUPS, MAX_REPEATS, as_label
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
+from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import Axis, Measure, Need, is_on
 from synthesizer.measures.measure_options import GroupsMap, Label, Names, Part
 from synthesizer.measures.profiles import Purpose, Recipient, known_profile
-from synthesizer.measures.risk.scenario import Exclusion, Scenario, Tolerance
+from synthesizer.measures.scenario import Exclusion, Scenario, Tolerance
 from synthesizer.measures.survey_design import ReplicateWeights
 
 ALL_OFF: Mapping[str, Any] = {
@@ -171,7 +172,7 @@ class _Settings(ScenarioConfig):
     def _switched_on(self) -> Iterator[Measure]:
         """The measures of every check that is on."""
         for measure in MEASURES.values():
-            if measure.check is not None and measure.runs(self):  # type: ignore[arg-type]
+            if measure.check is not None and measure.runs(self):
                 yield measure
 
     def _need(self, what: Need) -> bool:
@@ -205,13 +206,11 @@ def _switch(measure: Measure) -> tuple[Any, Any]:
     """Return type and field of a switch."""
     words, options = measure.words, measure.options
     if options is None:
-        return bool, Field(measure.is_on, description=words)
+        return bool, Field(True, description=words)
     if measure.several:
         kind: Any = options
         return tuple[kind, ...], Field((), description=words)
-    return options, Field(
-        options(**({} if measure.is_on else {"enabled": False})), description=words
-    )
+    return options, Field(options(), description=words)
 
 
 class _Limits(Part):
@@ -307,10 +306,10 @@ else:
                     strict=True,
                     ge=limit.low,
                     le=limit.high,
-                    description=limit.description,
+                    description=in_units(kind.meaning, "records"),
                 ),
             )
-            for key, (_, _, limit) in LIMITS.items()
+            for key, (_, kind, limit) in LIMITS.items()
         },
     )
 

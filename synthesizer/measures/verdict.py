@@ -33,12 +33,11 @@ from synthesizer.measures.evidence_of_risk import of_all_rare, of_anybody, of_pe
 from synthesizer.measures.figure import Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.profiles import profiles
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.results import CheckResults, UtilityResult
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
-from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.measures.utility.unseen import LOOK_TITLES, Unseen, kept_share
+from synthesizer.measures.utility.unseen import LOOKS, Unseen, kept_share
 
 Subject = Literal["person", "anybody", "use"]
 
@@ -267,7 +266,7 @@ def _of_unseen(beside: Unseen) -> Iterator[Evidence]:
     """Yield the worst look of each kind; the training records are a new sample of the holdout's."""
     for look in beside.worst:
         good, bad = (times * look.fresh + more for times, more in UNSEEN[look.key])
-        test = LOOK_TITLES[look.key]
+        test = LOOKS[look.key].title
         yield _between(look.key, test, look.sentence, look.value, (good, bad), look.fresh)
 
 
@@ -280,7 +279,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
         fresh = sample.expected[1]
         yield _between(
             "equivalent_sample",
-            "accuracy of pairs",
+            LOOKS["unseen_pairs"].title,
             "Pairs of variables are as accurate as in a random {value}% of the original",
             sample.sample,
             (GOOD_SAMPLE * fresh, BAD_SAMPLE * fresh),
@@ -288,7 +287,7 @@ def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[
         )
     else:
         remedy = "checks.equivalent_sample, a measure of utility"
-        yield unclear("equivalent_sample", "accuracy of pairs", remedy, measured=False)
+        yield unclear("equivalent_sample", LOOKS["unseen_pairs"].title, remedy, measured=False)
     if utility is None:
         return
     figures = {figure.key: figure.value for _, figure in utility.figures}
@@ -327,7 +326,7 @@ def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
     if kept is not None:
         yield _between(
             "associations",
-            LOOK_TITLES["associations"],
+            LOOKS["associations"].title,
             "{value}% of the associations between variables are kept",
             kept,
             (GOOD_KEPT, BAD_KEPT),

@@ -8,9 +8,9 @@ into two steps before it calls a model, so a model sees either codes or finite n
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from pydantic import ConfigDict, GetCoreSchemaHandler
@@ -105,6 +105,15 @@ class FittedModel(ABC):
         return self.sample(predictors, rng=rng)
 
 
+class OtherOptions(NamedTuple):
+    """Options that a steward may try in place of the present ones."""
+
+    options: Mapping[str, Any]
+    """Values by name; None is the default."""
+    why: str
+    """What they change, in a few words."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConditionalModel(ABC):
     """Options of a model; subclasses add fields with defaults and check them on construction.
@@ -162,6 +171,21 @@ class ConditionalModel(ABC):
                 f"{self.predictor_option} ({', '.join(absent)}) must be predictors; put them "
                 "earlier in the order"
             )
+
+    def safer(self) -> Sequence[OtherOptions]:
+        """Return options that reveal less of single persons, the likeliest to help first."""
+        return ()
+
+    def truer(self) -> Sequence[OtherOptions]:
+        """Return options that follow more of the data, the likeliest to help first."""
+        return ()
+
+    def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool] | None:  # noqa: ARG002
+        """Return whether draws from its trees are even, and bent by a regression.
+
+        None where the model has no trees, which is the default.
+        """
+        return None
 
     @property
     def caution(self) -> str:

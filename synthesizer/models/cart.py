@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from synthesizer.data.options import Count, NotNegative, Strings, options
 from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
-from synthesizer.models.base import FittedModel
+from synthesizer.models.base import FittedModel, OtherOptions
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.line import Line
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
@@ -28,6 +28,8 @@ from synthesizer.models.kit.trees import (
     grow,
 )
 
+LARGE_CAP, SMALL_CAP = 100, 15
+"""Effective rows that are proposed for less risk, and for more use."""
 AGAIN = 4
 """Times that residuals are drawn, before a number that few hold gives way to one beside it."""
 
@@ -180,6 +182,27 @@ class Cart(TreeOptions):
     def mentions(self) -> tuple[str, ...]:
         """See `ConditionalModel.mentions`."""
         return self.moderators
+
+    def safer(self) -> Sequence[OtherOptions]:
+        """See `ConditionalModel.safer`."""
+        min_leaf = None if self.tilt else self.large_leaf
+        return self._others(max(LARGE_CAP, 2 * self.cap), min_leaf, "more")
+
+    def truer(self) -> Sequence[OtherOptions]:
+        """See `ConditionalModel.truer`."""
+        return self._others(min(SMALL_CAP, (self.cap + 1) // 2), self.small_leaf, "fewer")
+
+    def _others(self, cap: int, min_leaf: int | None, rows: str) -> Sequence[OtherOptions]:
+        usual = {"tilt": True, "min_leaf": None}
+        return (
+            OtherOptions(usual, "the leaves of the default"),
+            OtherOptions(usual | {"cap": cap}, f"{rows} rows behind each distribution"),
+            OtherOptions({"tilt": False, "min_leaf": min_leaf}, "no regression in the leaves"),
+        )
+
+    def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool]:  # noqa: ARG002
+        """See `ConditionalModel.tree_draws`."""
+        return self.even, self.tilt
 
     def moderated(self, names: Iterable[str]) -> Self:
         """Return the model with more moderators."""

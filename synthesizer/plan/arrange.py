@@ -15,17 +15,40 @@ from synthesizer.data.errors import ConfigError, DataError, Problems, Synthesize
 from synthesizer.data.expressions import Expression
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
-from synthesizer.data.panel.arrangement import Arrangement, Frame, RowFrame, label_problems
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame, label_problems
 from synthesizer.data.panel.forms import long_form, wide_columns, wide_form
-from synthesizer.data.panel.households import HouseholdForm, MemberView
+from synthesizer.data.panel.households import TAKEN, HouseholdForm, MemberView, household_form
 from synthesizer.data.panel.panel_table import missing_in
 from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import PREFIX, PersonView, constant_names, period_labels
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, Kind, Table
+from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.utility.suite import Synthesis
-from synthesizer.plan.inputs import arrangement_of, declarations, declared_for, encoded
+from synthesizer.plan.findings import note, problem
+from synthesizer.plan.inputs import declarations, declared_for, encoded
+
+
+def arrangement_of(
+    panel: PanelConfig | None, table: Table, household: HouseholdConfig | None = None
+) -> tuple[Arrangement, tuple[str, ...]]:
+    """Return the arrangement of a source's units, with notes for the steward.
+
+    Raises
+    ------
+    ConfigError
+        With everything that stands against such a panel.
+
+    Examples
+    --------
+    >>> arrangement_of(None, Table((), 2)) == (PLAIN, ())
+    True
+    """
+    if household is not None:
+        return arrange_households(household, table)
+    if panel is None:
+        return PLAIN, ()
+    return arrange(panel, table)
 
 
 def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
@@ -39,27 +62,21 @@ def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, 
     names = (*table.names, *config.wide)
     taken = [name for name in names if name.startswith((PREFIX, OWN))]
     if taken:
-        raise ConfigError(
-            f"panel: names of variables must not start with {PREFIX!r} or {OWN!r}: "
-            f"{', '.join(taken)}"
-        )
+        raise ConfigError(problem("reserved_name", names=taken, prefix=PREFIX, own=OWN))
     form, notes = _wide(config, table) if config.wide else _long(config, table)
     if not isinstance(form.frame, RowFrame):
         cells = {cell for name in config.wide for cell in form.columns_of(name)}
         shown = ("first", "last", *period_labels(form.frame.periods))
         views = {f"{name}@{label}" for name in names for label in shown}
         if taken := sorted(views.intersection(names) - cells):
-            raise ConfigError(
-                f"panel: {', '.join(taken)}: the checks give such names to values in a period; "
-                "rename the columns"
-            )
+            raise ConfigError(problem("name_of_a_view", names=taken))
     return form, notes
 
 
 def _long(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
     person, time = str(config.person), str(config.time)
     problems = Problems(
-        f"panel.{key}: unknown column {name!r}; name a column of the data"
+        problem("unknown_column", name=name, key=key)
         for key, name in (("person", person), ("time", time), ("career", config.career))
         if name is not None and name not in table
     )
@@ -78,16 +95,13 @@ def _wide(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ..
     with problems.gathered():
         form, notes = wide_form(table, wide=config.wide, absent=config.absent, career=career)
     if career is not None and career not in config.wide:
-        problems.append(
-            f"panel.career: {career!r} is none of the variables under panel.wide "
-            f"({', '.join(config.wide)})"
-        )
+        problems.append(problem("career_not_wide", name=career, variables=", ".join(config.wide)))
     elif career is not None and not problems:
         variable = form.variables[list(config.wide).index(career)]
         problems += _coded_problems(career, is_coded=variable.is_coded)
         problems += label_problems(variable, career=True, allowed=config.absent)
     if config.view:
-        problems.append("panel.view: the wide form shows all periods to the checks; take it out")
+        problems.append(problem("panel_view_wide"))
     problems.settle(ConfigError)
     return form, notes
 
@@ -96,21 +110,65 @@ def _career_problems(config: PanelConfig, table: Table, keys: tuple[str, str]) -
     if config.career is None:
         return
     if config.career in keys:
-        yield "panel.career: must be another column than person and time"
+        yield problem("career_is_key")
         return
     column = table[config.career]
     if column.variable.kind is Kind.ID:
-        yield f"panel.career: {config.career!r} is an identifier; name a variable with states"
+        yield problem("career_is_id", name=config.career)
         return
     yield from _coded_problems(config.career, is_coded=column.is_coded)
 
 
 def _coded_problems(career: str, *, is_coded: bool) -> Iterator[str]:
     if not is_coded:
-        yield (
-            f"panel.career: {career!r} is a number; declare variables.{career}.kind: categorical, "
-            "or name another variable"
+        yield problem("career_is_number", name=career)
+
+
+def arrange_households(
+    config: HouseholdConfig, table: Table
+) -> tuple[Arrangement, tuple[str, ...]]:
+    """Return the form of a source with households, and what a steward should know of it.
+
+    Raises
+    ------
+    ConfigError
+        With everything that stands against such households.
+    """
+    problems = Problems()
+    taken = [name for name in table.names if name.startswith((*TAKEN, OWN))]
+    if taken:
+        problems.append(
+            problem("reserved_name_of_households", names=taken, own=", ".join((*TAKEN, OWN)))
         )
+    problems += _unknown_columns(config, table)
+    if config.head:
+        with problems.gathered("household.head"):
+            condition = Expression.parse(config.head)
+            problems.at("household.head", condition.problems(table.schema, condition=True))
+    problems.settle(ConfigError)
+    with problems.gathered():
+        form, notes = household_form(
+            table,
+            household=config.id,
+            head=config.head,
+            size=config.size,
+            named=config.variables,
+            order=config.order,
+        )
+    problems.settle(ConfigError)
+    return form, notes
+
+
+def _unknown_columns(config: HouseholdConfig, table: Table) -> Iterator[str]:
+    named = [("id", config.id), ("size", config.size)]
+    named += [("variables", name) for name in config.variables]
+    named += [("order", name.removeprefix("-")) for name in config.order or ()]
+    for key, name in named:
+        if name is not None and name not in table:
+            yield problem("unknown_column_of_households", name=name, key=key)
+    size = None if config.size is None else table.get(config.size)
+    if size is not None and size.is_coded:
+        yield problem("size_has_labels", name=config.size)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -182,7 +240,7 @@ class FilesPlan:
         every = (original, *synthetic, *([] if control is None else [control]))
         raws = [from_frame(one, min_rows=1) for one in every if not isinstance(one, Table)]
         if len(raws) < len(every):
-            raise DataError("panel, household: needs frames or files, not tables of codes")
+            raise DataError(problem("needs_frames"))
         return arranged(raws, names, len(synthetic))
 
 
@@ -283,7 +341,7 @@ def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, Problems
         with faults.gathered():
             arrangement_of(panel, data.table, config.household)
     elif panel is not None and panel.person is not None and panel.person not in raw.names:
-        faults.append(f"panel.person: unknown column {panel.person!r}; name a column of the data")
+        faults.append(problem("unknown_person", name=panel.person))
     problems = Problems()
     problems.at(name, faults)
     return data.table, problems
@@ -301,9 +359,7 @@ def _like_original(
 ) -> Table:
     """Return another file in the codes of the original."""
     problems = Problems(
-        f"column {name!r} is missing: the configuration says by it what rows belong together"
-        for name in needed
-        if name not in raw.names
+        problem("column_missing", name=name) for name in needed if name not in raw.names
     )
     ids = [column.name for column in original.columns if column.variable.kind is Kind.ID]
     persons = [*ids, *([] if unit is None else [unit])]
@@ -354,7 +410,7 @@ def _new_columns(raws: Mapping[str, RawTable], names: Sequence[str]) -> Iterator
     """Say which columns of other files the original does not have."""
     for file, raw in raws.items():
         if new := [name for name in raw.names if name not in names]:
-            yield f"{file}: not in the original, and not compared: {listed(new)}"
+            yield note("columns_not_compared", file=file, new=listed(new))
 
 
 def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
@@ -364,7 +420,4 @@ def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
     for file, view in others:
         odd = sorted((constant & set(view.panel.names)) - constant_names(view.panel))
         if odd:
-            yield (
-                f"{file}: nobody of the original changes {listed(odd)}, but persons of this file "
-                "do; the checks of persons look at their first value"
-            )
+            yield note("changes_in_other_file", file=file, odd=listed(odd))

@@ -6,29 +6,22 @@ persons holds of heads, too, whose values are drawn before as ``head.NAME``: it 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, HouseholdConfig
-from synthesizer.data.errors import ConfigError, Problems, plural
+from synthesizer.data.errors import ConfigError, plural
 from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.panel.households import (
-    HEAD,
-    MEMBER,
-    SIZE,
-    TAKEN,
-    HouseholdForm,
-    household_form,
-)
+from synthesizer.data.panel.households import HEAD, MEMBER, SIZE, TAKEN, HouseholdForm
 from synthesizer.data.panel.panel_table import as_panel, row_numbers
-from synthesizer.data.panel.paths import OWN, AtMost
+from synthesizer.data.panel.paths import AtMost
 from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.models.histories.members import Member
 from synthesizer.models.step import Forbid, forbidden_rows
 from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found, problem
 
 OF_HEADS = ", of heads"
 """Ends the place of a condition that is asked for of heads as well."""
@@ -41,60 +34,6 @@ BESIDE = {
 """Parts of a configuration that do not go with households, and why."""
 KIND = Member().apart
 """Members of a kind that have models of their own."""
-
-
-def arrange_households(
-    config: HouseholdConfig, table: Table
-) -> tuple[Arrangement, tuple[str, ...]]:
-    """Return the form of a source with households, and what a steward should know of it.
-
-    Raises
-    ------
-    ConfigError
-        With everything that stands against such households.
-    """
-    problems = Problems()
-    taken = [name for name in table.names if name.startswith((*TAKEN, OWN))]
-    if taken:
-        problems.append(
-            f"household: names of variables must not start with {', '.join((*TAKEN, OWN))}: "
-            f"{', '.join(taken)}; rename these columns"
-        )
-    problems += _unknown_columns(config, table)
-    if config.head:
-        with problems.gathered("household.head"):
-            condition = Expression.parse(config.head)
-            problems += [
-                f"household.head: {fault}"
-                for fault in condition.problems(table.schema, condition=True)
-            ]
-    problems.settle(ConfigError)
-    with problems.gathered():
-        form, notes = household_form(
-            table,
-            household=config.id,
-            head=config.head,
-            size=config.size,
-            named=config.variables,
-            order=config.order,
-        )
-    problems.settle(ConfigError)
-    return form, notes
-
-
-def _unknown_columns(config: HouseholdConfig, table: Table) -> Iterator[str]:
-    named = [("id", config.id), ("size", config.size)]
-    named += [("variables", name) for name in config.variables]
-    named += [("order", name.removeprefix("-")) for name in config.order or ()]
-    for key, name in named:
-        if name is not None and name not in table:
-            yield f"household.{key}: unknown column {name!r}; name a column of the data"
-    size = None if config.size is None else table.get(config.size)
-    if size is not None and size.is_coded:
-        yield (
-            f"household.size: column {config.size!r} holds labels and no numbers; declare "
-            f"variables.{config.size}.kind: numeric, or take size out of household"
-        )
 
 
 def form_of(context: Context) -> HouseholdForm | None:
@@ -168,39 +107,34 @@ def head_conditions(context: Context) -> Iterator[tuple[str, Expression]]:
         yield f"household.head{OF_HEADS}", of_heads(context, Expression.parse(f"not ({head.text})"))
 
 
-def plan_at_most(context: Context) -> None:
-    """Plan how many members may be what; report problems, and how often the data break it."""
-    config = context.config.household
-    if config is None:
-        return
+def plan_at_most(context: Context, household: HouseholdConfig) -> Found[tuple[AtMost, ...]]:
+    """Plan how many members may be what, with how often the data break it."""
+    found = Findings()
     rules: dict[AtMost, str] = {}
-    for text, most in config.at_most.items():
+    for text, most in household.at_most.items():
         place = f"household.at_most ({text})"
-        with context.problems.gathered(place):
+        with found.problems.gathered(place):
             rules[_at_most(context, text, most)] = place
-    context.paths = tuple(rules)
-    context.problems += _too_few_allowed(context, rules)
-    n_households = context.table.n_units
+    found.problems += _too_few_allowed(context, rules)
     for rule, place in rules.items():
         rows, broken = _exceeding(context, rule)
-        policy = context.config.on_violation
-        if broken == n_households:
-            context.problems.append(
-                f"{place}: each of the {broken} households of the data has more than {rule.most}, "
-                "so that none is left; allow more, or take the rule out"
-            )
-        elif broken and policy != "ignore":
+        if broken == context.table.n_units:
+            found.problem("at_most_allows_none", place=place, broken=broken, most=rule.most)
+        elif broken:
             have = "has" if broken == 1 else "have"
             words = (
                 f"{place}: {plural(broken, 'household')} of the data {have} more than {rule.most}, "
-                f"in {row_numbers(rows)}"
+                f"in {row_numbers(rows)}; no synthetic household will"
             )
-            if policy == "error":
-                context.problems.append(
-                    f"{words}; mend the data, take the rule out, or set on_violation: warn"
-                )
-            else:
-                context.notes.append(f"{words}; no synthetic household will")
+            found.add(broken_findings(context.config, [words]))
+    return found.of(tuple(rules))
+
+
+def broken_findings(config: ChainConfig, broken: Iterable[str]) -> Found[None]:
+    """Return where confidential rows break what synthetic rows keep, as ``on_violation`` says."""
+    if config.on_violation == "error":
+        return Found(None, tuple(problem("breaks_rule", text=text) for text in broken))
+    return Found(None, notes=() if config.on_violation == "ignore" else tuple(broken))
 
 
 def _too_few_allowed(context: Context, rules: Mapping[AtMost, str]) -> Iterator[str]:
@@ -217,10 +151,13 @@ def _too_few_allowed(context: Context, rules: Mapping[AtMost, str]) -> Iterator[
         most = 1 + sum(rule.most for rule in same)
         larger = int((as_panel(table).index.counts > most).sum())
         if larger and counted[table[name].data[later].astype(np.intp)].all():
-            yield (
-                f"{', '.join(rules[rule] for rule in same)}: leaves room for {most} members, the "
-                f"head among them, and {plural(larger, 'household')} of the data "
-                f"{'has' if larger == 1 else 'have'} more; allow more, or take one out"
+            yield problem(
+                "at_most_too_few",
+                name=name,
+                rules=", ".join(rules[rule] for rule in same),
+                most=most,
+                households=plural(larger, "household"),
+                have="has" if larger == 1 else "have",
             )
 
 
@@ -249,10 +186,12 @@ def impossible(
         is_told = codes is None or order.index(variable) <= order.index(form.relation)
         for rows, who in whose[:1] if is_told else whose:
             if broken[rows].all():
-                yield (
-                    f"{', '.join(dict.fromkeys(place for place, _ in same))}: of the data {who} "
-                    f"{'satisfy it' if len(same) == 1 else 'satisfy one of them'}, so that no "
-                    f"value of {variable!r} is left for them; mend one of the conditions"
+                yield problem(
+                    "condition_leaves_nothing",
+                    name=variable,
+                    place=", ".join(dict.fromkeys((place for place, _ in same))),
+                    who=who,
+                    satisfy="satisfy it" if len(same) == 1 else "satisfy one of them",
                 )
                 break
 
@@ -272,16 +211,11 @@ def _at_most(context: Context, text: str, most: int) -> AtMost:
     expression = Expression.parse(text)
     name = min(expression.names, default="")
     if len(expression.names) != 1 or name not in context.names or name.startswith(TAKEN):
-        raise ConfigError(
-            "must be a condition on one variable that members differ in, such as relation == 2"
-        )
+        raise ConfigError(problem("at_most_condition"))
     column = context.table[name]
     if not column.is_coded or HEAD + name not in context.table:
         what = "a number" if not column.is_coded else "one value a household"
-        raise ConfigError(
-            f"{name!r} is {what}; name a coded variable that members differ in, such as the "
-            "relation to the head"
-        )
+        raise ConfigError(problem("at_most_variable", name=name, what=what))
     variable = column.variable
     codes = Column(variable, np.arange(variable.n_codes, dtype=np.int32))
     faults = expression.problems(context.table.schema, condition=True)
@@ -300,13 +234,10 @@ def household_problems(config: ChainConfig, whole: Whole | None) -> Iterator[str
     if config.household is None:
         return
     if whole is not None:
-        yield (
-            f"household: the source has {whole.n_rows:,} rows and is not read whole, and a sample "
-            "of its rows would tear households apart; allow more rows (data.fit_rows)"
-        )
+        yield problem("households_in_parts", n_rows=whole.n_rows)
     for key, why in BESIDE.items():
         if getattr(config, key, None) not in (None, ()):
-            yield f"household: does not go with {key}, which {why}; take one of the two out"
+            yield problem("not_with_households", key=key, why=why)
 
 
 def without_others(config: ChainConfig) -> ChainConfig:

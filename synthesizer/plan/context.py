@@ -1,28 +1,30 @@
-"""What the parts of the plan share: configuration, data, models, and gathered problems."""
+"""What the steps of the plan share: configuration, data and models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, VariableConfig
-from synthesizer.data.errors import Problems
+from synthesizer.data.errors import Problem, Problems, SynthesizerError
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
 from synthesizer.data.panel.households import HEAD, HouseholdForm
-from synthesizer.data.panel.paths import OWN, PathRule
+from synthesizer.data.panel.paths import OWN
 from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
+from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import Columns, Input, torn_ids
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Context:
-    """Gathers problems and notes while order, models and predictors are decided."""
+    """What order, models and predictors are decided by."""
 
     config: ChainConfig
     """What the steward wants."""
@@ -32,14 +34,15 @@ class Context:
     """The models that are known."""
     arrangement: Arrangement = PLAIN
     """How the source holds its units."""
-    problems: Problems = field(default_factory=Problems)
-    """What stands against the run."""
-    notes: list[str] = field(default_factory=list)
-    """What a steward should know."""
-    options: dict[str, dict[str, object]] = field(default_factory=dict)
-    """Options of the models by registered name."""
-    paths: tuple[PathRule, ...] = ()
-    """Rules from period to period."""
+
+    @cached_property
+    def options(self) -> dict[str, dict[str, object]]:
+        """Options of the models by registered name; unknown models are left out."""
+        options: dict[str, dict[str, object]] = {}
+        for name, of_model in self.config.models.items():
+            with suppress(SynthesizerError):
+                options.setdefault(self.registry.canonical(name), {}).update(of_model)
+        return options
 
     @cached_property
     def frame(self) -> Frame | RowFrame:
@@ -94,6 +97,13 @@ class Context:
         is_id = is_id or (panel is not None and name == panel.person)
         follows = self.frame.career is not None and name == self.frame.time
         return is_id or follows or name in self.config.drop
+
+    def unusable(self, place: str, name: str) -> list[Problem]:
+        """Return why a name is no variable of the synthesis; nothing where it is one."""
+        unknown = self.columns.unknown(place, name)
+        if unknown or not self.takes_no_part(name):
+            return unknown
+        return [problem("takes_no_part", name=name, place=place)]
 
     @property
     def career(self) -> str | None:
@@ -196,12 +206,8 @@ def repeated_ids(context: Context) -> Iterator[str]:
     """
     for column in torn_ids(context.data.table, context.config):
         values = column.data[column.is_observed]
-        yield (
-            f"variable {column.name!r}: an identifier with {len(np.unique(values)):,} different "
-            f"values in {len(values):,} rows, which rows drawn one by one would tear apart; if "
-            "these are persons in several periods, declare panel: {person: ..., time: ...}; if "
-            "they are households, declare household: {id: ...}; if neither, drop it, or declare "
-            f"variables.{column.name}.kind: categorical"
+        yield problem(
+            "identifier_repeats", name=column.name, values=len(np.unique(values)), rows=len(values)
         )
 
 
@@ -227,8 +233,5 @@ def models_without_use(context: Context) -> Iterator[str]:
                 context.registry.canonical(model)
         column = None if name in config.drop else context.data.table.get(name)
         if not problems and column is not None and column.variable.kind is Kind.ID:
-            problems.append(
-                f"{place}: {name!r} is taken for an identifier, which is numbered anew and has no "
-                f"model; declare variables.{name}.kind, or take the model out"
-            )
+            problems.append(problem("model_of_identifier", name=name, place=place))
         yield from problems

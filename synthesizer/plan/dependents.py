@@ -10,6 +10,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 """What is not defined for all numbers."""
@@ -17,7 +18,7 @@ _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 
 def dependents(
     context: Context, drawn: Mapping[str, str], needs: Mapping[str, Collection[str]]
-) -> dict[str, Expression]:
+) -> Found[dict[str, Expression]]:
     """Return the variables that the data show to follow from others, each with its expression.
 
     ``drawn`` has the models of variables for which the configuration names none; only these are
@@ -26,11 +27,12 @@ def dependents(
     names it is a problem. Datasets that evolve cannot compute anything.
     """
     if context.config.genetic is not None:
-        return {}
+        return Found({})
+    found = Findings()
     table = context.table.select(
         [name for name in context.names if not context.columns.any_faulty([name])]
     )
-    computed = {}
+    computed: dict[str, Expression] = {}
     busy, named = dict(_busy(context)), dict(_named(context))
     weighting = context.config.weighting
     weight = () if weighting is None else (weighting.variable,)
@@ -47,27 +49,22 @@ def dependents(
         if not why and _moves(context, name, expression):
             why = "as it stands before them in the order"
         if why:
-            context.notes.append(
-                f"variable {name!r}: {is_what} in the data, and is drawn, {why}; records may show "
-                f"a value that does not go with {inputs}; 'derived: {text}' computes it"
+            found.note(
+                "follows_and_is_drawn",
+                name=name,
+                is_what=is_what,
+                why=why,
+                inputs=inputs,
+                text=text,
             )
         elif not _is_defined(context, table, name, expression):
-            context.notes.append(
-                f"variable {name!r}: {is_what} in the data, but the expression may be undefined "
-                "in synthetic records; declare a missing code, or write it under 'derived'"
-            )
+            found.note("follows_but_undefined", name=name, is_what=is_what)
         elif place := named.get(name):
-            context.problems.append(
-                f"{place}: variable {name!r} {is_what} in the data, and would not follow any more; "
-                f"take it out, say it of {others}, or name a method for {name!r} to have it drawn"
-            )
+            found.problem("rule_on_derived", name=name, place=place, is_what=is_what, others=others)
         else:
             computed[name] = expression
-            context.notes.append(
-                f"variable {name!r}: {is_what} in the data, and is computed in place of drawn; "
-                "name a method to have it drawn"
-            )
-    return computed
+            found.note("follows_and_is_computed", name=name, is_what=is_what)
+    return found.of(computed)
 
 
 def _busy(context: Context) -> Iterator[tuple[str, str]]:

@@ -26,9 +26,10 @@ from synthesizer.engine.genetic.scores import (
     coding_problems,
     evolved_names,
 )
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import declarations
 
 
@@ -37,66 +38,55 @@ def plan_genetic(
     config: GeneticOptions,
     steps: Sequence[Step],
     scenarios: Sequence[Scenario],
-) -> GeneticPlan | None:
-    """Return what will be evolved, None where there are problems."""
-    context.problems.at("genetic", _problems(context, config, steps))
-    if context.problems or not context.columns.is_complete:
-        return None
+    *,
+    is_sound: bool,
+) -> Found[GeneticPlan | None]:
+    """Return what will be evolved, None where there are problems, or were before."""
+    found = Findings()
+    found.problems.at("genetic", _problems(context, config, steps))
+    if found.problems or not is_sound or not context.columns.is_complete:
+        return found.of(None)
     if not scenarios:
-        context.problems.append(
-            "genetic: needs keys and a target, and none were found; name them under checks: keys, "
-            "target"
-        )
-        return None
+        return Found(None, (problem("genetic_needs_scenario"),))
     main = scenarios[0]
     numbers = [n for n in (*main.keys, main.target) if not context.table[n].is_coded]
     if numbers:
-        context.problems.append(
-            f"genetic: {', '.join(numbers)} cannot be a key or the target of the evolution, which "
-            "takes categories only; group numbers into intervals in the file, or name others under "
-            "checks: keys, target"
-        )
-        return None
-    context.problems.at("genetic", _scenario_problems(context.table, config, main))
+        return Found(None, (problem("genetic_scenario_numbers", names=numbers),))
+    found.problems.at("genetic", _scenario_problems(context.table, config, main))
     files: list[Records] = []
     if not isinstance(config.start, str):
-        files = _files(config.start, context.table, context.problems)
-    if context.problems:
-        return None
-    context.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
-    return GeneticPlan(options=config, keys=main.keys, target=main.target, files=tuple(files))
+        files = _files(config.start, context.table, found.problems)
+    if found.problems:
+        return found.of(None)
+    found.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
+    made = GeneticPlan(options=config, keys=main.keys, target=main.target, files=tuple(files))
+    return found.of(made)
 
 
 def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
     """Yield the reasons why no dataset can be evolved."""
     chain = context.config
     if context.is_panel:
-        yield "persons with several rows cannot be evolved; take panel or genetic out"
+        yield problem("genetic_panel")
         return
     categories = evolved_names(context.table)
     if len(categories) < 2:
-        yield (
-            "needs at least two categories, a key and a target; group numbers into intervals in "
-            "the file, or declare them categorical if they are codes"
-        )
+        yield problem("genetic_few_categories")
     yield from coding_problems([context.table[name].variable for name in categories])
     kept = [step.variable for step in steps if step.model.abilities.copies_rows]
     if kept:
-        yield f"{', '.join(kept)} cannot be kept row by row: records change places; take it out"
+        yield problem("genetic_kept", names=kept)
     derived = [
         step.variable
         for step in steps
         if step.model.abilities.deterministic and step.variable in categories
     ]
     if derived:
-        yield (
-            f"{', '.join(derived)} cannot be derived while cells change; drop it and compute it "
-            "from the synthetic file"
-        )
+        yield problem("genetic_derived", names=derived)
     if config.start == "chain" and chain.strata and drawn_after(context.table):
-        yield "strata have a chain each, and numbers are drawn by one; take strata out"
+        yield problem("genetic_strata")
     if chain.proper:
-        yield "proper refits for every dataset of the population; take it out"
+        yield problem("genetic_proper")
     yield from _size_problems(context, config)
 
 
@@ -104,20 +94,17 @@ def _size_problems(context: Context, config: GeneticOptions) -> Iterator[str]:
     """Yield the problems of the number of datasets and of their size."""
     chain, n = context.config, context.table.n_rows
     if config.mode == "pareto" and chain.m > 1:
-        yield f"m ({chain.m}) must be 1 with mode pareto: its result is a frontier of datasets"
+        yield problem("genetic_m_pareto", m=chain.m)
     elif config.start == "mutants" and chain.m > 1:
-        yield (
-            f"m ({chain.m}) must be 1 with start mutants: what several mutants have in common is "
-            "the original; take m out, or say start: chain"
-        )
+        yield problem("genetic_m_mutants", m=chain.m)
     if config.start == "chain":
         return
     if chain.strata:
-        yield "strata have a chain each, and no chain is fitted; say start: chain, or take them out"
+        yield problem("genetic_strata_without_chain")
     if config.start == "mutants" and chain.rows not in (None, n):
-        yield f"rows ({chain.rows}) must be {n} or absent: mutants have the original's rows"
+        yield problem("genetic_rows_of_mutants", rows=chain.rows, n=n)
     elif config.start != "mutants" and chain.rows is not None:
-        yield "rows cannot be set where datasets start from files, which have their own"
+        yield problem("genetic_rows_of_files")
 
 
 def drawn_after(table: Table) -> list[str]:
@@ -142,26 +129,25 @@ def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
     ]
     drawn = drawn_after(context.table)
     if drawn:
-        yield (
-            f"genetic: {', '.join(drawn)} do not evolve: models of the chain draw them given the "
-            "categories of the result, which is what U and R are about"
-        )
+        yield note("genetic_draws_numbers", drawn=", ".join(drawn))
     elif unused and config.start != "chain":
-        yield f"genetic: {', '.join(unused)}: not used, since no model is fitted; say start: chain"
+        yield note("genetic_without_models", unused=", ".join(unused))
 
 
 def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
     """Yield why the risk cannot be computed for this original."""
     target = table[scenario.target]
     if len(np.unique(target.data)) < 2:
-        yield (
-            f"target {scenario.target!r} has one value only, which everybody knows; name another "
-            "one under checks.target"
-        )
+        yield problem("genetic_target_constant", name=scenario.target)
         return
     undefined = RISKS[config.risk](Sought.of(table, scenario.keys, scenario.target)).undefined
     if undefined:
-        yield f"{undefined} (checks.keys: {', '.join(scenario.keys)})"
+        yield problem(
+            "genetic_risk_undefined",
+            name=scenario.target,
+            undefined=undefined,
+            keys=", ".join(scenario.keys),
+        )
 
 
 def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Records]:
@@ -170,27 +156,21 @@ def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Reco
     tables: dict[Path, Table] = {}
     for path in paths:
         if not os.path.exists(path):
-            problems.append(
-                f"{place}: {path} does not exist; say mutants, chain, or the paths of synthetic "
-                "files"
-            )
+            problems.append(problem("no_such_file", place=place, path=path))
             continue
         with problems.gathered(place):
             tables[path] = like_original(read_path(path, min_rows=1), table)
     sizes = {str(path): synthetic.n_rows for path, synthetic in tables.items()}
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
-        problems.append(
-            f"{place}: the files have different numbers of rows ({counts}), and datasets that "
-            "swap records must have the same; leave some out"
-        )
+        problems.append(problem("genetic_files_differ", place=place, counts=counts))
     if problems:
         return []
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
     records = {path: coding.encode(synthetic) for path, synthetic in tables.items()}
     original = np.sort(coding.encode(table))
     problems += [
-        f"{place}: {path} has the records of the original; name synthetic files"
+        problem("genetic_file_is_original", place=place, path=path)
         for path, cells in records.items()
         if np.array_equal(np.sort(cells), original)
     ]
@@ -207,12 +187,9 @@ def declared_for_refining(path: Path, file: str) -> dict[str, Declaration]:
     """
     config = load_config(path)
     if config.panel is not None:
-        raise DataError("the configuration has a panel; persons with several rows are not evolved")
+        raise DataError(problem("refine_panel"))
     if config.rules or config.forbid or config.support:
-        raise DataError(
-            "the configuration has rules, forbid or support, which refine does not keep; take them "
-            f"out, or run it with genetic: {{start: [{file}], risk_at_most: ...}}"
-        )
+        raise DataError(problem("refine_rules", file=file))
     return declarations(config)
 
 
@@ -232,25 +209,19 @@ def like_original(raw: RawTable, table: Table, *, codes: Collection[str] = ()) -
     absent = [name for name in names if name not in raw.names]
     if absent:
         raise DataError(
-            f"{raw.origin}: column {name!r} is missing; it must have the original's variables"
-            for name in absent
+            problem("refine_column_missing", name=name, origin=raw.origin) for name in absent
         )
     synthetic = encode_like(raw.select(names), schema)
     new = {name: count for name, count in _new_levels(table, synthetic).items() if count}
     numbers = [n for n in new if n in codes and are_numbers(table[n].variable.levels)]
     problems = [
-        f"{raw.origin}: column {name!r} has {count:,} records with levels that the original does "
-        "not have; write both alike, or declare all levels"
+        problem("new_levels", name=name, origin=raw.origin, count=count)
         for name, count in new.items()
         if name not in numbers
     ]
     if numbers:
         counts = ", ".join(f"{new[name]:,}" for name in numbers)
-        problems.append(
-            f"{raw.origin}: {', '.join(numbers)}: numbers that the original does not have "
-            f"({counts} records), so that they are no codes; group these numbers in both files, or "
-            "leave them out of this one"
-        )
+        problems.append(problem("new_numbers", names=numbers, origin=raw.origin, counts=counts))
     if problems:
         raise DataError(problems)
     return synthetic
@@ -274,14 +245,16 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
     cells = len(np.unique(sought.records))
     # parents and children: their records, and counts of at most three margins
     size = 2.2 * config.population * (sought.records.nbytes + 24 * cells)
-    yield (
-        f"genetic: {config.population} datasets for up to {config.generations} generations, about "
-        f"{max(size / 1e9, 0.1):.1f} GB for the candidates"
+    yield note(
+        "genetic_size",
+        population=config.population,
+        generations=config.generations,
+        size=max(size / 1e9, 0.1),
     )
     limit = config.risk_at_most
     people = RISKS[config.risk](sought).people
     few = "; so few say little: name more or finer keys under checks" if people < FEW else ""
-    yield f"genetic: R rests on {plural(people, 'person', 'people')}{few}"
+    yield note("genetic_few_people", persons=plural(people, "person", "people"), few=few)
     if limit is not None:
         random = Evolver(sought, config).random_risk(Seed(0))
         if limit < random:
@@ -289,8 +262,4 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
     if config.start == "mutants":
         what = "confidential records"
         what = f"in their categories {what}" if drawn_after(table) else what
-        yield (
-            "genetic: datasets start as mutants of the original, so most of their records are "
-            f"{what} as they are: this is perturbation, not synthesis from a model; "
-            "see the share of unchanged records in the report, or say genetic: {start: chain}"
-        )
+        yield note("genetic_mutants", what=what)

@@ -26,6 +26,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import Listener, free_memory, in_bytes, used_memory
 from synthesizer.models.step import Step
+from synthesizer.plan.findings import problem
 from synthesizer.plan.plan import Plan
 
 SAMPLE_ROWS = 5_000
@@ -239,15 +240,18 @@ def refuse_too_large(plan: Plan, done: int = 0) -> None:
     problems = []
     if ahead.exceeds:
         problems.append(
-            f"about {in_bytes(ahead.memory)} of memory are needed and {in_bytes(ahead.free or 0)} "
-            f"are free; use fewer workers ({ahead.workers} now), fewer rows for the models "
-            "(data.fit_rows) or fewer variables (drop)"
+            problem(
+                "memory_too_small",
+                memory=in_bytes(ahead.memory),
+                free=in_bytes(ahead.free or 0),
+                workers=ahead.workers,
+            )
         )
     if ahead.fills_disk:
         problems.append(
-            f"output.directory: the datasets take about {in_bytes(ahead.disk)} and "
-            f"{in_bytes(ahead.free_disk or 0)} are free there; name another disk, or ask for fewer "
-            "datasets (m) or rows"
+            problem(
+                "disk_too_small", needed=in_bytes(ahead.disk), free=in_bytes(ahead.free_disk or 0)
+            )
         )
     if problems:
         raise ConfigError(problems)

@@ -13,21 +13,28 @@ from typing import Self, TypeVar
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, Config, DataConfig, HouseholdConfig, PanelConfig
+from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
 from synthesizer.data.encoding import RARE, RareLevels, data_notes, encode, without_words
-from synthesizer.data.errors import DataError, SynthesizerError, did_you_mean, listed, plural
+from synthesizer.data.errors import (
+    DataError,
+    Problem,
+    SynthesizerError,
+    did_you_mean,
+    listed,
+    plural,
+)
 from synthesizer.data.files import sha256
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
-from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, read_sample
 from synthesizer.data.roles import roles_of
 from synthesizer.data.sources import RawTable, csv_bytes, read_path, read_sql, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import finite_number
+from synthesizer.plan.findings import note, problem
 
 Value = TypeVar("Value")
 MOST_VIEWS = 3
@@ -118,16 +125,20 @@ class Columns:
         """Whether any of the columns could not be read."""
         return any(self.is_faulty(name) for name in names)
 
-    def unknown(self, place: str, name: str) -> list[str]:
+    def unknown(self, place: str, name: str) -> list[Problem]:
         """Return the problem of a name that is no column, with the nearest name; else nothing."""
         if self.is_known(name):
             return []
         if owner := self.owners.get(name):
-            return [f"{place}: {name!r} is a column of {owner!r}; write {owner!r}"]
+            return [problem("column_of_variable", name=name, place=place, owner=owner)]
         if views := self.views.get(name):
-            return [f"{place}: {_in_periods(name, views)}"]
+            return [
+                problem(
+                    "changes_within_persons", name=name, place=place, views=_in_periods(name, views)
+                )
+            ]
         if hint := self._in_period(name):
-            return [f"{place}: {hint}"]
+            return [problem("value_not_in_view", name=name, place=place, hint=hint)]
         writable = [column for column in self.names or () if column not in self.owners]
         return [unknown_variable(place, name, writable)]
 
@@ -146,17 +157,17 @@ class Columns:
         return None
 
 
-def unknown_variable(place: str, name: str, names: Iterable[str]) -> str:
+def unknown_variable(place: str, name: str, names: Iterable[str]) -> Problem:
     """Say that a variable is not there, with the nearest name, or its values in periods."""
     names = list(names)
     if views := values_in_periods(name, names):
-        return f"{place}: {views}"
+        return problem("changes_within_persons", name=name, place=place, views=views)
     hint = did_you_mean(name, names, "it is no column of the data; take it out")
     careers = [other.removeprefix(PREFIX) for other in names if other.startswith(PREFIX)]
     own = name.removeprefix(PREFIX)
     if careers and own != name and not did_you_mean(own, careers):
         hint = f"of the careers there are {', '.join(map(PREFIX.__add__, careers))}"
-    return f"{place}: unknown variable {name!r}; {hint}"
+    return problem("unknown_variable", name=name, place=place, hint=hint)
 
 
 def values_in_periods(name: str, names: Iterable[str]) -> str | None:
@@ -200,7 +211,7 @@ class Input:
     """SHA-256 of the file or files, with the catalogue of their labels; None for a query."""
     notes: tuple[str, ...] = ()
     """What is odd in the data and no error."""
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
     """What is wrong with the data; nothing is made of them then."""
     whole: Whole | None = None
     """How much the source holds where ``table`` is a sample of it."""
@@ -300,16 +311,14 @@ def _label_notes(table: Table, words: Mapping[str, Mapping[str, str]]) -> Iterat
         if (absent := [code for code in labels if not _occurs(column, code)])
     ]
     if never:
-        yield (
-            f"level_labels: codes that no record has, of {plural(len(never), 'variable')} "
-            f"({listed(never, between='; ')}): do the data write them in another way?"
+        yield note(
+            "labels_of_no_record",
+            variables=plural(len(never), "variable"),
+            never=listed(never, between="; "),
         )
     alike = [c.name for c, labels in labelled if len({*labels.values()}) < len(labels)]
     if alike:
-        yield (
-            f"level_labels: one label for several codes ({listed(alike)}): they stay apart, "
-            "and look alike where labels stand alone"
-        )
+        yield note("labels_alike", alike=listed(alike))
 
 
 def _occurs(column: Column, code: str) -> bool:
@@ -476,32 +485,6 @@ def by_column(
             cells = wide_columns(patterns, columns)
             said |= {cell: of_variable for cell in cells if cell not in said}
     return said
-
-
-def arrangement_of(
-    panel: PanelConfig | None, table: Table, household: HouseholdConfig | None = None
-) -> tuple[Arrangement, tuple[str, ...]]:
-    """Return the arrangement of a source's units, with notes for the steward.
-
-    Raises
-    ------
-    ConfigError
-        With everything that stands against such a panel.
-
-    Examples
-    --------
-    >>> arrangement_of(None, Table((), 2)) == (PLAIN, ())
-    True
-    """
-    if household is not None:
-        from synthesizer.plan.composition import arrange_households
-
-        return arrange_households(household, table)
-    if panel is None:
-        return PLAIN, ()
-    from synthesizer.plan.arrange import arrange
-
-    return arrange(panel, table)
 
 
 def read_raw(data: DataConfig) -> RawTable:

@@ -38,22 +38,24 @@ from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import NOT_SAVED, Request, Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import Units
-from synthesizer.measures.risk.halves import FromHalf
+from synthesizer.measures.halves import FromHalf
+from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.risk.replicated import replicated_rows
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.utility.suite import Synthesis
 from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step
+from synthesizer.plan.arrange import arrangement_of
 from synthesizer.plan.composition import household_problems, with_any_head, without_others
 from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
-from synthesizer.plan.inputs import Input, arrangement_of, read_input
+from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
-from synthesizer.plan.scenarios import plan_fits, plan_scenarios
+from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
-from synthesizer.plan.survival import survival_problems
+from synthesizer.plan.survival import survival_findings
 from synthesizer.plan.weighting import plan_redrawing, plan_replicating, plan_weights
 
 if TYPE_CHECKING:
@@ -197,10 +199,7 @@ class Plan:
         if self.genetic is not None:
             raise ModelError(NOT_SAVED)
         if self.published is not None:
-            raise ModelError(
-                "extends: new periods are drawn for published persons, so there is no model to "
-                "save; use 'run', or take extends out of the configuration"
-            )
+            raise ModelError(problem("extends_not_saved"))
         with self._fitting(phases or Phases()) as advance:
             return self._chain(self.table, seed, self.m, advance)
 
@@ -234,9 +233,7 @@ class Plan:
         except RuleError as error:
             what = "; ".join(problem.partition("; ")[0] for problem in error.problems)
             raise ModelError(
-                f"{half.n_rows} {self.units} are too few for a half split under these rules, which "
-                f"the synthesis of the whole keeps ({what}); take more data, or set "
-                "checks.differential_confidentiality: false and do without the comparison"
+                problem("half_too_small", n_rows=half.n_rows, units=self.units, rules=what)
             ) from error
 
     def _from_half(self, again: Source, seed: Seed, half: Table, m: int) -> Iterator[Table]:
@@ -406,14 +403,8 @@ def make_plan(
         raise kind(problems)
     with problems.gathered():
         config, arrangement, notes = _arranged(config, data.table, problems)
-        context = Context(
-            config=config,
-            data=data,
-            arrangement=arrangement,
-            registry=registry,
-            notes=[*data.notes, *notes],
-        )
-        plan = _planned(context, seed)
+        context = Context(config=config, data=data, arrangement=arrangement, registry=registry)
+        plan = _planned(context, seed, (*data.notes, *notes))
     problems.settle(kind)
     return plan
 
@@ -438,41 +429,44 @@ def _arranged(
     return config, *arrangement_of(config.panel, table, config.household)
 
 
-def _planned(context: Context, seed: Seed | None) -> Plan:
+def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     """Plan order, models, rules and checks; raise one error with every problem of them."""
-    config = context.config
+    config, found = context.config, Findings(notes=[*notes])
     if not context.registry.names:
         raise ConfigError(NO_MODELS)
-    context.problems += context.data.unwritable
-    _check_names(context)
-    plan_paths(context)
-    methods = plan_methods(context)
-    order = plan_order(context, methods)
-    steps = plan_steps(context, order, methods)
-    context.problems += panel_problems(context, order, steps)
+    found.problems += context.data.unwritable
+    found.add(_name_findings(context))
+    paths = found.add(plan_paths(context))
+    methods = found.add(plan_methods(context))
+    order = found.add(plan_order(context, methods))
+    steps = found.add(plan_steps(context, order, methods, paths))
+    found.problems += panel_problems(context, order, steps)
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    _check_rows(context, len(steps), keeps=keeps)
-    draws = context.problems.attempt(plan_seed, context, seed) or seed or Seed(0)
-    rules, zeros = plan_rules(context, Places.of(context, order, steps), draws)
-    raking = plan_weights(context, steps, rules, zeros)
-    redrawing = plan_redrawing(context, steps)
-    context.problems += overridden(context.paths, rules)
-    scenarios = plan_scenarios(context)
-    plan_fits(context, keeps=keeps)
+    found.add(_row_findings(context, len(steps), keeps=keeps))
+    draws = found.add(plan_seed(context, seed))
+    rules, zeros = found.add(plan_rules(context, Places.of(context, order, steps), draws))
+    raking = found.add(plan_weights(context, steps, rules, zeros))
+    redrawing = found.add(plan_redrawing(context, steps))
+    found.problems += overridden(paths, rules)
+    scenarios = found.add(plan_scenarios(context))
+    found.problems += fit_problems(context, keeps=keeps)
     published = None
     if isinstance(config, Config) and config.extends is not None:
-        published = plan_published(context, config.extends, steps)
-    after = plan_after(context, config.after, keeps=keeps)
+        published = found.add(plan_published(context, config.extends, steps))
+    after = found.add(plan_after(context, config.after, keeps=keeps))
     genetic = None
     if config.genetic is not None:
         from synthesizer.plan.evolving import plan_genetic
 
-        genetic = plan_genetic(context, config.genetic, steps, scenarios)
+        is_sound = not found.problems
+        planned = plan_genetic(context, config.genetic, steps, scenarios, is_sound=is_sound)
+        genetic = found.add(planned)
     if context.data.whole is not None:
-        context.problems += sample_problems(context.data.whole, config, keeps=keeps)
-        context.notes.append(sample_note(context.data.whole, context.original))
-    context.notes += _few_units(context, steps)
-    context.problems.settle(ConfigError)
+        found.problems += sample_problems(context.data.whole, config, keeps=keeps)
+        found.notes.append(sample_note(context.data.whole, context.original))
+    found.notes += _few_units(context, steps)
+    found.problems.settle(ConfigError)
+    replicating = found.add(plan_replicating(context))
     return Plan(
         data=context.data,
         arrangement=context.arrangement,
@@ -487,7 +481,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
             proper=config.proper,
             frame=context.frame,
             raking=raking,
-            replicating=plan_replicating(context),
+            replicating=replicating,
             redrawing=redrawing,
         ),
         genetic=genetic,
@@ -506,7 +500,7 @@ def _planned(context: Context, seed: Seed | None) -> Plan:
         published=published,
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),
-        notes=tuple(context.notes),
+        notes=tuple(found.notes),
         settings=plain_config(config),
     )
 
@@ -522,11 +516,7 @@ def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterat
         and config.output.format not in (None, "parquet"),
     }
     for key in (key for key, is_there in odd.items() if is_there):
-        yield (
-            f"{key}: the source has {whole.n_rows:,} rows and is not read whole: datasets are "
-            "drawn in parts and written as Parquet from a sample; take the key out, or allow more "
-            "rows (data.fit_rows)"
-        )
+        yield problem("source_in_parts", key=key, n_rows=whole.n_rows)
 
 
 def sample_note(whole: Whole, original: Table) -> str:
@@ -548,70 +538,54 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
     return dump
 
 
-def _check_names(context: Context) -> None:
-    """Report unknown variables and models, and variables in the wrong place."""
-    context.problems += [*unknown_variables(context), *models_without_use(context)]
-    context.problems += survival_problems(context)
-    context.problems += [
-        f"{place}: variable {name!r} is an id or dropped and takes no part in the synthesis; take "
-        "it out of the list"
+def _name_findings(context: Context) -> Found[None]:
+    """Return unknown variables and models, and variables in the wrong place."""
+    found = Findings()
+    found.problems += [*unknown_variables(context), *models_without_use(context)]
+    found.add(survival_findings(context))
+    found.problems += [
+        problem("takes_no_part", name=name, place=place)
         for place, names in (("keep", context.config.keep), ("strata", context.config.strata))
         for name in names
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
-    context.problems += repeated_ids(context)
+    found.problems += repeated_ids(context)
     if not context.names and context.columns.is_complete:
-        context.problems.append(
-            "no variable is left to synthesise: all are identifiers or under `drop`; drop fewer, "
-            "or declare their kinds under `variables`"
-        )
+        found.problem("nothing_to_synthesise")
+    return found.of(None)
 
 
-def _check_rows(context: Context, n_steps: int, *, keeps: bool) -> None:
+def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> Found[None]:
     """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
-    config, table, problems = context.config, context.table, context.problems
-    problems += whole_number_problems(rows=config.rows)
+    config, table, found = context.config, context.table, Findings()
+    found.problems += whole_number_problems(rows=config.rows)
     if keeps:
         of_row = ("household", "households") if context.is_household else ("person", "persons")
         who, whose = of_row if context.is_panel else ("row", "persons")
-        context.notes.append(
-            f"keep: real values of real {whose} go out: each {who} of a dataset has the kept "
-            f"values of a {who} of the original, in the original's order"
-        )
+        found.note("keeps_real_values", whose=whose, who=who)
     if keeps and config.rows not in (None, table.n_units):
-        problems.append(
-            f"rows ({config.rows}) must be {table.n_units} or absent: variables are kept row by "
-            "row (partial synthesis)"
-        )
-    problems += worker_problems(config.local_workers, config.cluster)
+        found.problem("rows_of_kept", rows=config.rows, n_units=table.n_units)
+    found.problems += worker_problems(config.local_workers, config.cluster)
     if config.cluster is not None and context.data.whole is None:
-        problems.append(
-            "workers.dask: parts of datasets are drawn from a Parquet source only; name a "
-            "Parquet file or directory (data.path), or a number of workers"
-        )
+        found.problem("dask_needs_parquet")
+    found.problems += _strata_problems(context, n_steps)
+    return found.of(None)
+
+
+def _strata_problems(context: Context, n_steps: int) -> Iterator[str]:
+    """Yield what is wrong with strata: that units would be torn apart, or that they are small."""
+    config, table = context.config, context.table
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
-    if changing and context.is_household:
-        problems.append(
-            f"strata: members of a household differ in {', '.join(changing)} and would be torn "
-            "apart; name variables that all members share, or of heads, such as head.sex"
-        )
-    elif changing:
-        problems.append(
-            f"strata: persons change {', '.join(changing)} and would be torn apart; name variables "
-            "that nobody changes"
-        )
+    whose = "households" if context.is_household else "persons" if context.is_panel else "rows"
+    if changing:
+        yield problem(f"strata_change_in_{whose}", names=changing)
     elif config.strata and all(name in table for name in config.strata):
         sizes = np.array([len(u) for u in split_strata(table.unit_table, config.strata)])
         needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + n_steps)
         small = int((sizes < needed).sum())
-        units = "persons" if context.is_panel else "rows"
-        units = "households" if context.is_household else units
         if small:
-            problems.append(
-                f"strata: {small} of {len(sizes)} strata have fewer than {needed} {units}; "
-                "use fewer or coarser variables, or set min_stratum_rows and accept that "
-                "small strata repeat persons"
-            )
+            facts = {"small": small, "count": len(sizes), "needed": needed, "units": whose}
+            yield problem("strata_too_small", names=config.strata, **facts)
 
 
 def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
@@ -628,11 +602,7 @@ def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
         names = listed([step.variable for step in coded])
         options = ", ".join(f"{m}: {{safe: 2}}" for m in dict.fromkeys(s.method for s in coded))
         units = "persons" if context.is_panel else "records"
-        yield (
-            f"{n:,} {units} are few: numbers of {names} are drawn from the {k}th smallest to the "
-            f"{k}th largest only, and vary less than in the data; models: {{{options}}} takes less "
-            "away, at some risk"
-        )
+        yield note("few_units", n=n, units=units, names=names, k=k, options=options)
 
 
 def _inside_source(config: Config) -> Iterator[str]:
@@ -641,10 +611,7 @@ def _inside_source(config: Config) -> Iterator[str]:
     if path is None or not os.path.isdir(path):
         return
     if directory.resolve().is_relative_to(path.resolve()):
-        yield (
-            f"output.directory: {directory} lies in the directory of the data ({path}), where "
-            "synthetic files would be read as data; name another directory"
-        )
+        yield problem("output_inside_data", directory=directory, path=path)
 
 
 def prepare(

@@ -22,7 +22,7 @@ from synthesizer.config.keys import (
 from synthesizer.data.codes import splitmix
 from synthesizer.data.dialects import RELEASED
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import ConfigError, DataError, Problems, listed, plural
+from synthesizer.data.errors import ConfigError, DataError, Problems, at_place, listed, plural
 from synthesizer.data.files import parse_json, read_text, sha256
 from synthesizer.data.labelled_writing import LABELLED_FORMS
 from synthesizer.data.pairs import read_like
@@ -39,6 +39,7 @@ from synthesizer.engine.source import Request
 from synthesizer.models.histories.history import WrappedHistory
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.report.record import AGAIN, Manifest, manifest_in
 
 MOST_NAMED = 5
@@ -100,10 +101,7 @@ class Published:
                 if name not in ids and _labels(table[name]) != _labels(self.source[name])
             ]
             if odd:
-                raise DataError(
-                    f"values of {_few(odd)} are unknown to the confidential data; declare all "
-                    "levels and missing codes under `variables`"
-                )
+                raise DataError(problem("values_unknown", names=odd, odd=_few(odd)))
             table = Table(_recast(table[name], self.source[name]) for name in table.names)
             if isinstance(form, WideForm):
                 wide = {name: columns[: self.first] for name, columns in form.wide.items()}
@@ -114,9 +112,7 @@ class Published:
             panel = form.modelled(table)
             if int(panel.index.period.max()) >= self.first:
                 raise DataError(
-                    f"has rows in {self.periods[self.first]!r} or later, which would be new: the "
-                    "confidential data have periods before or between the published ones that the "
-                    "run did not have; leave these out"
+                    problem("published_has_new_periods", period=self.periods[self.first])
                 )
             return panel.until(self.first)
         raise DataError(faults)
@@ -146,33 +142,24 @@ def _recast(column: Column, like: Column) -> Column:
 
 def plan_published(
     context: Context, extends: ExtendsConfig, steps: Sequence[Step]
-) -> Published | None:
-    """Return the published run that a plan goes on from.
-
-    Everything that stands against it becomes a problem of the context.
-    """
-    problems = Problems()
-    run = extends.run
+) -> Found[Published | None]:
+    """Return the published run that a plan goes on from; None where something stands against it."""
+    problems, run = Problems(), extends.run
     manifest = problems.attempt(manifest_in, run)
     # to run again would replace what was published
     problems[:] = [text.replace(AGAIN, "put the published file back") for text in problems]
     if manifest is None and not problems:
-        problems.append(
-            f"{run} is no result of a run: it has no manifest.json; name the directory that "
-            "'synthesizer run' wrote"
-        )
+        problems.append(problem("not_a_run", run=run))
     if manifest is not None:
         problems += _kind_problems(context.config, manifest)
     form = context.arrangement
     if manifest is None or manifest.panel is None or not isinstance(form, LongForm | WideForm):
-        context.problems.at("extends", problems)
-        return None
+        return Found(None, tuple(at_place("extends", problems)))
     problems += _panel_problems(form, manifest)
     problems += _variable_problems(context, form, manifest)
     problems += _file_problems(run, manifest, context.config)
     problems += [
-        f"{run / name}: a file of SPSS or Stata cannot be gone on with byte for byte; publish CSV "
-        "or Parquet files (output: {format: csv})"
+        problem("published_format", path=run / name)
         for name in manifest.datasets
         if name.endswith(LABELLED_FORMS)
     ]
@@ -180,8 +167,7 @@ def plan_published(
     first, panel = manifest.panel.periods, as_panel(context.table)
     if len(form.frame.times) <= first:
         problems.append(
-            f"the confidential data have {plural(len(form.frame.times), 'period')} and the "
-            f"published run {first}: name the file that has all of these and new ones"
+            problem("no_new_periods", periods=plural(len(form.frame.times), "period"), first=first)
         )
     published = None
     if not problems:
@@ -196,37 +182,23 @@ def plan_published(
         with problems.gathered():
             published = replace(published, n_units=published.panel(0).n_units)
         problems += _revision_problems(panel, form.frame, manifest, extends)
-    context.problems.at("extends", problems)
-    if published is not None:
-        context.notes.extend(_notes(context, published, extends, steps))
-    return published
+    notes = () if published is None else tuple(_notes(context, published, extends, steps))
+    return Found(published, tuple(at_place("extends", problems)), notes)
 
 
 def _kind_problems(config: ChainConfig, manifest: Manifest) -> Iterator[str]:
     """Say which kinds of synthesis have no periods that could be added."""
     if config.panel is None or manifest.panel is None:
         which = "this configuration" if config.panel is None else "the published run"
-        yield (
-            f"{which} has no `panel`, and only a panel has new periods; synthesise the new file "
-            "as a whole, without extends"
-        )
+        yield problem("extends_needs_panel", which=which)
     if config.genetic is not None or manifest.genetic is not None:
-        yield (
-            "datasets of the genetic synthesizer are evolved as a whole and cannot go on; take "
-            "extends or genetic out"
-        )
+        yield problem("extends_genetic")
     if config.keep or any(step.kept for step in manifest.chain):
-        yield (
-            "kept variables belong to persons of the confidential data, synthetic histories do "
-            "not; take extends or keep out"
-        )
+        yield problem("extends_kept")
     if config.strata:
-        yield (
-            "strata are not told apart in new periods; take strata out and put its variables "
-            "first in visit_sequence"
-        )
+        yield problem("extends_strata")
     if config.m > manifest.m:
-        yield f"m ({config.m}) must be at most {manifest.m}: so many datasets were published"
+        yield problem("extends_m", m=config.m, published=manifest.m)
 
 
 def _panel_problems(form: LongForm | WideForm, manifest: Manifest) -> Iterator[str]:
@@ -237,10 +209,7 @@ def _panel_problems(form: LongForm | WideForm, manifest: Manifest) -> Iterator[s
     for key in ("form", "person", "time", "career"):
         was, now = getattr(entry, key), facts.get(key)
         if was != now and not (key == "time" and form.form == "wide"):
-            yield (
-                f"panel: {key} is {now!r} here and {was!r} in the published run; configure both "
-                "alike"
-            )
+            yield problem("published_panel_differs", key=key, now=now, was=was)
 
 
 def _variable_problems(
@@ -257,24 +226,22 @@ def _variable_problems(
             moved = [c for c in columns[:first] if c not in was]
             late = [c for c in columns[first:] if c in was]
             if moved or late:
-                yield (
-                    f"panel.wide.{name}: the first {first} columns must be those of the published "
-                    f"run, and later ones new ({_few([*moved, *late])}); put the new columns last"
+                yield problem(
+                    "published_columns_moved",
+                    name=name,
+                    first=first,
+                    late=_few([*moved, *late]),
                 )
     new = [name for name in now if name not in was and name not in added]
     if new:
-        yield f"{_few(new)} not in the published run; put them under `drop`"
+        yield problem("not_published", names=new, new=_few(new))
     lost = [name for name in was if name not in now]
     if lost:
-        yield (
-            f"{_few(lost)} in the published run, but not here; take them out of `drop`, or add "
-            "them to the file"
-        )
+        yield problem("published_variable_lost", names=lost, lost=_few(lost))
     for name, entry in was.items():
         if name in now and now[name].kind.value != entry.kind:
-            yield (
-                f"variable {name!r} is {now[name].kind.value} here and {entry.kind} in the "
-                f"published run; set variables.{name}.kind: {entry.kind}"
+            yield problem(
+                "published_kind_differs", name=name, now=now[name].kind.value, was=entry.kind
             )
 
 
@@ -284,20 +251,14 @@ def _file_problems(run: Path, manifest: Manifest, config: Any) -> Iterator[str]:
     for name in manifest.datasets[: config.m]:
         path = run / name
         if not path.is_file():
-            yield f"{path} is gone; put the published file back"
+            yield problem("published_file_gone", path=path)
         elif sha256(path) != entries[name].sha256:
-            yield (
-                f"{path} is not the published file: its hash is not that of the manifest; put the "
-                "published file back"
-            )
+            yield problem("published_file_changed", path=path)
     if config.output.directory.resolve() == run.resolve():
-        yield (
-            f"output.directory ({config.output.directory}) is the published run itself, which has "
-            "to stay; name another directory"
-        )
+        yield problem("output_is_published_run", directory=config.output.directory)
     form = config.output.format
     if form is not None and not all(name.endswith(f".{form}") for name in manifest.datasets):
-        yield f"output.format ({form}) is not that of the published files; take it out"
+        yield problem("published_other_format", form=form)
 
 
 def _step_problems(after: AfterConfig | None, manifest: Manifest, run: Path) -> Iterator[str]:
@@ -305,18 +266,12 @@ def _step_problems(after: AfterConfig | None, manifest: Manifest, run: Path) -> 
     before = manifest.config.get("after") or {}
     for key in ("blank_rare", "uniques", "label"):
         if before.get(key):
-            yield (
-                f"{run}: was published with after.{key}, which cannot be done to new periods "
-                "alone; publish all periods anew"
-            )
+            yield problem("published_with_after", run=run, key=key)
     for key in NUMBER_STEPS:
         was, now = before.get(key) or {}, {} if after is None else getattr(after, key)
         odd = [name for name in {**was, **now} if was.get(name) != now.get(name)]
         if odd:
-            yield (
-                f"after.{key} is not that of the published run for {_few(odd)}, and new periods "
-                "must be changed as the published ones were; configure both alike"
-            )
+            yield problem("published_after_differs", names=odd, key=key, odd=_few(odd))
 
 
 def _revision_problems(
@@ -327,17 +282,9 @@ def _revision_problems(
     if entry is None or extends.revised:
         return
     if entry.sha256 is None:
-        yield (
-            "an earlier version wrote the published run and did not note what its confidential "
-            "data were, so that a revision cannot be seen; set extends.revised: true (--revised) "
-            "if you know that this is the right file"
-        )
+        yield problem("published_without_digest")
     elif entry.sha256 != history_digest(panel, frame, entry.periods):
-        yield (
-            "the confidential data of the published periods are not those that the run was made "
-            "of; name the right file, or, if they were revised, set extends.revised: true "
-            "(--revised)"
-        )
+        yield problem("published_data_revised")
 
 
 def _notes(
@@ -349,37 +296,31 @@ def _notes(
     by = {step.variable: _goes_on(step) for step in steps if not step.model.abilities.career}
     drawn = [f"{name} by {model}" for name, model in by.items() if model]
     same = [name for name, model in by.items() if not model]
-    yield (
-        f"extends: adds {_few([*new], most=20)} to the {published.first} periods of {extends.run}, "
-        f"in {plural(n, 'dataset')} of {plural(published.n_units, 'person')}; "
-        f"{context.career!r} goes on from each person's states"
-        + (f"; drawn given what is published: {', '.join(drawn)}" if drawn else "")
-        + (f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "")
+    yield note(
+        "extends_adds",
+        new=_few([*new], most=20),
+        first=published.first,
+        run=extends.run,
+        datasets=plural(n, "dataset"),
+        persons=plural(published.n_units, "person"),
+        career=context.career,
+        drawn=f"; drawn given what is published: {', '.join(drawn)}" if drawn else "",
+        same=f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "",
     )
     was = {entry.variable: entry.model for entry in manifest.chain}
     constant = ROLES["unchanging"]
     for name, model in by.items():
         if model and was.get(name) == constant:
-            yield (
-                f"extends: {name!r} never changes in the published run and is drawn by {model} "
-                "now, as persons of the confidential data change it, or as the configuration "
-                f"asks; variables.{name}.method: {constant} lets published persons keep it"
-            )
+            yield note("extends_changes", name=name, model=model, constant=constant)
     options = {*context.options.get(ROLES["career"], {}), *context.own(str(context.career)).options}
     if options:
-        yield (
-            f"extends: {', '.join(sorted(options))} of the model of careers have no effect: new "
-            "periods follow from each person's states by trees of their own"
-        )
+        yield note("extends_options", options=", ".join(sorted(options)))
     if extends.revised:
-        yield (
-            "extends: the confidential data of published periods count as revised: the new "
-            "periods follow the revised file, the published ones stay as they are"
-        )
+        yield note("extends_revised")
     if config.m < manifest.m:
-        yield f"extends: {config.m} of the {manifest.m} published datasets go on"
+        yield note("extends_fewer", m=config.m, published=manifest.m)
     if config.rows is not None:
-        yield "extends: rows has no effect: the published persons go on, and new ones come in"
+        yield note("extends_rows")
 
 
 def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:
@@ -442,33 +383,27 @@ def seed_of(config: ChainConfig) -> Seed:
     return Seed(entropy, None if config.secret == NO_SECRET else fresh_secret())
 
 
-def plan_seed(context: Context, shared: Seed | None) -> Seed:
-    """Return what decides every draw of a plan; note what the steward should know of it.
+def plan_seed(context: Context, shared: Seed | None) -> Found[Seed]:
+    """Return what decides every draw of a plan, with what the steward should know of it.
 
     ``shared`` is that of a grid and stands in place of what the configuration says.
     """
-    config = context.config
-    seed = shared or seed_of(config)
-    context.notes.extend(replay_notes(seed))
-    if isinstance(config.secret, SecretConfig) and seed.secret is not None:
-        _, data = _earlier(config.secret.manifest)
-        if data not in (None, context.data.fingerprint):
-            context.notes.append(
-                f"secret.from: {config.secret.manifest} is of a run with other data: two releases "
-                "that share their draws show which records changed; take secret out"
-            )
-    return seed
+    config, seed, found = context.config, shared or Seed(0), Findings()
+    with found.problems.gathered():
+        seed = shared or seed_of(config)
+        found.notes += replay_notes(seed)
+        if isinstance(config.secret, SecretConfig) and seed.secret is not None:
+            _, data = _earlier(config.secret.manifest)
+            if data not in (None, context.data.fingerprint):
+                found.note("secret_of_other_data", manifest=config.secret.manifest)
+    return found.of(seed)
 
 
 def replay_notes(seed: Seed) -> list[str]:
     """Return what a steward should know of a synthesis without a secret."""
     if seed.secret is not None:
         return []
-    return [
-        f"{NOT_SECRET}: the seed alone decides every draw, so whoever knows or guesses it can "
-        "repeat the synthesis and test what single records hold; right for public or simulated "
-        "data only"
-    ]
+    return [note("seed_decides", not_secret=NOT_SECRET)]
 
 
 def secret_in_words(secret: Any) -> str:
@@ -492,28 +427,22 @@ def _earlier(path: Path) -> tuple[Seed, str | None]:
     try:
         content = parse_json(read_text(path))
     except OSError as error:
-        raise ConfigError(f"{place}: cannot be read ({error.strerror}); {_REMEDY}") from None
-    except (ValueError, RecursionError):
         raise ConfigError(
-            f"{place}: is damaged or no manifest, or a key stands twice in it; {_REMEDY}"
+            problem("secret_unreadable", place=place, strerror=error.strerror, remedy=_REMEDY)
         ) from None
+    except (ValueError, RecursionError):
+        raise ConfigError(problem("secret_no_manifest", place=place, remedy=_REMEDY)) from None
     content = content if isinstance(content, Mapping) else {}
     secret, entropy, fitted = (content.get(key) for key in ("secret", "seed", "seed_of_fit"))
     if secret is None:
-        raise ConfigError(
-            f"{place}: holds no secret: it is no manifest of a run, another version wrote it, or "
-            f"the secret was taken out; {_REMEDY}"
-        )
+        raise ConfigError(problem("secret_absent", place=place, remedy=_REMEDY))
     if fitted not in (None, entropy):
-        raise ConfigError(
-            f"{place}: its datasets were drawn from a saved model with another seed; draw them "
-            "again with 'synthesizer generate MODEL --seed'"
-        )
+        raise ConfigError(problem("secret_of_saved_model", place=place))
     try:
         if type(entropy) is not int or type(secret) is not str:
             raise ValueError
         seed = Seed(entropy, None if secret == NO_SECRET else secret)
     except ValueError:
-        raise ConfigError(f"{place}: seed or secret were edited; {_REMEDY}") from None
+        raise ConfigError(problem("secret_edited", place=place, remedy=_REMEDY)) from None
     data = content.get("data")
     return seed, data.get("sha256") if isinstance(data, Mapping) else None

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
-from synthesizer.data.errors import ExpressionError, plural
+from synthesizer.data.errors import ExpressionError, Problem, Problems, plural
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.households import HEAD, MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
@@ -27,6 +27,7 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
 from synthesizer.plan.composition import (
+    broken_findings,
     conditions_of,
     head_conditions,
     impossible,
@@ -34,6 +35,7 @@ from synthesizer.plan.composition import (
     plan_at_most,
 )
 from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found, note, problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,29 +101,28 @@ class Places:
     def setting_problems(self, name: str, used: Collection[str]) -> Iterator[str]:
         """Say why no rule can set a variable; ``used`` are the variables of its condition."""
         if name not in self.order:
-            yield f"{name!r} is no variable of the synthesis; name one that is"
+            yield problem("rule_sets_no_variable", name=name)
             return
         if name == self.career:
-            yield (
-                f"variable {name!r} is the career, which is drawn as a whole and cannot be set; "
-                "say under panel.rules what it never does (never, absorbing)"
-            )
+            yield problem("rule_sets_career", name=name)
             return
         if name in self.following:
-            yield f"{name!r} follows from the careers and cannot be set; remove the rule"
+            yield problem("rule_sets_what_follows", name=name)
             return
         if name in self.fixed:
-            yield f"variable {name!r} is kept or derived and cannot be set; remove the rule"
+            yield problem("rule_sets_fixed", name=name)
             return
         changing = sorted(set(used) - self.personal)
         if name in self.single and changing:
             unit, among = "person", "from period to period"
             if any(other.startswith(HEAD) for other in self.order):
                 unit, among = "household", "from member to member"
-            yield (
-                f"{name!r} is one value a {unit}, and the condition uses {', '.join(changing)}, "
-                f"which changes {among}, so that a {unit} would get several values; "
-                f"use what is the same in all of a {unit}, or give {name!r} another model"
+            yield problem(
+                "rule_sets_several_values",
+                name=name,
+                unit=unit,
+                changing=", ".join(changing),
+                among=among,
             )
             return
         late = sorted(set(used) - set(self.order[: self.order.index(name)]))
@@ -129,12 +130,9 @@ class Places:
             remedy = "change visit_sequence"
             if self.evolves:
                 remedy = "numbers come after the categories that evolve: say forbid in its place"
-            yield (
-                f"its condition uses {', '.join(late)}, which must come before {name!r} in "
-                f"the order; {remedy}"
-            )
+            yield problem("rule_before_condition", name=name, late=", ".join(late), remedy=remedy)
 
-    def redrawing_problem(self, names: Collection[str]) -> str | None:
+    def redrawing_problem(self, names: Collection[str]) -> Problem | None:
         """Explain why the last of some variables cannot be redrawn; empty if it can."""
         ordered = sorted(names, key=self.order.index)
         last = ordered[-1]
@@ -142,58 +140,34 @@ class Places:
             return None
         free = [name for name in ordered if name not in self.fixed]
         if last != self.career and last not in self.following:
-            return (
-                f"its last variable in the order, {last!r}, is kept or derived and cannot be "
-                "redrawn; write the condition with variables that are drawn"
-            )
+            return problem("last_is_fixed", name=last)
         if free:
-            return (
-                f"its last variable in the order, {last!r}, belongs to the careers and cannot be "
-                f"redrawn; put {free[-1]!r} after {self.career!r} in visit_sequence"
-            )
-        if self.career not in ordered:
-            rules = "; take it out"
-        else:
-            rules = (
-                "; say under panel.rules what the career never does (never, absorbing), or take "
-                "it out"
-            )
-        return (
-            f"uses only the career and what follows from it ({', '.join(ordered)}), which is drawn "
-            f"as a whole and cannot be redrawn, whatever the order{rules}"
-        )
+            return problem("last_is_of_careers", name=last, free=free[-1], career=self.career)
+        rules = "say under panel.rules what the career never does (never, absorbing), or "
+        is_career = self.career in ordered
+        return problem("only_of_careers", names=ordered, rules=rules if is_career else "")
 
-
-REMEDY = "mend the data, take it out, or set on_violation: warn"
-"""What to do about confidential rows that break a rule, where that is an error."""
 
 Zeros = tuple[Forbid | Support, ...]
 
 
-def plan_rules(context: Context, places: Places, seed: Seed) -> tuple[tuple[Rule, ...], Zeros]:
-    """Return the rules and the structural zeros; problems and notes go to the context.
+def plan_rules(
+    context: Context, places: Places, seed: Seed
+) -> Found[tuple[tuple[Rule, ...], Zeros]]:
+    """Return the rules and the structural zeros.
 
     ``seed`` opens some of the combinations that the data do not have, see `Support`.
     """
-    table, problems = context.completed, context.problems
-    rules = _rules(context, places)
-    forbids = _forbids(context, places)
-    problems += _contradictions(rules, forbids, table)
-    supports = _supports(context, places)
-    context.notes += _several_values(context.config, places)
-    tell_broken(context, _broken(rules, forbids, table))
+    table, found = context.completed, Findings()
+    rules = _rules(context, places, found.problems)
+    forbids = _forbids(context, places, found.problems)
+    found.problems += _contradictions(rules, forbids, table)
+    supports = _supports(context, places, found.problems)
+    found.notes += _several_values(context.config, places)
+    found.add(broken_findings(context.config, _broken(rules, forbids, table)))
     if context.config.finds_support:
-        supports += _found_supports(context, places, seed, supports)
-    return tuple(rules), (*forbids, *supports)
-
-
-def tell_broken(context: Context, broken: Iterable[str]) -> None:
-    """Tell where confidential rows break what synthetic rows keep, as ``on_violation`` says."""
-    policy = context.config.on_violation
-    if policy == "error":
-        context.problems += [f"{text}; {REMEDY}" for text in broken]
-    elif policy == "warn":
-        context.notes += broken
+        supports += found.add(_found_supports(context, places, seed, supports))
+    return found.of((tuple(rules), (*forbids, *supports)))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:
@@ -201,10 +175,7 @@ def differing_rows(context: Context, name: str, expression: Expression) -> Itera
     table = context.completed
     differs = ~agreement(expression, table, table[name])
     if differs.any():
-        yield (
-            f"variables.{name}.derived: {_rows(differs, table)} differ from it; synthetic rows "
-            "will hold what it gives"
-        )
+        yield note("data_differ_from_derived", name=name, rows=_rows(differs, table))
 
 
 def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str]:
@@ -213,26 +184,24 @@ def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str
     off = rows_off(source, context.table[name])
     off &= has_code(source, "other" if rare is None else rare.to)
     if off.any():
-        yield (
-            f"variables.{name}.follows: {_rows(off, context.table)} differ from others with the "
-            f"same {code}; codes with several values draw one of them"
-        )
+        yield note("data_differ_from_others", name=name, rows=_rows(off, context.table), code=code)
 
 
-def _condition(context: Context, place: str, text: str) -> tuple[Expression | None, list[str]]:
+def _condition(
+    context: Context, place: str, text: str, found: Problems
+) -> tuple[Expression | None, list[str]]:
     """Return a condition, and which variables of the table it uses.
 
     The condition is None where it has problems or uses columns that could not be read.
     """
     table, columns, used = context.completed, context.ruled, list[str]()
-    with context.problems.gathered(place):
+    with found.gathered(place):
         expression = Expression.parse(text)
         used = [name for name in sorted(expression.names) if name in table]
         absent = sorted(expression.names - set(used))
-        problems = [problem for name in absent for problem in columns.unknown("condition", name)]
+        problems: list[str] = [p for n in absent for p in columns.unknown("condition", n)]
         problems += [
-            f"condition: {name!r} is an id or dropped and takes no part in the synthesis; take it "
-            "out"
+            problem("takes_no_part", name=name, place="condition")
             for name in absent
             if not columns.is_faulty(name) and columns.is_known(name)
         ]
@@ -243,19 +212,16 @@ def _condition(context: Context, place: str, text: str) -> tuple[Expression | No
     return None, used
 
 
-def _rules(context: Context, places: Places) -> list[Rule]:
-    table, columns, problems = context.completed, context.ruled, context.problems
+def _rules(context: Context, places: Places, problems: Problems) -> list[Rule]:
+    table, columns = context.completed, context.ruled
     rules: list[Rule] = []
     for number, rule in enumerate(context.config.rules, 1):
         if rule.always:
             continue
         place = f"rule {number}"
-        condition, used = _condition(context, f"{place}, if", rule.condition)
+        condition, used = _condition(context, f"{place}, if", rule.condition, problems)
         if condition is not None and not condition.count(table):
-            problems.append(
-                f"{place}: no confidential row satisfies {rule.condition!r}; remove the rule or "
-                "mend its condition"
-            )
+            problems.append(problem("rule_without_rows", place=place, condition=rule.condition))
         for name, value in rule.then.items():
             if columns.is_faulty(name):
                 continue
@@ -282,21 +248,21 @@ def _rules_of_heads(context: Context, rule: Rule) -> Iterator[Rule]:
         yield Rule(condition=of_heads(context, rule.condition), value=value)
 
 
-def _forbids(context: Context, places: Places) -> list[Forbid]:
-    table, problems = context.completed, context.problems
+def _forbids(context: Context, places: Places, problems: Problems) -> list[Forbid]:
+    table = context.completed
     forbids: list[tuple[str, Forbid]] = []
-    for place, condition, always in _of_whom(context):
+    for place, condition, always in _of_whom(context, problems):
         if not condition.names or not condition.names <= set(places.order):
-            problems.append(f"{place}: must use variables of the synthesis, and at least one")
+            problems.append(problem("condition_without_variables", place=place))
         elif condition.condition(table).all():
             does = "breaks" if always else "satisfies"
-            problems.append(f"{place}: every confidential row {does} it; mend the condition")
+            problems.append(problem("condition_of_every_row", place=place, does=does))
         else:
             zero = places.zero(condition, always, table)
             if zero.names == {MEMBER} and not condition.condition(table).any():
                 continue  # it follows from a member's number, which is as in the data
-            if problem := places.redrawing_problem(zero.names):
-                problems.append(f"{place}: {problem}")
+            if fixed := places.redrawing_problem(zero.names):
+                problems.append(fixed.at(place))
             else:
                 forbids.append((place, zero))
     problems += _nothing_left(forbids, table)
@@ -306,17 +272,17 @@ def _forbids(context: Context, places: Places) -> list[Forbid]:
     return [*plain, *_implied(plain, places, table)]
 
 
-def _of_whom(context: Context) -> Iterator[tuple[str, Expression, str]]:
+def _of_whom(context: Context, problems: Problems) -> Iterator[tuple[str, Expression, str]]:
     """Yield the conditions, in a file of households of heads and of members."""
     for place, condition in head_conditions(context):
         yield place, condition, ""
-    for place, condition, always in _conditions(context):
+    for place, condition, always in _conditions(context, problems):
         for whom, of_them in conditions_of(context, condition):
             text = always if of_them is condition else ""
             yield place + whom, of_them, text
 
 
-def _conditions(context: Context) -> Iterator[tuple[str, Expression, str]]:
+def _conditions(context: Context, problems: Problems) -> Iterator[tuple[str, Expression, str]]:
     """Yield what no row may satisfy: its place, the condition, and what always holds instead.
 
     A chain ``a <= b <= c`` is taken apart, so that each variable keeps to those before it. What is
@@ -325,7 +291,7 @@ def _conditions(context: Context) -> Iterator[tuple[str, Expression, str]]:
     for number, rule in enumerate(context.config.rules, 1):
         if not rule.always:
             continue
-        condition, _ = _condition(context, f"rule {number}", rule.always)
+        condition, _ = _condition(context, f"rule {number}", rule.always, problems)
         if condition is None:
             continue
         for pair in condition.inequalities:
@@ -339,7 +305,7 @@ def _conditions(context: Context) -> Iterator[tuple[str, Expression, str]]:
             )
             yield f"rule {number}", Expression.parse(f"not ({rule.always}){there}"), rule.always
     for number, text in enumerate(context.config.forbid, 1):
-        condition, _ = _condition(context, f"forbid {number}", text)
+        condition, _ = _condition(context, f"forbid {number}", text, problems)
         if condition is not None:
             yield f"forbid {number}", condition, ""
 
@@ -383,9 +349,8 @@ def _circles(forbids: Sequence[tuple[str, Forbid]]) -> Iterator[str]:
             below[b, c] = is_strict
     caught = [name for name in names if below.get((name, name))]
     if caught:
-        yield (
-            f"rules and forbid: {' and '.join(map(repr, caught))} would have to be smaller than "
-            "themselves; take out one of the inequalities between them"
+        yield problem(
+            "inequalities_in_circle", names=caught, caught=" and ".join(map(repr, caught))
         )
 
 
@@ -420,37 +385,32 @@ def _nothing_left(forbids: Sequence[tuple[str, Forbid]], table: Table) -> Iterat
         same = [(place, forbid) for place, forbid in forbids if forbid.variable == variable]
         if len(same) > 1 and forbidden_rows([forbid for _, forbid in same], table).all():
             places = ", ".join(dict.fromkeys(place for place, _ in same))
-            yield (
-                f"{places}: every confidential row satisfies one of "
-                f"them, so that no value of {variable!r} is left; mend one of the conditions"
-            )
+            yield problem("conditions_leave_nothing", name=variable, places=places)
 
 
-def _supports(context: Context, places: Places) -> list[Support]:
+def _supports(context: Context, places: Places, problems: Problems) -> list[Support]:
     """Return the combinations that the data have, for each list of variables."""
-    table, columns, problems = context.completed, context.ruled, context.problems
+    table, columns = context.completed, context.ruled
     wanted: list[tuple[str, ...]] = []
     lists = context.config.support_lists
     if len(lists) > 1 and all(len(names) == 1 for names in lists):
         one = ", ".join(name for (name,) in lists)
-        problems.append(f"support: each entry is a list of variables; write [[{one}]]")
+        problems.append(problem("support_not_lists", one=one))
         return []
     for number, names in enumerate(lists, 1):
         place = f"support {number}"
-        faults = [problem for name in names for problem in columns.unknown(place, name)]
+        faults = [fault for name in names for fault in columns.unknown(place, name)]
         if not faults and len(set(names)) < 2:
-            faults = [f"{place}: needs at least two variables"]
+            faults = [problem("support_too_short", place=place)]
         absent = [n for n in names if n not in places.order and columns.is_known(n)]
         if not faults and absent:
-            faults = [
-                f"{place}: {', '.join(absent)} take no part in the synthesis; name other variables"
-            ]
+            faults = [problem("takes_no_part", name=name, place=place) for name in absent]
         problems += faults
         if faults or columns.any_faulty(names) or not set(names) <= set(table):
             continue
         ordered = sorted(set(names), key=places.order.index)
-        if problem := places.redrawing_problem(ordered):
-            problems.append(f"{place}: {problem}")
+        if fixed := places.redrawing_problem(ordered):
+            problems.append(fixed.at(place))
             continue
         # support of every prefix as well, so that each later variable finds a value that fits
         heads = [HEAD + name if HEAD + name in table else name for name in ordered]
@@ -463,8 +423,8 @@ def _supports(context: Context, places: Places) -> list[Support]:
 
 def _found_supports(
     context: Context, places: Places, seed: Seed, listed: Sequence[Support]
-) -> Iterator[Support]:
-    """Yield a support for all with impossible combinations whose last variable can be redrawn.
+) -> Found[tuple[Support, ...]]:
+    """Return a support for all with impossible combinations whose last variable can be redrawn.
 
     Where no value keeps to all of them, the listed ones decide.
     """
@@ -486,12 +446,14 @@ def _found_supports(
         for pair, chance in with_implied(pairs, places.order).items()
         if places.redrawing_problem(pair) is None
     }
-    yield from found_supports(table, opened | triples, seed.generator("support"))
-    if text := search.left_out:
-        context.notes.append(
-            f"support: {text} were not searched for impossible combinations, there are too many; "
-            "list those that matter beside 'auto'"
-        )
+    supports = tuple(found_supports(table, opened | triples, seed.generator("support")))
+    if not search.left_out:
+        return Found(supports)
+    note = (
+        f"support: {search.left_out} were not searched for impossible combinations, there are too "
+        "many; list those that matter beside 'auto'"
+    )
+    return Found(supports, notes=(note,))
 
 
 def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
@@ -503,10 +465,7 @@ def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
             continue
         for name in rule.then:
             if name in places.rare and not used <= places.personal:
-                yield (
-                    f"rule {number}: sets {name!r}, which few persons ever change, in single "
-                    "periods; more persons may change it than in the data"
-                )
+                yield note("rule_in_single_periods", number=number, name=name)
 
 
 def _contradictions(
@@ -519,19 +478,17 @@ def _contradictions(
             and not first.value.equals(second.value)
             and both.any()
         ):
-            yield (
-                f"rules contradict each other: settings {i} and {j} give variable "
-                f"{first.variable!r} different values on {_count_of(both)}; "
-                "make their conditions exclude each other"
-            )
+            yield problem("rules_contradict", name=first.variable, i=i, j=j, both=_count_of(both))
     for rule in rules:
         ruled = rule.condition.condition(table)
         after = table.with_column(rule.apply(table[rule.variable], table)).take(ruled)
         for forbid in forbids:
             if rule.variable in forbid.condition.names and forbid.condition.count(after):
-                yield (
-                    f"the rule that sets {rule.variable!r} where {rule.condition.text!r} gives "
-                    f"what {forbid.text} forbids; mend one of them"
+                yield problem(
+                    "rule_against_forbid",
+                    name=rule.variable,
+                    condition=rule.condition.text,
+                    forbidden=forbid.text,
                 )
 
 
@@ -543,16 +500,17 @@ def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> I
         differs = ~((column.data == ruled.data) | (np.isnan(column.data) & np.isnan(ruled.data)))
         broken = differs | (column.missing_state() != ruled.missing_state())
         if broken.any():
-            yield (
-                f"rule on {rule.variable!r}: {_rows(broken, table)} satisfy "
-                f"{rule.condition.text!r} and hold another value; synthetic rows will hold the "
-                "rule's"
+            yield note(
+                "data_break_setting",
+                variable=rule.variable,
+                rows=_rows(broken, table),
+                text=rule.condition.text,
             )
     for forbid in forbids:
         broken = forbid.condition.condition(table)
         if broken.any() and not all(name.startswith(HEAD) for name in forbid.condition.names):
             do = "break" if forbid.always else "satisfy"
-            yield f"{forbid.text}: {_rows(broken, table)} {do} it; no synthetic row will"
+            yield note("data_break_condition", text=forbid.text, rows=_rows(broken, table), do=do)
 
 
 def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]:
@@ -600,22 +558,21 @@ def _count_of(mask: BoolArray) -> str:
     return plural(int(mask.sum()), "confidential row")
 
 
-def plan_paths(context: Context) -> None:
-    """Plan the rules from period to period; report problems, and how often the data break them."""
-    plan_at_most(context)
-    panel = context.config.panel
-    if panel is None:
-        return
+def plan_paths(context: Context) -> Found[tuple[PathRule, ...]]:
+    """Plan the rules from period to period, with how often the data break them."""
+    if context.config.household is not None:
+        return plan_at_most(context, context.config.household)
+    panel, found = context.config.panel, Findings()
     rules: dict[PathRule, str] = {}
-    for number, rule in enumerate(panel.rules, 1):
+    for number, rule in enumerate(() if panel is None else panel.rules, 1):
         place = f"panel.rules.{number}"
         problems = list(_path_problems(context, place, rule))
-        context.problems += problems
+        found.problems += problems
         if not problems:
             compiled = _compiled(context.table[rule.variable].variable, rule)
             rules |= dict.fromkeys(compiled, place)
-    context.paths = tuple(rules)
-    _count(context, rules)
+    found.add(broken_findings(context.config, _broken_paths(context, rules)))
+    return found.of(tuple(rules))
 
 
 def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str]:
@@ -623,49 +580,36 @@ def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str
     for name in dict.fromkeys(rule.variable for rule in rules):
         for path in paths:
             if path.variable == name:
-                yield (
-                    f"panel.rules: {path.text!r} could be broken by values of {name!r} that "
-                    "'rules' set in single periods; take out one of the two"
-                )
+                yield problem("path_rule_overridden", name=name, text=path.text)
 
 
 def _path_problems(context: Context, place: str, rule: PathRuleConfig) -> Iterator[str]:
     name = rule.variable
     panel, frame = context.config.panel, context.frame
     if panel is not None and name == panel.person:
-        yield f"{place}: {name!r} tells persons apart and has no states; name another variable"
+        yield problem("path_rule_of_person", name=name, place=place)
         return
     if name == frame.time:
-        yield f"{place}: {name!r} is time, which always rises; take the rule out"
+        yield problem("path_rule_of_time", name=name, place=place)
         return
     if name not in context.table or context.takes_no_part(name):
-        yield from context.columns.unknown(place, name) or [
-            f"{place}: {name!r} is an id or dropped and takes no part in the synthesis; name "
-            "another variable"
-        ]
+        yield from context.unusable(place, name)
         return
     variable = context.table[name].variable
     is_career = name == context.career
     if rule.non_decreasing and (variable.kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or is_career):
-        yield (
-            f"{place}: {name!r} has no order that could rise; declare variables.{name}.kind: "
-            "ordered with its levels, or use never"
-        )
+        yield problem("path_rule_without_order", name=name, place=place)
     labels = [*rule.absorbing, *(label for pair in rule.never for label in pair)]
     if labels and not variable.is_coded:
-        yield f"{place}: {name!r} is a number; absorbing and never need states"
+        yield problem("path_rule_of_number", name=name, place=place)
         return
     unknown = sorted({label for label in labels if label not in variable.labels})
     if unknown:
-        yield (
-            f"{place}: variable {name!r} has no state {', '.join(map(repr, unknown))}; write "
-            "them as they stand in the data"
+        yield problem(
+            "unknown_state", name=name, place=place, unknown=", ".join(map(repr, unknown))
         )
     for same in dict.fromkeys(before for before, after in rule.never if before == after):
-        yield (
-            f"{place}: never forbids staying in {same!r}, which would be a rule about how long "
-            "states last; take the pair out"
-        )
+        yield problem("path_rule_staying", name=name, place=place, same=same)
 
 
 def _compiled(variable: Variable, rule: PathRuleConfig) -> Iterator[PathRule]:
@@ -693,15 +637,11 @@ def _text(rule: PathRuleConfig) -> str:
     return " and ".join(parts)
 
 
-def _count(context: Context, places: Mapping[PathRule, str]) -> None:
-    """Count the confidential rows that break each rule, before anything is fitted."""
-    panel = panel_of(context.table)
-
-    def texts() -> Iterator[str]:
-        for rule, place in places.items():
-            broken = broken_steps(panel.index, panel[rule.variable], [rule])
-            if broken.any():
-                rows = _rows(broken, panel)
-                yield f"{place} '{rule.text}': {rows} break it; no synthetic row will"
-
-    tell_broken(context, texts())
+def _broken_paths(context: Context, places: Mapping[PathRule, str]) -> Iterator[str]:
+    """Yield the rules from period to period that confidential rows break."""
+    for rule, place in places.items():
+        panel = panel_of(context.table)
+        broken = broken_steps(panel.index, panel[rule.variable], [rule])
+        if broken.any():
+            rows = _rows(broken, panel)
+            yield f"{place} '{rule.text}': {rows} break it; no synthetic row will"

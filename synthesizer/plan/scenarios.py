@@ -8,27 +8,29 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig
 from synthesizer.data.codes import Groups
-from synthesizer.data.errors import DataError, ExpressionError, Problems, plural
+from synthesizer.data.errors import DataError, ExpressionError, Problem, at_place, plural
 from synthesizer.data.panel.arrangement import person_name
 from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.view import PREFIX, PersonView
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import in_units
+from synthesizer.measures.halves import units_of
 from synthesizer.measures.risk.attribute import check_exclusions
-from synthesizer.measures.risk.halves import units_of
-from synthesizer.measures.risk.scenario import Question, Scenario
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
+from synthesizer.measures.scenario import Question, Scenario
 from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest, groups_of
 from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Columns
 
 
-def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
+def plan_scenarios(context: Context) -> Found[tuple[Scenario, ...]]:
     """Return the planned scenarios; empty where no keys and target are available."""
     config, table = context.config, context.original
-    checks, problems = config.checks, Problems()
+    checks, found = config.checks, Findings()
+    problems = found.problems
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
     problems += config.limits.problems(
@@ -43,17 +45,16 @@ def plan_scenarios(context: Context) -> tuple[Scenario, ...]:
         rows = _Names(config, context.table, context.columns) if of_periods else names
         problems += rows.inference(place, inference, table)
     problems += _half_split_problems(names)
-    context.problems += problems
     needed = checks.needs_scenario or config.genetic is not None
     if problems or not needed or not context.columns.is_complete:
-        return ()
+        return found.of(())
     further = tuple(settings.scenario() for settings in checks.scenarios)
     if checks.keys and checks.target:
         first: tuple[Scenario, ...] = (checks.scenario(),)
     else:
-        first = _suggested(context, table)
-    context.notes += _household_notes(table, (*first, *further))
-    return (*first, *further)
+        first = found.add(_suggested(context, table))
+    found.notes += _household_notes(table, (*first, *further))
+    return found.of((*first, *further))
 
 
 def _household_notes(table: Table, scenarios: Sequence[Scenario]) -> Iterator[str]:
@@ -61,13 +62,10 @@ def _household_notes(table: Table, scenarios: Sequence[Scenario]) -> Iterator[st
     shared = table.shared if isinstance(table, MemberView) else frozenset()
     for scenario in scenarios:
         if shared.issuperset(scenario.names):
-            yield (
-                f"checks: all members of a household share {scenario.label}, so that households "
-                "count there and not persons"
-            )
+            yield note("households_count", label=scenario.label)
 
 
-def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
+def _suggested(context: Context, table: Table) -> Found[tuple[Scenario, ...]]:
     checks = context.config.checks
     evolves, named = context.config.genetic is not None, {*(checks.keys or ()), checks.target}
     drawn = table.select(
@@ -79,14 +77,13 @@ def _suggested(context: Context, table: Table) -> tuple[Scenario, ...]:
     )
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:
-        context.notes.append(NO_SCENARIO)
-        return ()
+        return Found((), notes=(NO_SCENARIO,))
     reason = in_units(
         suggestion.reason,
         "persons" if isinstance(table, PersonView | MemberView) else "records",
     )
-    context.notes.append(reason)
-    return (checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason),)
+    scenario = checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason)
+    return Found((scenario,), notes=(reason,))
 
 
 class _Names:
@@ -95,27 +92,23 @@ class _Names:
     def __init__(self, config: ChainConfig, table: Table, columns: Columns) -> None:
         self.config, self.table, self.columns = config, table, columns
 
-    def known(self, place: str, name: str, *, ids: bool = False) -> list[str]:
+    def known(self, place: str, name: str, *, ids: bool = False) -> list[Problem]:
         """Return the problems of a name: unknown, dropped, or an identifier."""
         if name in self.config.drop and not ids:
-            return [f"{place}: {name!r} is dropped from the synthesis; take it out"]
+            return [problem("takes_no_part", name=name, place=place)]
         if self.columns.is_faulty(name):
             return []
         panel = self.config.panel
         if panel is not None and name == panel.person and not ids:
-            return [f"{place}: {name!r} tells persons apart and is made anew; take it out"]
+            return [problem("takes_no_part", name=name, place=place)]
         if name not in self.table:
             if panel is not None and name == panel.time:
-                return [
-                    f"{place}: {name!r} is the time of person-periods, and this is of persons; "
-                    "name a value in a period, such as one@first, or, of an inference, say units: "
-                    "periods"
-                ]
+                return [problem("time_of_periods", name=name, place=place)]
             if hint := self._of_persons(name):
-                return [f"{place}: {hint}"]
+                return [problem("value_not_of_rows", name=name, place=place, hint=hint)]
             return self.columns.unknown(place, name)
         if not ids and self.table[name].variable.kind is Kind.ID:
-            return [f"{place}: {name!r} is an id and is never synthesised; take it out"]
+            return [problem("takes_no_part", name=name, place=place)]
         return []
 
     def _of_persons(self, name: str) -> str | None:
@@ -143,13 +136,13 @@ class _Names:
         yield from self.groups(place, settings.groups)
         for name in settings.groups:
             if keys and target and name not in (*keys, target) and name in self.table:
-                yield f"{place}.groups: {name!r} is neither a key nor the target; take it out"
+                yield problem("groups_unused", name=name, place=place)
         yield from self.exclusions(place, settings)
         column = self.table.get(target) if target is not None else None
         if settings.tolerance is not None and column is not None and column.is_coded:
-            yield f"{place}.tolerance: the target {target!r} is not numeric; take it out"
+            yield problem("tolerance_of_levels", name=target, place=place)
         if settings.tolerance is not None and target in settings.groups:
-            yield f"{place}: the target has groups and a tolerance; keep one"
+            yield problem("groups_and_tolerance", name=target, place=place)
 
     def exclusions(self, place: str, settings: ScenarioConfig) -> Iterator[str]:
         """Yield every exclusion that can have no effect."""
@@ -163,14 +156,14 @@ class _Names:
         try:
             check_exclusions([self.table], keys=keys, target=target, exclude=exclude)
         except DataError as error:
-            yield from (f"{place}.exclude: {problem}" for problem in error.problems)
+            yield from at_place(f"{place}.exclude", error.problems)
 
     def groups(self, place: str, groups: Mapping[str, Groups]) -> Iterator[str]:
         """Yield every problem of grouped variables."""
         for name in groups:
             yield from self.known(f"{place}.groups", name)
             if name in self.table and self.table[name].is_coded:
-                yield f"{place}.groups: {name!r} is not numeric; take it out"
+                yield problem("groups_of_levels", name=name, place=place)
 
     def inference(self, place: str, question: Question, original: Table) -> Iterator[str]:
         """Yield every problem of an inference check of the original, one row a unit."""
@@ -181,28 +174,25 @@ class _Names:
         try:
             rows = question.rows(original)
         except DataError as error:
-            yield from (f"{place}.{problem}" for problem in error.problems)
+            yield from (Problem(f"{place}.{one}", one.code) for one in error.problems)
             return
-        problems = [problem for name in names for problem in self.known(place, name)]
+        problems = [fault for name in names for fault in self.known(place, name)]
         yield from problems
         if problems or any(self.columns.is_faulty(name) for name in names):
             return
         try:
             check_inference(rows, [rows], **question.settings)
         except DataError as error:
-            yield from (f"{place}: {problem}" for problem in error.problems)
+            yield from at_place(place, error.problems)
 
 
 def _key_problems(place: str, keys: tuple[str, ...] | None, target: str | None) -> Iterator[str]:
     if keys is not None and len(set(keys)) != len(keys):
-        yield f"{place}.keys: a key is there twice; keep one"
+        yield problem("key_twice", place=place)
     if keys is not None and not keys:
-        yield f"{place}.keys: needs at least one key; leave it out for a suggestion"
+        yield problem("keys_empty", place=place)
     if target is not None and target in (keys or ()):
-        yield (
-            f"{place}: target {target!r} is also a key, so an intruder would know it; "
-            "take it out of the keys"
-        )
+        yield problem("target_is_key", name=target, place=place)
 
 
 FEWEST_PERSONS = 20
@@ -216,25 +206,23 @@ def _half_split_problems(names: _Names) -> Iterator[str]:
     place = "checks.differential_confidentiality.units"
     if config.panel is not None:
         if settings.units not in (None, config.panel.person):
-            yield f"{place}: the persons of a panel are split already; take it out"
+            yield problem("units_of_panel", place=place)
     elif settings.units is not None:
         yield from names.known(place, settings.units, ids=True)
         column = names.table.get(settings.units)
         count = FEWEST_PERSONS if column is None else len(np.unique(units_of(column)))
         if count < FEWEST_PERSONS:
-            yield (
-                f"{place}: {settings.units!r} names {plural(count, 'person')}, too few to be "
-                "split; name the variable that identifies persons"
+            yield problem(
+                "units_too_few", name=settings.units, place=place, persons=plural(count, "person")
             )
 
 
-def plan_fits(context: Context, *, keeps: bool) -> None:
-    """Add every problem of the fits that the checks ask for.
+def fit_problems(context: Context, *, keeps: bool) -> Iterator[str]:
+    """Yield every problem of the fits that the checks ask for.
 
     ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
     """
-    config, problems = context.config, context.problems
-    columns, table = context.seen, context.table
+    config, columns, table = context.config, context.seen, context.table
     person = context.arrangement.person_column
     if context.is_panel:
         columns = columns.joined([*table.names, person_name(person, table.names)])
@@ -242,15 +230,14 @@ def plan_fits(context: Context, *, keeps: bool) -> None:
     requests = [fit.ruled(natural) for fit in config.checks.fits]
     for number, request in enumerate(requests, 1):
         place = f"checks.fits.{number}"
-        rules = _rule_problems(request.rule or natural, config, keeps=keeps)
-        problems.at(place, rules)
+        yield from at_place(place, _rule_problems(request.rule or natural, config, keeps=keeps))
         named = list(_name_problems(place, request, config, columns))
-        problems += named or _group_problems(place, request, context)
+        yield from named or _group_problems(place, request, context)
 
 
 def _group_problems(place: str, request: FitRequest, context: Context) -> Iterator[str]:
     """Say why a fit has no groups, or neither rows nor persons that it could be of."""
-    from synthesizer.measures.utility.suite import person_of_rows
+    from synthesizer.measures.utility.requested_fits import person_of_rows
 
     view, person = context.original, context.arrangement.person_column
     who = person_of_rows(request.names, view, person)
@@ -261,20 +248,19 @@ def _group_problems(place: str, request: FitRequest, context: Context) -> Iterat
         if name == who or (name in rows and rows[name].variable.kind is Kind.ID)
     ]
     if ids:
-        yield f"{place}: by names {', '.join(ids)}, which tells single units apart; take it out"
+        yield problem("fit_by_identifier", names=ids, place=place)
     elif absent := [name for name in dict.fromkeys(request.names) if name not in rows]:
         if context.columns.any_faulty(absent):
             return
         whole = [name for name in dict.fromkeys(request.names) if name not in context.table]
-        yield (
-            f"{place}: is of rows of persons and periods by {', '.join(absent)}, and of persons by "
-            f"{', '.join(whole)}; name variables of one kind, such as {absent[0]}@first"
+        yield problem(
+            "fit_mixes_units", names=absent, place=place, whole=", ".join(whole), absent=absent[0]
         )
     elif request.by:
         try:
             groups_of(rows, request.by)
         except DataError as error:
-            yield from (f"{place}: {problem}" for problem in error.problems)
+            yield from at_place(place, error.problems)
 
 
 def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
@@ -288,10 +274,10 @@ def _name_problems(
     try:
         names = request.names
     except ExpressionError as error:
-        yield from (f"{place}.formula: {problem}" for problem in error.problems)
+        yield from at_place(f"{place}.formula", error.problems)
         return
     for name in dict.fromkeys(names):
         if name in config.drop:
-            yield f"{place}: {name!r} is dropped from the synthesis; take it out"
+            yield problem("takes_no_part", name=name, place=place)
         elif not columns.is_known(name):
             yield from columns.unknown(place, name)

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from synthesizer.data.errors import ConfigError, ModelError, SynthesizerError
+from synthesizer.data.errors import ConfigError, ModelError, Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression, quote_name
 from synthesizer.data.panel.households import HEAD
-from synthesizer.data.panel.paths import OWN
+from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.table import Kind, Variable
 from synthesizer.engine.registry import (
@@ -24,10 +24,11 @@ from synthesizer.engine.registry import (
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
-from synthesizer.plan.composition import counted_columns, of_heads
+from synthesizer.plan.composition import broken_findings, counted_columns, of_heads
 from synthesizer.plan.context import Context
 from synthesizer.plan.dependents import dependents
-from synthesizer.plan.rules import differing_rows, rows_of_other_labels, tell_broken
+from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.rules import differing_rows, rows_of_other_labels
 from synthesizer.plan.survival import pairs_last
 
 
@@ -45,19 +46,20 @@ class Method:
     inputs: frozenset[str] | None = None
 
 
-def plan_methods(context: Context) -> dict[str, Method]:
+def plan_methods(context: Context) -> Found[dict[str, Method]]:
     """Return the requested model of every variable."""
-    _check_default(context)
-    by_position = _by_position(context)
-    named = {name: _method(context, name, by_position) for name in context.names}
+    found = Findings()
+    _check_default(context, found)
+    by_position = _by_position(context, found)
+    named = {name: _method(context, name, by_position, found) for name in context.names}
     methods = {name: method for name, method in named.items() if method is not None}
     drawn = {name: method.name for name, method in methods.items() if not method.is_configured}
     needs = {name: method.inputs for name, method in methods.items() if method.inputs}
-    for name, expression in dependents(context, drawn, needs).items():
+    for name, expression in found.add(dependents(context, drawn, needs)).items():
         options = {"expression": expression.text}
         methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
     methods |= _of_households(context, methods)
-    return _with_events(context, methods)
+    return found.of(_with_events(context, methods, found))
 
 
 def _of_households(context: Context, methods: Mapping[str, Method]) -> dict[str, Method]:
@@ -77,7 +79,9 @@ def _of_households(context: Context, methods: Mapping[str, Method]) -> dict[str,
     return more
 
 
-def _with_events(context: Context, methods: dict[str, Method]) -> dict[str, Method]:
+def _with_events(
+    context: Context, methods: dict[str, Method], found: Findings
+) -> dict[str, Method]:
     """Tell the models of times which variable is the event."""
     told = dict(methods)
     for pair in context.config.survival:
@@ -93,65 +97,55 @@ def _with_events(context: Context, methods: dict[str, Method]) -> dict[str, Meth
             why = f"{pair.time!r} is drawn without a tilt"
         elif method.name == ROLES["keep"]:
             why = f"{pair.time!r} is kept, whatever is drawn for {pair.event!r}"
-        context.notes.append(
-            f"survival: {why}; Cox models hold where cart draws the time, with its tilt"
-        )
+        found.note("survival_without_tilt", why=why)
     return told
 
 
-def _check_default(context: Context) -> None:
+def _check_default(context: Context, found: Findings) -> None:
     default = context.config.default_method
     names = [default] if isinstance(default, str) else list(default)
     if isinstance(default, dict):
         names = list(default.values())
-        context.problems += [
-            f"default_method.{kind}: unknown kind; known: {', '.join(list(Kind)[:-1])}"
+        found.problems += [
+            problem("unknown_kind", kind=kind, known=", ".join(list(Kind)[:-1]))
             for kind in default
             if kind not in list(Kind)[:-1]
         ]
     for name in names:
         if not name:
-            context.problems.append(
-                "default_method: '' would keep variables as they are; name them under keep"
-            )
+            found.problem("default_keeps")
         elif name not in DEFAULT_SETS:
-            _canonical(context, "default_method", name)
+            _canonical(context, found, "default_method", name)
 
 
-def _by_position(context: Context) -> dict[str, tuple[str, str]]:
+def _by_position(context: Context, found: Findings) -> dict[str, tuple[str, str]]:
     """Return place and model of every column where ``method`` is a list."""
     models, names = context.config.method, context.columns.names
     if isinstance(models, dict) or names is None:
         return {}
     if context.columns.owners:
-        context.problems.append(
-            "method: a list is about single columns, and those of panel.wide are drawn together; "
-            "give a map from variable to model"
-        )
+        found.problem("method_list_wide")
         return {}
     if len(models) != len(names):
-        context.problems.append(
-            f"method: has {len(models)} models and the data have {len(names)} columns; give one "
-            "for each column ('' keeps it), or a map from variable to model"
-        )
+        found.problem("method_list_length", models=len(models), columns=len(names))
         return {}
     pairs = enumerate(zip(names, models, strict=True), 1)
     listed = {name: (f"method, column {i} ({name})", model) for i, (name, model) in pairs}
     for name in names:
         if name not in context.names and not listed[name][1].startswith("~"):
-            _canonical(context, *listed[name])
+            _canonical(context, found, *listed[name])
     return listed
 
 
-def _canonical(context: Context, place: str, model: str) -> str | None:
+def _canonical(context: Context, found: Findings, place: str, model: str) -> str | None:
     """Return the registered name of a model; None, and a problem, if it is unknown."""
-    with context.problems.gathered(place):
+    with found.problems.gathered(place):
         return context.registry.canonical(model)
     return None
 
 
 def _method(
-    context: Context, name: str, by_position: Mapping[str, tuple[str, str]]
+    context: Context, name: str, by_position: Mapping[str, tuple[str, str]], found: Findings
 ) -> Method | None:
     settings = context.own(name)
     column, listed = by_position.get(name, ("method", None))
@@ -166,15 +160,12 @@ def _method(
     # an empty text is synthpop's word for a variable that is kept
     named = {place: text or ROLES["keep"] for place, text in places.items() if text is not None}
     if len(set(named.values())) > 1:
-        context.problems.append(f"variable {name!r}: {' and '.join(named)} disagree; keep one")
+        found.problem("methods_disagree", name=name, named=" and ".join(named))
         return None
     weighting = context.config.weighting
     if weighting is not None and weighting.draw == "design" and name == weighting.variable:
         if named:
-            context.problems.append(
-                f"variable {name!r}: all records weigh alike (weights.draw: design); take its "
-                f"{next(iter(named))} out"
-            )
+            found.problem("weight_is_even", name=name, key=next(iter(named)))
         return Method(ROLES["even"], {}, is_configured=True)
     if not named:
         return Method(
@@ -184,10 +175,10 @@ def _method(
         )
     place, value = next(iter(named.items()))
     if value.startswith("~"):
-        return _derived(context, name, place, value[1:].strip())
+        return _derived(context, found, name, place, value[1:].strip())
     if settings.follows is not None:
-        return _following(context, name, settings.follows, settings.options)
-    model = _canonical(context, place, value)
+        return _following(context, found, name, settings.follows, settings.options)
+    model = _canonical(context, found, place, value)
     return None if model is None else Method(model, settings.options, is_configured=True)
 
 
@@ -215,11 +206,11 @@ def _place_among_four(variable: Variable) -> int:
     return 3 if variable.kind is Kind.ORDERED else 2
 
 
-def _derived(context: Context, name: str, place: str, text: str) -> Method | None:
-    with context.problems.gathered(place):
+def _derived(context: Context, found: Findings, name: str, place: str, text: str) -> Method | None:
+    with found.problems.gathered(place):
         expression = Expression.parse(text)
         outside = sorted(expression.names.difference(context.names, context.frame.derived))
-        problems = [problem for other in outside for problem in _outside(context, other)]
+        problems: list[str] = [fault for other in outside for fault in _outside(context, other)]
         if not outside:
             variable = context.table[name].variable
             schema = context.completed.schema
@@ -228,43 +219,41 @@ def _derived(context: Context, name: str, place: str, text: str) -> Method | Non
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
             expression.derive(context.completed, variable)  # undefined rows would end the run
-            tell_broken(context, differing_rows(context, name, expression))
+            found.add(broken_findings(context.config, differing_rows(context, name, expression)))
             options = {"expression": text}
             return Method(ROLES["derived"], options, is_configured=True, inputs=expression.names)
     return None
 
 
 def _following(
-    context: Context, name: str, code: str, options: Mapping[str, object]
+    context: Context, found: Findings, name: str, code: str, options: Mapping[str, object]
 ) -> Method | None:
     """Return the model of a variable that follows from a code, behind which it is drawn."""
     place = f"variables.{name}.follows"
     if code == name or code not in context.names:
-        problems = [f"{code!r} is the variable itself; name another one"]
+        problems = [problem("follows_itself", name=code)]
         problems = problems if code == name else _outside(context, code)
-        context.problems.at(place, problems)
+        found.problems.at(place, problems)
         return None
     if not context.columns.any_faulty([name, code]):
-        tell_broken(context, rows_of_other_labels(context, name, code))
+        found.add(broken_findings(context.config, rows_of_other_labels(context, name, code)))
     return Method(ROLES["follows"], {**options, "of": code}, True, inputs=frozenset({code}))
 
 
-def _outside(context: Context, name: str) -> list[str]:
+def _outside(context: Context, name: str) -> list[Problem]:
     """Say why an expression cannot use a variable that takes no part in the synthesis."""
     if name.startswith(OWN):
-        return [
-            f"{name!r} looks back on a drawn variable, and what is computed does not; use "
-            f"variables of the same period, time, or {PREFIX}*"
-        ]
+        return [problem("looks_back", name=name, prefix=PREFIX)]
     if context.takes_no_part(name):
-        return [f"{name!r} is an id or dropped and cannot be used; declare another kind"]
+        return [problem("takes_no_part", name=name, place="expression")]
     return context.columns.joined(context.frame.derived).unknown("expression", name)
 
 
-def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
+def plan_order(context: Context, methods: Mapping[str, Method]) -> Found[list[str]]:
     """Return the order of the chain: kept first, then as configured, derived after their inputs."""
     kept = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
-    listed = _listed(context)
+    found = Findings()
+    listed = _listed(context, found)
     unlisted = pairs_last(context, [n for n in context.names if n not in listed])
     order = [n for n in unlisted if n in kept] + listed + [n for n in unlisted if n not in kept]
     if context.is_panel:
@@ -272,10 +261,11 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
         rest = _panel_order(context, methods, listed, unlisted)
         order = [*first, *(name for name in rest if name not in first)]
     if listed and unlisted:
-        context.notes.append(
-            f"visit_sequence leaves out {len(unlisted)} variables; kept ones come first"
-            f"{_FIRST if context.is_panel and context.career not in listed else ''}, "
-            f"the others last, in file order: {', '.join(unlisted)}"
+        found.note(
+            "order_leaves_out",
+            count=len(unlisted),
+            first=_FIRST if context.is_panel and context.career not in listed else "",
+            unlisted=", ".join(unlisted),
         )
     order = _weight_last(context, order, {*kept, *listed})
     if context.config.genetic is not None:  # categories evolve, the others are drawn given them
@@ -285,7 +275,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> list[str]:
         for n in order
         if n in methods and methods[n].inputs
     }
-    return _after_inputs(context, order, inputs, set(listed))
+    return found.of(_after_inputs(order, inputs, set(listed), found))
 
 
 def _weight_last(context: Context, order: list[str], placed: Collection[str]) -> list[str]:
@@ -368,23 +358,23 @@ def _named_together(context: Context) -> Iterator[Iterable[str]]:
             yield {*Expression.parse(text).names, *others}
 
 
-def _listed(context: Context) -> list[str]:
+def _listed(context: Context, found: Findings) -> list[str]:
     listed: list[str] = []
     for entry in context.config.visit_sequence or ():
         name = context.listed(entry)
         if name in listed:
-            context.problems.append(f"visit_sequence: variable {name!r} is there twice")
+            found.problem("order_twice", name=name)
         elif name in context.names:
             listed.append(name)
         elif context.takes_no_part(name):
-            context.notes.append(f"visit_sequence: {name!r} is an id or dropped, and left out")
+            found.note("order_of_identifier", name=name)
         else:
-            context.problems += context.columns.unknown("visit_sequence", name)
+            found.problems += context.columns.unknown("visit_sequence", name)
     return listed
 
 
 def _after_inputs(
-    context: Context, order: list[str], inputs: Mapping[str, set[str]], listed: set[str]
+    order: list[str], inputs: Mapping[str, set[str]], listed: set[str], found: Findings
 ) -> list[str]:
     """Move derived variables behind their inputs, unless visit_sequence sets their place."""
     placed: list[str] = []
@@ -392,17 +382,11 @@ def _after_inputs(
     while waiting:
         ready = next((n for n in waiting if inputs.get(n, set()) <= set(placed)), None)
         if ready is None:
-            context.problems.append(
-                f"derived variables {', '.join(waiting[:5])} depend on each other in a circle; "
-                "model one of them instead"
-            )
+            found.problem("derived_in_circle", names=waiting, waiting=", ".join(waiting[:5]))
             return order
         if ready != waiting[0] and waiting[0] in listed and ready in listed:
             late = sorted(inputs[waiting[0]] - set(placed))
-            context.problems.append(
-                f"visit_sequence: derived variable {waiting[0]!r} comes before its inputs "
-                f"{', '.join(late)}; move it behind them"
-            )
+            found.problem("derived_before_inputs", name=waiting[0], late=", ".join(late))
             return order
         placed.append(ready)
         waiting.remove(ready)
@@ -460,7 +444,7 @@ def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[
 
 
 def _with_chosen_past(
-    context: Context, name: str, model: HistoryModel, predictors: Sequence[str]
+    context: Context, name: str, model: HistoryModel, predictors: Sequence[str], found: Findings
 ) -> HistoryModel:
     """Leave out predictors that a history adds and the configuration does not want.
 
@@ -470,9 +454,13 @@ def _with_chosen_past(
     added = model.own_predictors(predictors)
     wanted = [predictor for predictor in context.wanted(name) or () if predictor.startswith(OWN)]
     excluded = [predictor for predictor in context.own(name).exclude if predictor.startswith(OWN)]
-    context.problems += [
-        f"variable {name!r}: {predictor!r} is no predictor that its model adds; "
-        + (f"it adds {', '.join(added[:MOST_TOLD])}" if added else "take it out")
+    found.problems += [
+        problem(
+            "unknown_predictor",
+            name=name,
+            predictor=predictor,
+            hint=f"it adds {', '.join(added[:MOST_TOLD])}" if added else "take it out",
+        )
         for predictor in dict.fromkeys([*wanted, *excluded])
         if predictor not in added
     ]
@@ -492,10 +480,7 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
         if isinstance(step.model, HistoryModel):
             yield from step.model.rule_problems(name, step.paths)
         elif step.paths:
-            yield (
-                f"variable {name!r}: it follows from other variables and cannot keep the rule "
-                f"{step.paths[0].text!r} of panel.rules; take the rule out"
-            )
+            yield problem("path_rule_of_derived", name=name, text=step.paths[0].text)
         if abilities.copies_rows:
             if career not in kept:
                 yield from _keeping_problems(context, name, after=order.index(name) > place)
@@ -503,41 +488,31 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
         if abilities.career != (name == career):
             own_model = f"give it the model {ROLES['career']!r}"
             remedy = own_model if name == career else "use another model"
-            yield (
-                f"variable {name!r}: the careers are drawn once, for panel.career ({career!r}); "
-                f"{remedy}"
-            )
+            yield problem("careers_once", name=name, career=career, remedy=remedy)
         if order.index(name) < place and not abilities.person:
-            yield (
-                f"variable {name!r}: comes before the careers ({career!r}) in the order, where "
-                f"there is one value a person; use {ROLES['unchanging']!r}, or put it later"
-            )
+            yield problem("before_careers", name=name, career=career, model=ROLES["unchanging"])
 
 
 def _keeping_problems(context: Context, name: str, *, after: bool) -> Iterator[str]:
     """Say why a variable cannot be kept where the careers, and so the rows, are drawn."""
     career = context.career
     if context.is_household and context.changing[name]:
-        yield (
-            f"variable {name!r}: members of a household differ in it, and households are drawn, so "
-            "that it cannot be kept; model it, or keep what all members share"
-        )
+        yield problem("kept_in_household", name=name)
     elif context.changing[name]:
-        yield (
-            f"variable {name!r}: persons change it, so that it can only be kept with the rows of "
-            f"the original; keep {career!r} (the careers) too, or model it"
-        )
+        yield problem("kept_changes", name=name, career=career)
     elif after:
-        yield (
-            f"variable {name!r}: is kept, and stands behind the careers ({career!r}), which are "
-            "drawn given what comes before them; put it before them in visit_sequence"
-        )
+        yield problem("kept_after_careers", name=name, career=career)
 
 
-def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]) -> list[Step]:
+def plan_steps(
+    context: Context,
+    order: list[str],
+    methods: Mapping[str, Method],
+    paths: Sequence[PathRule],
+) -> Found[list[Step]]:
     """Build the step of every variable."""
-    context.options = _model_options(context)
-    steps = []
+    steps, found = list[Step](), Findings()
+    found.problems += _option_problems(context)
     for position, name in enumerate(order):
         method = methods.get(name)
         if method is None:
@@ -546,19 +521,18 @@ def plan_steps(context: Context, order: list[str], methods: Mapping[str, Method]
             method = _panel_method(context, name, method)
         elif position == 0 and not method.is_configured:
             method = Method(ROLES["first"], {}, is_configured=False)
-        step = _step(context, name, method, context.earlier(order, position))
+        step = _step(context, name, method, context.earlier(order, position), found)
         if step is not None:
-            steps.append(step)
+            ruled = tuple(path for path in paths if path.variable == name)
+            steps.append(replace(step, paths=ruled))
     if many := sum(step.most is not None for step in steps):
-        context.notes.append(
-            f"{many} variables have more than {context.config.max_predictors} earlier ones; their "
-            "models are given those that go with them most closely ('max_predictors: all' gives "
-            "them all)"
-        )
-    return steps
+        found.note("closest_predictors", many=many, max_predictors=context.config.max_predictors)
+    return found.of(steps)
 
 
-def _step(context: Context, name: str, method: Method, earlier: list[str]) -> Step | None:
+def _step(
+    context: Context, name: str, method: Method, earlier: list[str], found: Findings
+) -> Step | None:
     try:
         model = context.registry.build(method.name, method.options, usual=context.options)
     except (ConfigError, ModelError) as error:
@@ -566,35 +540,32 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         listed = context.options.get(method.name)
         is_reported = listed is not None and set(method.options) <= set(listed)
         if isinstance(error, ModelError) or not is_reported:
-            context.problems.at(f"variable {name!r}", error.problems)
+            found.problems.at(f"variable {name!r}", error.problems)
         return None
-    variable, n_problems = context.table[name].variable, len(context.problems)
-    context.problems += _kind_problems(variable, method.name, model)
+    variable, n_problems = context.table[name].variable, len(found.problems)
+    found.problems += _kind_problems(variable, method.name, model)
     known = {column.name: column.variable for column in context.completed.columns}
     for part in model.with_bases():
-        context.problems.at(f"variable {name!r}", part.unsuited(variable, known))
+        found.problems.at(f"variable {name!r}", part.unsuited(variable, known))
     if context.is_panel:
-        context.problems += _base_problems(context, variable, model)
+        found.problems += _base_problems(context, variable, model)
     elif any(part.abilities.panel or part.abilities.career for part in model.with_bases()):
-        context.problems.append(
-            f"variable {name!r}: model {method.name!r} needs persons and periods; declare them "
-            f"under panel, or use a model such as {DEFAULT_SET!r}"
-        )
+        found.problem("model_needs_panel", name=name, model=method.name, usual=DEFAULT_SET)
     if method.inputs is not None and model.abilities.deterministic:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
-        predictors = _predictors(context, name, model, earlier)
+        predictors = _predictors(context, name, model, earlier, found)
     if isinstance(model, HistoryModel):
-        model = _with_chosen_past(context, name, model, predictors)
-        context.problems += _stepping_problems(context, name, model)
-    context.problems += _absent_problems(context, name, model, predictors)
-    context.problems += _unknown_mentions(context, model)
+        model = _with_chosen_past(context, name, model, predictors, found)
+        found.problems += _stepping_problems(context, name, model)
+    found.problems += _absent_problems(context, name, model, predictors)
+    found.problems += [p for p in _unknown_mentions(context, model) if p not in found.problems]
     cautions = dict.fromkeys(part.caution for part in model.with_bases() if part.caution)
-    context.notes += [f"variable {name!r}: {caution}" for caution in cautions]
-    if isinstance(model, HistoryModel) and len(context.problems) == n_problems:
+    found.notes += [f"variable {name!r}: {caution}" for caution in cautions]
+    if isinstance(model, HistoryModel) and len(found.problems) == n_problems:
         doubts = model.doubts(panel_of(context.completed), context.table[name])
-        context.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
-    missing_method, missing_model = _missing_model(context, variable, model)
+        found.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
+    missing_method, missing_model = _missing_model(context, variable, model, found)
     step = Step(
         variable=name,
         method=method.name,
@@ -602,7 +573,6 @@ def _step(context: Context, name: str, method: Method, earlier: list[str]) -> St
         predictors=predictors,
         missing_method=missing_method,
         missing_model=missing_model,
-        paths=tuple(path for path in context.paths if path.variable == name),
     )
     return replace(step, most=_most(context, step))
 
@@ -624,14 +594,9 @@ def _absent_problems(
     events = {pair.event for pair in context.config.survival if pair.time == name}
     if events.issuperset(absent):
         return [
-            f"survival: event {absent[0]!r} must be a predictor of {name!r}; put it before "
-            f"{name!r} in visit_sequence, and into variables.{name}.predictors where these are "
-            "listed"
+            problem("event_not_predictor", names=[name, absent[0]], absent=absent[0], name=name)
         ]
-    return [
-        f"variable {name!r}: its options name {', '.join(absent)}, which must be predictors; put "
-        f"them before {name!r} in the order, or mend their names"
-    ]
+    return [problem("option_not_predictor", name=name, absent=", ".join(absent))]
 
 
 def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iterator[str]:
@@ -639,52 +604,42 @@ def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iter
     for other, times in Counter(model.stepping).items():
         place = f"variable {name!r}: its options name {other!r}"
         if times > 1:
-            yield f"{place} {times} times; keep one"
+            yield problem("changes_named_twice", names=[name, other], place=place, times=times)
         if other.startswith((OWN, PREFIX)) or other == context.frame.time:
-            yield (
-                f"{place} for its changes, which follow from time, the career or the past; name a "
-                "variable that is drawn"
-            )
+            yield problem("changes_not_drawn", names=[name, other], place=place)
         elif context.changing.get(other) == 0:
-            yield f"{place} for its changes, and nobody changes it; take it out"
+            yield problem("changes_never", names=[name, other], place=place)
 
 
-def _unknown_mentions(context: Context, model: ConditionalModel) -> list[str]:
-    """Report variables that the options of a model may name but that are not there, each once."""
+def _unknown_mentions(context: Context, model: ConditionalModel) -> list[Problem]:
+    """Report variables that the options of a model may name but that are not there."""
     columns = context.columns.joined(context.frame.derived)
     mentioned = [name for part_model in model.with_bases() for name in part_model.mentions]
-    unknown = (
-        problem
+    return [
+        unknown
         for name in dict.fromkeys(mentioned)
         if not name.startswith(OWN)
-        for problem in columns.unknown("moderators", name)
-    )
-    return [problem for problem in unknown if problem not in context.problems]
+        for unknown in columns.unknown("moderators", name)
+    ]
 
 
 def _predictors(
-    context: Context, name: str, model: ConditionalModel, earlier: list[str]
+    context: Context, name: str, model: ConditionalModel, earlier: list[str], found: Findings
 ) -> tuple[str, ...]:
     settings, wanted = context.own(name), context.wanted(name)
     for predictor in wanted or ():
         if predictor == name:
-            context.problems.append(f"variable {name!r}: cannot be its own predictor")
+            found.problem("own_predictor", name=name)
         elif predictor in earlier:
             continue
         elif predictor in context.names:
-            context.problems.append(
-                f"variable {name!r}: predictor {predictor!r} comes later in the order; "
-                f"put it before {name!r} in visit_sequence or take it out"
-            )
+            found.problem("predictor_later", name=name, predictor=predictor)
         elif predictor in context.frame.derived:
-            context.problems.append(
-                f"variable {name!r}: predictor {predictor!r} follows from the careers, which come "
-                f"later in the order; put {name!r} after {context.career!r} or take it out"
+            found.problem(
+                "predictor_follows_later", name=name, predictor=predictor, career=context.career
             )
         elif context.takes_no_part(predictor):
-            context.problems.append(
-                f"variable {name!r}: predictor {predictor!r} is an id or dropped; take it out"
-            )
+            found.problem("takes_no_part", name=predictor, place=f"variable {name!r}: predictors")
     if not model.abilities.uses_predictors:
         return ()
     return tuple(
@@ -702,7 +657,7 @@ def _most(context: Context, step: Step) -> int | None:
 
 
 def _missing_model(
-    context: Context, variable: Variable, model: ConditionalModel
+    context: Context, variable: Variable, model: ConditionalModel, found: Findings
 ) -> tuple[str, ConditionalModel] | tuple[None, None]:
     """Return the model that draws the missing codes of a number, if not ``model`` itself."""
     abilities = model.abilities
@@ -721,10 +676,10 @@ def _missing_model(
         is_set = isinstance(default, str) and default in DEFAULT_SETS
         usual = default_method(str(default) if is_set else DEFAULT_SET, states)
     name = named or usual
-    with context.problems.gathered(f"variables.{variable.name}.missing_method"):
+    with found.problems.gathered(f"variables.{variable.name}.missing_method"):
         name = context.registry.canonical(name)
         chosen = context.registry.build(name, usual=context.options)
-        context.problems += _kind_problems(states, name, chosen)
+        found.problems += _kind_problems(states, name, chosen)
         return name, chosen
     return None, None
 
@@ -739,14 +694,23 @@ def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> li
     if variable.kind not in kinds:
         takes = ", ".join(sorted(kinds))
         return [
-            f"variable {variable.name!r}: model {name!r} cannot draw kind {variable.kind.value}; "
-            f"it takes {takes}"
+            problem(
+                "kind_of_model",
+                name=variable.name,
+                model=name,
+                kind=variable.kind.value,
+                takes=takes,
+            )
         ]
     if variable.is_coded and _too_many(variable, model):
         return [
-            f"variable {variable.name!r}: model {name!r} takes at most "
-            f"{model.abilities.max_levels} levels, it has {variable.n_codes} with missing codes; "
-            "use 'multinomial' or 'cart'"
+            problem(
+                "too_many_levels",
+                name=variable.name,
+                model=name,
+                max_levels=model.abilities.max_levels,
+                n_codes=variable.n_codes,
+            )
         ]
     return []
 
@@ -757,20 +721,15 @@ def _base_problems(context: Context, variable: Variable, model: ConditionalModel
     if not isinstance(base, ConditionalModel):
         return []
     if base.abilities.panel:
-        return [
-            f"variable {variable.name!r}: a model of histories cannot be the base of another one; "
-            f"name a conditional model such as {DEFAULT_SET!r}"
-        ]
+        return [problem("base_is_history", name=variable.name, usual=DEFAULT_SET)]
     observed = variable if variable.is_coded else variable.observed()
     return _kind_problems(observed, context.registry.name_of(base), base)
 
 
-def _model_options(context: Context) -> dict[str, dict[str, object]]:
-    """Gather the options of every model under its registered name."""
-    options: dict[str, dict[str, object]] = {}
-    for name, options_of_model in context.config.models.items():
-        with context.problems.gathered(f"models.{name}"):
-            canonical = context.registry.canonical(name)
-            options.setdefault(canonical, {}).update(options_of_model)
-            context.registry.build(canonical, options_of_model)
-    return options
+def _option_problems(context: Context) -> Problems:
+    """Return what is wrong with the options under ``models``."""
+    problems = Problems()
+    for name, options in context.config.models.items():
+        with problems.gathered(f"models.{name}"):
+            context.registry.build(context.registry.canonical(name), options)
+    return problems

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from synthesizer.data.table import Column, Kind, Table
-
-if TYPE_CHECKING:
-    from synthesizer.plan.context import Context
+from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found, note, problem
 
 EVENT_WORDS = {
     "cens", "censor", "censored", "dead", "death", "deceased", "died", "event", "failed", "fstat",
@@ -63,47 +61,38 @@ def _is_time(column: Column) -> bool:
     return len(set(values.tolist())) >= MIN_TIMES and bool((values >= 0).all())
 
 
-def survival_problems(context: Context) -> Iterator[str]:
-    """Yield what is wrong with the pairs; note a pair that nobody has declared."""
-    pairs = context.config.survival
+def survival_findings(context: Context) -> Found[None]:
+    """Return what is wrong with the pairs; note a pair that nobody has declared."""
+    pairs, found = context.config.survival, Findings()
     if context.is_panel:
-        if pairs:
-            yield "survival: a panel has histories of persons in place of such pairs; take it out"
-        return
+        return Found(None, (problem("survival_in_panel"),) if pairs else ())
     if "survival" not in context.config.model_fields_set:
-        _note_suggestion(context)
+        found.notes += _suggestion(context)
     counts = Counter(name for pair in pairs for name in (pair.event, pair.time))
     for name, count in counts.items():
         if count > 1:
-            yield f"survival: variable {name!r} is there twice; keep one"
+            found.problem("survival_twice", name=name)
         if context.takes_no_part(name):
-            yield f"survival: {name!r} is an id or dropped and takes no part; take the pair out"
+            found.problem("takes_no_part", name=name, place="survival")
     for pair in pairs:
-        yield from _kind_problems(context, pair.event, pair.time)
+        found.problems += _kind_problems(context, pair.event, pair.time)
+    return found.of(None)
 
 
-def _note_suggestion(context: Context) -> None:
+def _suggestion(context: Context) -> Iterator[str]:
     pair = suggest_pair(context.table.select(context.names))
     if pair is not None:
         event, time = pair
-        context.notes.append(
-            f"{event!r} and {time!r} look like an event and the time until it: declare survival: "
-            f"[{{event: {event}, time: {time}}}], so that Cox models hold, or survival: [] if "
-            "they are none"
-        )
+        yield note("looks_like_survival", event=event, time=time)
 
 
 def _kind_problems(context: Context, event: str, time: str) -> Iterator[str]:
     if event in context.names and not context.table[event].is_coded:
-        yield (
-            f"survival: event {event!r} is {context.table[event].variable.kind.value}; declare "
-            f"variables.{event}.kind: categorical"
+        yield problem(
+            "event_without_levels", name=event, kind=context.table[event].variable.kind.value
         )
     if time in context.names and context.table[time].variable.kind is not Kind.NUMERIC:
-        yield (
-            f"survival: time {time!r} is {context.table[time].variable.kind.value}; it must be a "
-            "number, such as days since the start"
-        )
+        yield problem("time_not_numeric", name=time, kind=context.table[time].variable.kind.value)
 
 
 def pairs_last(context: Context, names: Sequence[str]) -> list[str]:

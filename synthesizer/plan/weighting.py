@@ -20,6 +20,7 @@ from synthesizer.data.values import finite_number
 from synthesizer.engine.survey_weights import Margin, Raking, Redrawing, Replicating, units_of
 from synthesizer.models.step import Rule, Step, Zero
 from synthesizer.plan.context import Context
+from synthesizer.plan.findings import Findings, Found, note, problem
 
 _NAMES = re.compile(
     r"wgt|wght|^(asec|er|hh|mec|per|psp)_?wt|"
@@ -40,82 +41,76 @@ FEW = 5
 
 def plan_weights(
     context: Context, steps: Sequence[Step], rules: Sequence[Rule], zeros: Sequence[Zero]
-) -> Raking | None:
+) -> Found[Raking | None]:
     """Return how the survey weight is raked; None without totals.
 
     A column that looks like a weight is told in a note where the configuration names none.
     """
-    weighting = context.config.weighting
+    weighting, found = context.config.weighting, Findings()
     if weighting is None:
-        if "weights" not in context.config.model_fields_set:
-            _note_suggestion(context)
-        return None
+        named = "weights" in context.config.model_fields_set
+        return Found(None, notes=() if named else tuple(_suggestion(context)))
     if context.is_panel and weighting.variable not in context.original:
-        context.notes.append(
-            f"weights: {weighting.variable!r} changes over the rows of a person or household, and "
-            "checks count those: they weigh nothing by it; name it under weights of a fit, which "
-            "is then of the rows (checks.fits)"
-        )
-    problems = list(_weight_problems(context, weighting))
-    context.problems += problems
-    context.problems += design_problems(context, weighting)
-    if problems or weighting.variable not in context.table:
-        return None
+        found.note("weight_changes", variable=weighting.variable)
+    found.add(_weight_findings(context, weighting))
+    is_sound = not found.problems
+    found.add(design_findings(context, weighting))
+    if not is_sound or weighting.variable not in context.table:
+        return found.of(None)
     if not weighting.totals and weighting.draw == "last":
-        return None
-    context.problems += _raking_problems(context, weighting, steps, rules, zeros)
+        return found.of(None)
+    found.problems += _raking_problems(context, weighting, steps, rules, zeros)
     margins: list[Margin] = []
     for name, said in weighting.totals.items():
-        with context.problems.gathered(f"weights.totals.{name}"):
-            margins.append(_margin(context, weighting.variable, name, said))
+        with found.problems.gathered(f"weights.totals.{name}"):
+            margins.append(found.add(_margin(context, weighting.variable, name, said)))
     grand = {margin.variable: float(margin.totals.sum()) for margin in margins}
     if grand and max(grand.values()) - min(grand.values()) > APART * max(grand.values()):
-        sums = ", ".join(f"{name} {total:,.10g}" for name, total in grand.items())
-        context.problems.append(
-            f"weights.totals: contradict each other: they add up to {sums}; all totals are of the "
-            "same population and must have one sum"
-        )
+        sums = [f"{name} {total:,.10g}" for name, total in grand.items()]
+        found.problem("totals_contradict", names=[*grand], sums=sums)
     if grand:
-        _note_coarse(context, weighting.variable, max(grand.values()))
+        found.notes += _coarse(context, weighting.variable, max(grand.values()))
     total = None if margins else float(context.table[weighting.variable].data.sum())
-    return Raking(variable=weighting.variable, margins=tuple(margins), total=total)
+    return found.of(Raking(variable=weighting.variable, margins=tuple(margins), total=total))
 
 
-def _note_coarse(context: Context, name: str, total: float) -> None:
-    """Note that rounded weights are too coarse for their total: many would become 0."""
+def _coarse(context: Context, name: str, total: float) -> Iterator[str]:
+    """Yield that rounded weights are too coarse for their total: many would become 0."""
     decimals = context.table[name].variable.decimals
     mean = total / (context.config.rows or len(context.table[name]))
     if decimals is not None and mean * 10**decimals < COARSE:
-        context.notes.append(
-            f"weights.totals: {name!r} has {plural(decimals, 'decimal')}, and the mean weight will "
-            f"be {mean:.3g}: rounded weights are coarse or 0; set variables.{name}.decimals: "
-            f"{math.ceil(math.log10(10 * COARSE / mean))}"
+        yield note(
+            "weights_coarse",
+            name=name,
+            decimals=plural(decimals, "decimal"),
+            mean=mean,
+            needed=math.ceil(math.log10(10 * COARSE / mean)),
         )
 
 
-def plan_replicating(context: Context) -> Replicating | None:
+def plan_replicating(context: Context) -> Found[Replicating | None]:
     """Return how datasets get replicate weights; None where they cannot, which a note says."""
     weighting, weights = context.config.weighting, context.data.replicates
     if weighting is None or weighting.replication is None or weights is None:
-        return None
+        return Found(None)
     scales = np.array(weighting.replication.scales(len(weights.names)))
     spreads = 1 / np.sqrt(scales * len(scales))
     why = _why_without(context, weighting, float(spreads.max()))
     where = f"weights.replicates: {len(scales)} columns from {weights.names[0]!r} on"
     if why is not None:
-        context.notes.append(f"{where} are left out of the datasets: {why}")
-        return None
-    context.notes.append(
+        return Found(None, notes=(f"{where} are left out of the datasets: {why}",))
+    note = (
         f"{where} are made anew for every dataset, from its own weight, strata and units: the same "
         "method and scale show the variance of its design"
     )
-    return Replicating(
+    made = Replicating(
         weight=weighting.variable,
         strata=weighting.strata,
         psu=weighting.psu,
         variables=tuple(column.variable for column in weights.columns),
         spreads=tuple(spreads.tolist()),
     )
+    return Found(made, notes=(note,))
 
 
 def _why_without(context: Context, weighting: WeightsConfig, spread: float) -> str | None:
@@ -133,23 +128,18 @@ def _why_without(context: Context, weighting: WeightsConfig, spread: float) -> s
     return None
 
 
-def plan_redrawing(context: Context, steps: Sequence[Step]) -> Redrawing | None:
+def plan_redrawing(context: Context, steps: Sequence[Step]) -> Found[Redrawing | None]:
     """Return how the sample of every dataset is drawn anew; None where the weight is drawn last."""
     weighting = context.config.weighting
     if weighting is None or weighting.draw == "last":
-        return None
-    context.problems += _redrawing_problems(context, weighting, steps)
-    context.notes.append(
-        f"weights.draw: datasets follow the population, not the sample: all records weigh alike in "
-        f"{weighting.variable!r}, and figures that compare them with the unweighted original are "
-        "large where weights have to do with values"
-    )
+        return Found(None)
+    found = Findings()
+    found.problems += _redrawing_problems(context, weighting, steps)
+    found.note("redrawing_follows_population", variable=weighting.variable)
     if context.config.m < ENOUGH:
-        context.notes.append(
-            f"weights.draw: the variance of the design is that between datasets, which {ENOUGH} or "
-            f"more show well; m is {context.config.m}"
-        )
-    return Redrawing(weight=weighting.variable, strata=weighting.strata, psu=weighting.psu)
+        found.note("redrawing_needs_datasets", enough=ENOUGH, m=context.config.m)
+    made = Redrawing(weight=weighting.variable, strata=weighting.strata, psu=weighting.psu)
+    return found.of(made)
 
 
 def _redrawing_problems(
@@ -164,118 +154,92 @@ def _redrawing_problems(
         "extends": isinstance(config, Config) and config.extends is not None,
     }
     for key in (key for key, is_there in odd.items() if is_there):
-        yield (
-            f"weights.draw: design draws new records for the whole file; take {key} out, or let "
-            "the weight be drawn last"
-        )
+        yield problem("not_with_redrawing", key=key)
     for step in steps:
         if step.variable != name and name in step.predictors and not _is_derived(step):
-            yield (
-                f"weights.draw: all records weigh alike, so that {name!r} predicts nothing of "
-                f"{step.variable!r}; take it out of visit_sequence and predictors"
+            yield problem(
+                "weight_as_predictor",
+                name=name,
+                variable=step.variable,
             )
             return
     if not config.proper:
-        yield "weights.draw: design fits the models to every dataset's sample; take proper out"
+        yield problem("redrawing_proper")
     if config.m < 2:
-        yield "weights.draw: m is 1, and the variance is that between datasets; set m to 20 or more"
+        yield problem("redrawing_needs_m")
 
 
 def _is_derived(step: Step) -> bool:
     return step.model.abilities.deterministic
 
 
-def design_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
-    """Yield what is wrong with strata and primary sampling units."""
-    yield from _replicate_problems(context, weighting)
+def design_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
+    """Return what is wrong with replicate weights, strata and primary sampling units."""
+    found = Findings()
+    found.add(_replicate_findings(context, weighting))
     named = {"strata": weighting.strata, "psu": weighting.psu}
-    sound = True
-    for key, name in named.items():
-        if name is None:
-            continue
-        unknown = context.columns.unknown(f"weights.{key}", name)
-        yield from unknown
-        sound = sound and not unknown and name in context.table
-        if not unknown and context.takes_no_part(name):
-            sound = False
-            yield (
-                f"weights.{key}: {name!r} is an id or dropped, and datasets without it show "
-                f"nothing of the design; declare variables.{name}.kind: categorical"
-            )
-    if not sound or context.is_panel or weighting.strata is None:
-        return
+    of_design = {key: name for key, name in named.items() if name is not None}
+    faults = [
+        p for key, name in of_design.items() for p in context.unusable(f"weights.{key}", name)
+    ]
+    found.problems += faults
+    is_sound = not faults and all(name in context.table for name in of_design.values())
+    if not is_sound or context.is_panel or weighting.strata is None:
+        return found.of(None)
     stratum, _ = units_of(context.table, weighting.strata, weighting.psu)
     counts = np.bincount(stratum)
     alone = int((counts == 1).sum())
     if alone:
-        what = "record" if weighting.psu is None else "primary sampling unit"
-        yield (
-            f"weights.strata: {alone} of {int((counts > 0).sum())} strata of {weighting.strata!r} "
-            f"have a single {what}, which has no variance; join strata that are alike (a column "
-            "of joined strata)"
-        )
+        unit = "record" if weighting.psu is None else "primary sampling unit"
+        strata = int((counts > 0).sum())
+        facts = {"name": weighting.strata, "alone": alone, "strata": strata, "unit": unit}
+        found.problem("stratum_with_one_unit", **facts)
+    return found.of(None)
 
 
-def _replicate_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
-    """Yield what is wrong with replicate weights, and say what becomes of them."""
+def _replicate_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
+    """Return what is wrong with replicate weights, and what becomes of them."""
     if weighting.replicates is None or not context.columns.names:
-        return
-    found = weighting.replicate_columns(context.columns.names)
-    wrong = weighting.replicates.problems(found)
+        return Found(None)
+    columns = weighting.replicate_columns(context.columns.names)
+    found = Findings()
+    found.problems.at("weights.replicates", weighting.replicates.problems(columns))
     if context.is_panel:
-        wrong.append(
-            "rows of panels and households have no replicate weights here; drop the columns"
-        )
-    yield from (f"weights.replicates: {problem}" for problem in wrong)
-    if wrong or context.data.replicates is None:
-        return
+        found.problem("replicates_of_panel")
+    if found.problems or context.data.replicates is None:
+        return found.of(None)
     incomplete = [c.name for c in context.data.replicates.columns if not c.is_observed.all()]
     if incomplete and weighting.replication is not None:
-        yield (
-            f"weights.replicates: column {incomplete[0]!r} lacks weights; give every record all of "
-            "them, 0 where it counts for nobody"
-        )
+        found.problem("replicates_missing", name=incomplete[0])
     what = (
         "say how exact the original's weighted results are, and are not modelled"
         if weighting.replication is not None
         else "are dropped; say how they were made, and weighted results have their variance from "
         "them: replicates: {columns: ..., method: brr, fay, jk1, jkn, bootstrap or sdr}"
     )
-    context.notes.append(
-        f"weights.replicates: {len(found)} columns from {found[0]!r} to {found[-1]!r} {what}"
+    found.note(
+        "replicates_found", count=len(columns), first=columns[0], last=columns[-1], what=what
     )
+    return found.of(None)
 
 
-def _note_suggestion(context: Context) -> None:
+def _suggestion(context: Context) -> Iterator[str]:
     for name in context.names:
         column = context.table[name]
         if not _NAMES.search(name) or column.variable.kind is not Kind.NUMERIC:
             continue
         values = column.data[column.is_observed]
         if len(values) and values.min() > 0 and values.max() > values.min():
-            context.notes.append(
-                f"{name!r} looks like a survey weight: declare weights: {name}, so that it is "
-                "drawn last, or weights: {variable: "
-                f"{name}, totals: ...}} to keep public totals; weights: null if it is none"
-            )
+            yield note("looks_like_weight", name=name)
             return
 
 
-def _weight_problems(context: Context, weighting: WeightsConfig) -> Iterator[str]:
-    """Yield what is wrong with the weight: what else it is named for, and its values."""
-    name = weighting.variable
-    unknown = context.columns.unknown("weights", name)
-    yield from unknown
-    if unknown or context.columns.is_faulty(name):
-        return
-    if context.takes_no_part(name):
-        is_dropped = name in context.config.drop
-        yield (
-            f"weights: {name!r} is {'dropped' if is_dropped else 'an id'} and takes no part; "
-            f"{'take it out of drop' if is_dropped else 'declare it as numeric'}, or name another "
-            "weight"
-        )
-        return
+def _weight_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
+    """Return what is wrong with the weight: what else it is named for, and its values."""
+    name, found = weighting.variable, Findings()
+    found.problems += context.unusable("weights", name)
+    if found.problems or context.columns.is_faulty(name):
+        return found.of(None)
     named = {
         "strata": (*context.config.strata,),
         "weights.strata": (weighting.strata,),
@@ -284,34 +248,24 @@ def _weight_problems(context: Context, weighting: WeightsConfig) -> Iterator[str
     }
     other_roles = [key for key, names in named.items() if name in names]
     if other_roles:
-        yield (
-            f"weights: {name!r} is the weight, and {', '.join(other_roles)} must name another "
-            "variable, with levels"
-        )
-        return
+        return Found(None, (problem("weight_has_other_role", name=name, other_roles=other_roles),))
     column = context.table[name]
     if column.variable.kind is not Kind.NUMERIC:
-        yield (
-            f"weights: {name!r} is {column.variable.kind.value}; a weight is a number (declare "
-            f"variables.{name}.kind: numeric)"
-        )
-        return
+        kind = column.variable.kind.value
+        return Found(None, (problem("weight_not_numeric", name=name, kind=kind),))
     values = column.data[column.is_observed]
-    missing, negative = len(column) - len(values), int((values < 0).sum())
+    missing, below = len(column) - len(values), int((values < 0).sum())
     if missing:
-        yield (
-            f"weights: {name!r} is missing in {plural(missing, 'record')}; give every record a "
-            f"weight, 0 where it counts for nobody{_negative_codes(column)}"
-        )
-    if negative:
-        records = plural(negative, "record")
-        yield f"weights: {name!r} is negative in {records}; a weight is 0 or above"
+        records, negative = plural(missing, "record"), _negative_codes(column)
+        found.problem("weight_missing", name=name, records=records, negative=negative)
+    if below:
+        records = plural(below, "record")
+        found.problem("weight_negative", name=name, records=records)
     if not (values > 0).any():
-        yield f"weights: {name!r} is 0 in all records; name the column of the weight"
+        found.problem("weight_zero", name=name)
     elif values.min() == values.max() and not missing:
-        context.notes.append(
-            f"weights: {name!r} is constant: every record counts alike, and it changes nothing"
-        )
+        found.note("weight_constant", name=name)
+    return found.of(None)
 
 
 def _negative_codes(column: Column) -> str:
@@ -336,92 +290,75 @@ def _raking_problems(
     """Yield what does not go with weights that are raked."""
     name = weighting.variable
     if context.is_panel:
-        yield (
-            "weights.totals: rows of a panel or household file are weighted by person, period or "
-            "household, and are not raked here; take totals out, and rake the datasets by the unit "
-            "that the totals are about"
-        )
+        yield problem("totals_of_panel")
     if context.data.whole is not None:
-        yield (
-            "weights.totals: the source is not read whole and datasets are drawn in parts, which "
-            "have no totals; take them out, or allow more rows (data.fit_rows)"
-        )
+        yield problem("totals_in_parts")
     for step in steps:
         abilities = step.model.abilities
         is_fixed = abilities.deterministic and weighting.draw == "last"
         if step.variable == name and (abilities.copies_rows or is_fixed):
             how = "kept" if abilities.copies_rows else "derived"
-            yield (
-                f"weights.totals: {name!r} is {how} and cannot be raked; take the totals out, or "
-                f"model {name!r}"
-            )
+            yield problem("weight_not_raked", name=name, how=how)
     after = context.config.after or AfterConfig()
     if after.uniques is not None:
-        yield "weights.totals: after.uniques drops records and their weights; take one of them out"
+        yield problem("totals_and_uniques")
     blanked = () if after.blank_rare is None else after.blank_rare.variables
     for other in (name, *weighting.totals):
         if other in (*after.round, *after.bottom_code, *after.top_code, *blanked):
-            yield (
-                f"weights.totals: after changes {other!r} once the weights are raked; take it out "
-                "there, or the totals"
-            )
+            yield problem("totals_and_after", name=other)
     ruled = [repr(rule.condition.text) for rule in rules if _is_about(name, rule)]
     ruled += [zero.text for zero in zeros if name in (*zero.names, zero.variable)]
     if ruled:
-        yield (
-            f"weights.totals: raking changes {name!r}, which {', '.join(ruled[:3])} names; take it "
-            "out there, or the totals"
-        )
+        yield problem("totals_and_rules", name=name, ruled=", ".join(ruled[:3]))
 
 
 def _is_about(name: str, rule: Rule) -> bool:
     return name == rule.variable or name in rule.condition.names
 
 
-def _margin(context: Context, weight: str, name: str, said: str | Mapping[str, float]) -> Margin:
+def _margin(
+    context: Context, weight: str, name: str, said: str | Mapping[str, float]
+) -> Found[Margin]:
     """Return the totals of one variable; raise with all problems of them."""
-    unknown = context.columns.unknown("totals", name)
-    if unknown:
-        raise ConfigError(unknown)
-    if name not in context.table or context.takes_no_part(name):
-        raise ConfigError(f"{name!r} is an id or dropped; name a variable with levels")
+    unusable = context.unusable("totals", name)
+    if unusable or name not in context.table:
+        raise ConfigError(unusable)
     column = context.table[name]
     if not column.is_coded:
-        raise ConfigError(
-            f"{name!r} is {column.variable.kind.value}; totals need levels: declare "
-            f"variables.{name}.kind: categorical, or name its groups"
-        )
+        kind = column.variable.kind.value
+        raise ConfigError(problem("totals_need_levels", name=name, kind=kind))
     if said == FROM_DATA:
-        return Margin(variable=name, totals=_confidential(context, column, context.table[weight]))
+        totals = _confidential(column, context.table[weight])
+        return Found(Margin(variable=name, totals=totals), notes=tuple(_few(column)))
     stated = _file_totals(Path(said), name) if isinstance(said, str) else said
-    return Margin(variable=name, totals=_stated(column, stated))
+    return Found(Margin(variable=name, totals=_stated(column, stated)))
 
 
-def _confidential(context: Context, column: Column, weight: Column) -> FloatArray:
+def _confidential(column: Column, weight: Column) -> FloatArray:
     n_codes, labels = column.variable.n_codes, column.variable.labels
     totals = np.bincount(column.data, weights=weight.data, minlength=n_codes)
     counts = np.bincount(column.data, minlength=n_codes)
-    empty = [labels[code] for code in np.flatnonzero((totals == 0) & (counts > 0))]
+    empty = [repr(labels[code]) for code in np.flatnonzero((totals == 0) & (counts > 0))]
     if empty:
-        raise ConfigError(
-            f"the weights of level {', '.join(map(repr, empty[:5]))} add up to 0; drop these "
-            "records, or group the level"
-        )
-    few = [labels[code] for code in np.flatnonzero((counts > 0) & (counts < FEW))]
-    if few:
-        context.notes.append(
-            f"weights.totals.{column.name}: fewer than {FEW} records have level "
-            f"{', '.join(map(repr, few[:5]))}: a dataset without it cannot have its total and "
-            "stops the run, and the total is nearly that of single persons; group rare levels"
-        )
+        raise ConfigError(problem("total_is_zero", name=column.name, empty=empty[:5]))
     return np.asarray(totals, dtype=np.float64)
+
+
+def _few(column: Column) -> Iterator[str]:
+    """Yield levels whose total is nearly that of single persons."""
+    counts = np.bincount(column.data, minlength=column.variable.n_codes)
+    few = [
+        repr(column.variable.labels[code]) for code in np.flatnonzero((counts > 0) & (counts < FEW))
+    ]
+    if few:
+        yield note("totals_of_few", name=column.name, few=FEW, levels=", ".join(few[:5]))
 
 
 def _stated(column: Column, stated: Mapping[str, float]) -> FloatArray:
     """Return totals by code; raise on levels that the variable lacks, or that lack a total."""
     labels = column.variable.labels
     problems = [
-        f"unknown level {label!r}{nearest(label, labels)}"
+        problem("unknown_level", name=label, nearest=nearest(label, labels))
         for label in stated
         if label not in labels
     ]
@@ -429,14 +366,14 @@ def _stated(column: Column, stated: Mapping[str, float]) -> FloatArray:
     absent = [labels[code] for code in np.flatnonzero(occurs) if labels[code] not in stated]
     if absent:
         problems.append(
-            f"level {', '.join(map(repr, absent[:5]))} has no total; give one for every level that "
-            "occurs, missing codes too"
+            problem(
+                "level_without_total", name=column.name, absent=", ".join(map(repr, absent[:5]))
+            )
         )
     never = [labels[code] for code in np.flatnonzero(~occurs) if labels[code] in stated]
     if never:
         problems.append(
-            f"level {', '.join(map(repr, never[:5]))} has a total, and no record has it; take it "
-            "out, or join it with another level"
+            problem("level_never_occurs", name=column.name, never=", ".join(map(repr, never[:5])))
         )
     if problems:
         raise ConfigError(problems)
@@ -448,17 +385,17 @@ def _file_totals(path: Path, name: str) -> dict[str, float]:
     try:
         rows = [row for row in csv.reader(io.StringIO(read_text(path))) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"{path}: cannot be read ({error}); name a CSV file in UTF-8") from error
+        raise ConfigError(problem("totals_unreadable", path=path, error=error)) from error
     if not rows or rows[0] != [name, "total"]:
-        raise ConfigError(f"{path}: its first line must be {name},total")
+        raise ConfigError(problem("totals_header", path=path, name=name))
     totals: dict[str, float] = {}
     problems = []
     for line, row in enumerate(rows[1:], 2):
         number = finite_number(row[1]) if len(row) == 2 else None
         if number is None or number <= 0:
-            problems.append(f"{path}, row {line}: must be a level and a total above 0")
+            problems.append(problem("totals_row", path=path, line=line))
         elif row[0] in totals:
-            problems.append(f"{path}, row {line}: level {row[0]!r} is there twice; keep one")
+            problems.append(problem("totals_level_twice", path=path, line=line, level=row[0]))
         else:
             totals[row[0]] = number
     if problems:

@@ -17,7 +17,7 @@ from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.unseen import Unseen
 from synthesizer.measures.verdict import AT_LEAST, HALVES, TITLES, Subject, Verdict, verdict
-from synthesizer.report.page import written
+from synthesizer.report.blocks import written
 from synthesizer.report.record import Record
 
 SUBJECTS, WORDS = tuple(TITLES), get_args(Word)

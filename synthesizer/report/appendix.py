@@ -9,21 +9,20 @@ import yaml
 from markupsafe import Markup
 
 from synthesizer.data.randomness import NO_SECRET
-from synthesizer.measures.figure import Figure, Measured, Units
-from synthesizer.report.expected import expected_of
-from synthesizer.report.figures import CATALOGUE, result_blocks
-from synthesizer.report.page import (
+from synthesizer.measures.figure import Measured, Units
+from synthesizer.report.blocks import (
     Block,
     Cell,
     DataTable,
     Form,
+    Heading,
     Note,
     Section,
     Words,
-    heading,
-    interval,
     section,
 )
+from synthesizer.report.expected import expected_of
+from synthesizer.report.figures import CATALOGUE, figure_table, result_blocks
 from synthesizer.report.record import Manifest, Record, StepEntry
 from synthesizer.report.risk import in_words
 
@@ -51,7 +50,9 @@ def _further(axis: str, results: Iterable[tuple[str, Measured]], units: Units) -
     blocks = [
         block
         for key, result in results
-        for block in result_blocks(result, f"{key[:1].upper()}{key[1:]}".replace("_", " "), units)
+        for block in result_blocks(
+            result, f"{key[:1].upper()}{key[1:]}".replace("_", " "), units, alone=False
+        )
     ]
     if not blocks:
         return None
@@ -81,7 +82,7 @@ def run_section(record: Record) -> Iterator[Block]:
     if manifest.chain:
         yield _chain(manifest.chain)
     if manifest.after:
-        yield heading("After the synthesis")
+        yield Heading("After the synthesis")
         yield Words(["Before the checks and the files, in this order:", *manifest.after])
     if manifest.config:
         yield from _configuration(manifest.config)
@@ -155,20 +156,11 @@ def _predictors(step: StepEntry, before: Sequence[str]) -> str:
     return ", ".join(step.predictors) or "none"
 
 
-def _configuration(config: Mapping[str, Any]) -> Iterator[Markup]:
+def _configuration(config: Mapping[str, Any]) -> Iterator[Block]:
     shown = {**config, "seed": _KEPT} if "seed" in config else dict(config)
     text = yaml.safe_dump(shown, sort_keys=False, allow_unicode=True, width=90)
-    yield heading("Configuration")
+    yield Heading("Configuration")
     yield Markup("<pre tabindex='0'>{}</pre>").format(text)
-
-
-_COLUMNS = (
-    "Figure", "About", "Value", "95 % interval", "Baseline", "Chance", "Original", "Records",
-    "Good is", "Meaning",
-)  # fmt: skip
-_FORMS: tuple[Form, ...] = (
-    "text", "text", "figure", "text", "figure", "figure", "figure", "count", "text", "text",
-)  # fmt: skip
 
 
 @section(
@@ -186,77 +178,27 @@ def figures_section(record: Record) -> Iterator[Block]:
     words = [f"{scenarios[p.scenario.label]}: {in_words(p.scenario)}." for p in parts]
     if words:
         yield Words(words)
-    yield DataTable(
-        caption="All figures; the baseline is what guessing without a release achieves; chance is "
-        "what a release gives that has nothing to do with the persons or, for utility, what is "
-        "expected of a right synthesis (by a tree: of a fresh sample); the original is what "
-        "releasing it as it is would give",
-        columns=[record.units.capitalize() if c == "Records" else c for c in _COLUMNS],
-        forms=_FORMS,
-        rows=[
-            _row(scenarios.get(place, place), _read_alone(place, figure))
-            for place, figure in record.results.figures
-        ],
-        sortable=True,
+    yield figure_table(
+        [(scenarios.get(place, place), figure) for place, figure in record.results.figures],
+        record.units,
+        "All figures; the baseline is what guessing without a release achieves; chance is what a "
+        "release gives that has nothing to do with the persons or, for utility, what is expected "
+        "of a right synthesis (by a tree: of a fresh sample); the original is what releasing it as "
+        "it is would give",
     )
 
 
-def _read_alone(place: str, figure: Figure) -> tuple[Figure, str]:
-    """Return a figure with its direction; SPECKS of a tree is above 0 by chance alone."""
-    if place.endswith("cart") and figure.key == "specks":
-        return figure, "not to be read alone: far from 0 by chance"
-    return figure, figure.direction
-
-
-def _row(about: str, read: tuple[Figure, str]) -> list[Cell]:
-    figure, direction = read
-    ends = interval(figure.low, figure.high)
-    marks = figure.baseline, figure.chance, figure.original
-    numbers = figure.value, ends, *marks, figure.n
-    return [figure.name, about, *numbers, direction, figure.meaning]
-
-
-_DISTANCE = (
-    "Distance of two tables, divided by what independent draws from a right model with fixed "
-    "parameters would show by chance."
-)
-_TERMS_FIRST = (
+_TERMS = (
     ("Synthetic data", "Records drawn from models that were fitted to the original. No record "
      "stands for a person, but the models may have learned something about persons."),
     ("Right synthesis", "Independent draws from the model that is true. No synthesis is quite "
      "right; it is what figures of utility are compared with."),
     ("Fresh sample", "Another sample of as many records as the synthetic data, from the same "
      "population as the original, not of the same persons."),
-)  # fmt: skip
-_TERMS = (
-    ("ROE, ratio of estimates", "Smaller of two proportions divided by the larger, averaged over "
-     "the cells of a table. 1 is equal; rare cells pull it down."),
-    ("SPECKS", "Largest distance between two distributions, from 0 (alike) to 1."),
-    ("pMSE", "How well a model tells synthetic from original records; 0 is not at all."),
-    ("pMSE ratio", "pMSE over what is expected by chance. By a logistic regression: over that of "
-     "independent draws from a right model; with main effects it sees margins only, not "
-     "relations. By a tree: over that of a fresh sample of the same population, which a right "
-     "synthesis with fixed parameters may fall below, down to 1 - c, c the synthetic share (0.5 "
-     "for files of equal size). SPECKS and PO50 of a tree have no such level."),
-    ("p and p_VW", "Probabilities of a difference as large by chance: between two independent "
-     "samples (p), or between the original and draws from its own proportions (p_VW)."),
     ("Overlap", "Share that two confidence intervals have in common. 1 is all, below 0 they do "
      "not touch. A right synthesis does not reach 1: with fixed parameters and as many records "
      "as the original, 0.80 is expected of one dataset and 0.91 of five."),
     ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
-    ("CAP", "Correct attribution probability: how often the target is read off rightly from the "
-     "synthetic records with the same keys. Compare with baseline, chance and the original's. "
-     "More datasets together find more keys, so that their CAP is larger than that of one."),
-    ("TCAP", "CAP of the intruder who believes only what all records with the same keys agree "
-     "on: right ones of those that agree (all datasets together), or DiSCO / iS (one dataset)."),
-    ("DiSCO", "Share of the original records whose keys show one target in the synthetic data, "
-     "the right one."),
-    ("iS", "Share of the original records whose keys occur in the synthetic data."),
-    ("repU", "Share of the original records whose keys nobody shares, in either file."),
-    ("Differential confidentiality", "CAP of records that the synthesis was fitted on minus CAP "
-     "of records it never saw. If it is 0, being in the data does not add to a person's risk."),
-    ("Share nearer to the fitted half", "How often a synthetic record is nearer to one it was "
-     "made from than to one it was not. 0.5 is a coin toss."),
     ("Baseline", "What somebody achieves who has no release. Of CAP: who guesses the target of "
      "everybody from its distribution in the original (Taub et al. 2018, eq. 5). A figure below "
      "it tells less than that distribution, which is often public anyway."),
@@ -277,7 +219,7 @@ _TERMS = (
 def reading_section(record: Record) -> Iterator[Block]:
     """Yield a short glossary with the expectations of the run."""
     expected = expected_of(record).sentence
-    s_pmse = ("S_pMSE", f"{_DISTANCE} {expected} Lower is better.")
+    s_pmse = ("S_pMSE", f"{expected} Lower is better.")
     yield Words(
         [
             "No single figure says that data are safe or good. Look whether the figures of risk "
@@ -286,4 +228,5 @@ def reading_section(record: Record) -> Iterator[Block]:
             "are no good news."
         ]
     )
-    yield _pairs("Words of this report", "Word", "Meaning", [*_TERMS_FIRST, s_pmse, *_TERMS])
+    caption = "Words of this report; what each figure is stands under All figures"
+    yield _pairs(caption, "Word", "Meaning", [s_pmse, *_TERMS])

@@ -10,7 +10,8 @@ from typing import Any
 
 from synthesizer.data.errors import OutputError, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.report.page import Block, Chart, DataTable, Fold, Section, render
+from synthesizer.report.blocks import DataTable, Section, with_tables
+from synthesizer.report.page import render
 from synthesizer.report.record import Labels, Record, read_record
 
 REPORT = "report.html"
@@ -87,7 +88,10 @@ def sections(record: Record) -> list[Section]:
     return [
         replace(
             section,
-            blocks=[_labelled(block, record.labels) for block in section.blocks],
+            blocks=[
+                with_tables(block, lambda table: _with_labels(table, record.labels))
+                for block in section.blocks
+            ],
             folded=section.anchor not in _OPEN,
         )
         for section in built
@@ -95,16 +99,8 @@ def sections(record: Record) -> list[Section]:
     ]
 
 
-def _labelled(block: Block, labels: Labels) -> Block:
-    """Return a table, or a picture's, in which variables and values have their labels."""
-    if isinstance(block, Fold):
-        return replace(block, blocks=[_labelled(inner, labels) for inner in block.blocks])
-    if isinstance(block, Chart) and block.table is not None:
-        return replace(block, table=_with_labels(block.table, labels))
-    return _with_labels(block, labels) if isinstance(block, DataTable) else block
-
-
 def _with_labels(table: DataTable, labels: Labels) -> DataTable:
+    """Return a table in which variables and values have their labels."""
     said = [
         form == "text" and heading != "Model"
         for heading, form in zip(table.columns, table.forms, strict=True)

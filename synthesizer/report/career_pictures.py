@@ -12,6 +12,7 @@ from markupsafe import Markup
 from synthesizer.data.errors import plural
 from synthesizer.data.panel.view import ABSENT, OTHERS
 from synthesizer.measures.utility.sequences import SequenceResult
+from synthesizer.report.blocks import Block, Cell, Chart, DataTable, Form, written
 from synthesizer.report.charts import (
     SIDES,
     WIDTH,
@@ -28,7 +29,6 @@ from synthesizer.report.charts import (
     text,
     text_width,
 )
-from synthesizer.report.page import Block, Cell, Chart, DataTable, Form, written
 
 MOST = 10
 """States with a colour of their own; of more, one less, and the others together."""

@@ -9,17 +9,7 @@ from functools import partial
 from synthesizer.data.errors import listed
 from synthesizer.measures.utility.longitudinal import PanelResult, VariableHistory
 from synthesizer.measures.utility.sequences import SequenceResult
-from synthesizer.report.career_pictures import (
-    index_chart,
-    lines_chart,
-    moves_chart,
-    shown_states,
-    spells_chart,
-    stacks_chart,
-)
-from synthesizer.report.expected import FAR, noise_in_words
-from synthesizer.report.figures import figure_blocks
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Cell,
@@ -33,6 +23,16 @@ from synthesizer.report.page import (
     stopped,
     written,
 )
+from synthesizer.report.career_pictures import (
+    index_chart,
+    lines_chart,
+    moves_chart,
+    shown_states,
+    spells_chart,
+    stacks_chart,
+)
+from synthesizer.report.expected import FAR, noise_in_words
+from synthesizer.report.figures import figure_blocks
 from synthesizer.report.record import Labels, Record
 from synthesizer.report.risk import of_verdict
 

@@ -8,13 +8,13 @@ bad and ink.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
 from markupsafe import Markup, escape
 
-from synthesizer.report.page import interval, written
+from synthesizer.report.blocks import interval, written
 
 Value = str | float | int | None
 
@@ -603,15 +603,24 @@ def histograms(
     y = Scale(domain=(0, max(*original, *synthetic) or 1.0), range=(bottom, top))
     parts = [legend(4, 14, OUTLINED)]
     parts.append(axis_left(y, x(0), "share of records", count=4, grid=x(len(original)) - x(0)))
-    outline = [(x(0), y(0))]
-    for place, (ours, theirs) in enumerate(zip(original, synthetic, strict=True)):
-        box = {"x": x(place) + 0.5, "width": x(1) - x(0) - 1}
-        box |= {"y": y(ours), "height": y(0) - y(ours)}
-        parts.append(el("rect", {**box, "class": "fill-original soft"}))
-        outline += [(x(place), y(theirs)), (x(place + 1), y(theirs))]
-    parts.append(polyline([*outline, (x(len(original)), y(0))], "line-synthetic"))
+    parts += outlined(
+        x, y, [(*pair, "original soft") for pair in zip(original, synthetic, strict=True)]
+    )
     parts.append(axis_bottom(Scale(domain=ends, range=x.range), bottom, label))
     return svg(WIDTH, bottom + 44, *parts, title=title, description=description)
+
+
+def outlined(
+    x: Scale, y: Scale, columns: Iterable[tuple[float, float, str]], gap: float = 1.0
+) -> Iterator[Markup]:
+    """Yield columns of the original, each with its look, and the outline of the synthetic ones."""
+    outline, width = [(x(0), y(0))], max(x(1) - x(0) - gap, 1)
+    for place, (original, synthetic, look) in enumerate(columns):
+        box = {"x": x(place) + gap / 2, "y": y(original)}
+        box |= {"width": width, "height": y(0) - y(original)}
+        yield el("rect", {**box, "class": f"fill-{look}"})
+        outline += [(x(place), y(synthetic)), (x(place + 1), y(synthetic))]
+    yield polyline([*outline, (outline[-1][0], y(0))], "line-synthetic")
 
 
 def roc(curves: Sequence[tuple[str, Sequence[Point]]], *, title: str, description: str) -> Markup:

@@ -13,8 +13,7 @@ from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import Figure, Result, Row, Units, in_units
 from synthesizer.measures.verdict import TITLES
-from synthesizer.report.charts import el
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Cell,
@@ -25,10 +24,11 @@ from synthesizer.report.page import (
     Section,
     interval,
     joined,
-    render,
     row_table,
     written,
 )
+from synthesizer.report.charts import el
+from synthesizer.report.page import render
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.propensity import PmseResult
 from synthesizer.measures.utility.tables import TableRow
-from synthesizer.report.page import Gap, stopped, written
+from synthesizer.report.blocks import Gap, stopped, written
 from synthesizer.report.record import Record
 
 

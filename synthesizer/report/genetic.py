@@ -12,20 +12,22 @@ from pathlib import PurePosixPath
 from typing import Literal, NamedTuple, TypeVar
 
 from synthesizer.data.errors import plural
-from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
-from synthesizer.report.charts import Panel, Series, panels
-from synthesizer.report.page import (
+from synthesizer.data.evolved import Evolution, Generation, Point
+from synthesizer.report.blocks import (
     Added,
     Block,
+    Cell,
     Chart,
     DataTable,
     Note,
-    Section,
     Words,
     interval,
     row_table,
+    section,
+    value_table,
     written,
 )
+from synthesizer.report.charts import Panel, Series, panels
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
 
@@ -61,84 +63,63 @@ _RULED_OUT = (
 )
 
 
-def genetic_section(record: Record) -> Section | None:
-    """Return how datasets were evolved; None where nothing was evolved."""
+@section(
+    "genetic",
+    "Evolution",
+    "How whole datasets were bred towards low utility loss and low risk, and what came out.",
+)
+def genetic_section(record: Record) -> Iterator[Block]:
+    """Yield how datasets were evolved; nothing where nothing was."""
     evolution = record.evolution
     if evolution is None:
-        return None
-    return Section(
-        anchor="genetic",
-        title="Evolution",
-        lead="How whole datasets were bred towards low utility loss and low risk, and what came "
-        "out.",
-        blocks=[
-            *_notes(evolution, record),
-            Words([*_what_was_done(evolution, record), " ".join(_risk_in_words(evolution))]),
-            *pictures(evolution),
-            *_results(evolution),
-            *_frontier(evolution),
-        ],
-    )
-
-
-def _what_was_done(evolution: Evolution, record: Record) -> Iterator[str]:
-    """Yield what was evolved, by which measures, and how it ended."""
-    yield (
-        "Whole datasets were evolved, not drawn from a model one by one. A population of "
-        f"{evolution.population:,} datasets started from {_STARTS[evolution.start]}. In every "
-        "generation the better ones had offspring: pairs swapped records, and cells or records "
-        "were replaced. Every dataset was scored against the confidential data."
-    )
-    yield " ".join(_measures(evolution))
-    yield " ".join(_choice(evolution))
-    yield " ".join(_endings(evolution, record))
-
-
-def _measures(evolution: Evolution) -> Iterator[str]:
-    risk = evolution.risk
-    yield f"Utility U is the {evolution.utility.meaning}; lower is better, 0 is alike."
-    yield f"Risk R is the {risk.meaning}; lower is safer."
-    if risk.keys and risk.name not in _NO_KEYS:
-        seeks = f" and seeks {risk.target}" if risk.name in _KEYS_AND_TARGET else ""
-        yield f"The intruder that R is about knows {', '.join(risk.keys)}{seeks}."
-    yield "Both lie between 0 and 1."
-
-
-def _choice(evolution: Evolution) -> Iterator[str]:
-    """Say which candidate is the result."""
-    weight, limit = evolution.weight, evolution.risk_at_most
+        return
+    yield from evolution_notes(evolution, record)
+    yield Words([_WHAT])
+    yield evolution_table(evolution)
+    yield from pictures(evolution)
+    yield result_table(evolution)
     if evolution.mode == "pareto":
-        yield "The evolution kept the frontier: the datasets that no other one beats on U and R."
-    if limit is None:
-        yield (
-            "The result is the dataset with the lowest F, the distance of U and R from 0 (weight "
-            f"of U {_setting(weight)}, of R {_setting(1 - weight)})."
-        )
-    else:
-        yield (
-            f"The result is the dataset with the lowest U among those with R at most "
-            f"{_setting(limit)}; where there is none, that with the lowest R."
-        )
+        yield Words([_TO_PICK])
+    if evolution.written:
+        yield frontier_table(evolution)
+
+
+_WHAT = (
+    "Whole datasets were evolved, not drawn from a model one by one. In every generation better "
+    "ones had offspring: pairs swapped records, and cells or records were replaced. Every dataset "
+    "was scored against the confidential data by utility loss U and risk R, both from 0 to 1. "
+    "Guessing is R of targets guessed from their distribution alone. Files at random have values "
+    "of the margins, each variable by itself: they hold nothing on any person, and nothing has to "
+    "be lower than that. R counts who is not found as 0."
+)
+
+
+def evolution_table(evolution: Evolution) -> DataTable:
+    """Return what was evolved by which measures, and the risks to compare with."""
+    utility, risk, limit = evolution.utility, evolution.risk, evolution.risk_at_most
+    knows = risk.keys if risk.name not in _NO_KEYS else ()
+    result = "lowest F, the distance of U and R from 0"
+    rows: list[tuple[str, Cell]] = [
+        ("Started from", _STARTS[evolution.start]),
+        ("Datasets of a generation", evolution.population),
+        ("Kept", "the frontier" if evolution.mode == "pareto" else "the best"),
+        ("The result has", result if limit is None else "lowest U of those within the limit of R"),
+        ("Weight of U in F", evolution.weight),
+        ("Utility loss U (lower is better)", utility.meaning),
+        ("Risk R (lower is safer)", risk.meaning),
+        ("The intruder knows", ", ".join(knows) or None),
+        ("The intruder seeks", risk.target if risk.name in _KEYS_AND_TARGET else None),
+        ("People sought", risk.people),
+        ("R of guessing (baseline)", risk.baseline),
+        ("R of files at random", risk.random),
+        ("Highest R accepted", limit),
+    ]
+    return value_table("How the datasets were evolved", rows)
 
 
 def _setting(value: float) -> str:
     """Write a setting as the configuration has it, without further zeros."""
     return written(round(value, 6), "text")
-
-
-def _endings(evolution: Evolution, record: Record) -> Iterator[str]:
-    datasets = evolution.datasets
-    if len(datasets) == 1:
-        yield f"It ended {ending(datasets[0].stopped, datasets[0].generations)}."
-    else:
-        yield (
-            f"{plural(len(datasets), 'dataset')} were made, each by an evolution of its own; the "
-            "table says how each one ended."
-        )
-    if any(dataset.stopped.endswith("seconds") for dataset in datasets):
-        yield "Where the time decides, a repetition on another machine may give other datasets."
-    whose = "The result" if len(datasets) == 1 else "Each"
-    yield f"{whose} has {plural(record.manifest.rows, 'record')}."
 
 
 def ending(why: str, generations: int) -> str:
@@ -155,31 +136,10 @@ def ending(why: str, generations: int) -> str:
     if re.fullmatch(r"\d+ generations", why):
         return f"{after}, the most that were allowed"
     if re.fullmatch(r"\S+ seconds", why):
-        return f"{after}: its {why} were over"
+        return f"{after}: its {why} were over; on another machine it may end elsewhere"
     if why == "interrupted":
         return f"{after}: somebody interrupted it"
     return f"{after}: {why}"
-
-
-def _risk_in_words(evolution: Evolution) -> Iterator[str]:
-    """Yield the risk of the result beside guessing and beside files without information."""
-    risks = [dataset.risk for dataset in evolution.datasets]
-    baseline = evolution.risk.baseline
-    yield f"{'The result has' if len(risks) == 1 else 'The results have'} R {_span(risks)}."
-    if baseline is None:
-        yield "There is no baseline of guessing for this measure."
-    else:
-        more = "no more than" if max(risks) <= baseline else "more than"
-        yield (
-            f"Guessing the target from its distribution alone has {written(baseline, 'share')} "
-            f"(baseline): this measure is {more} that. It counts who is not found as 0: see CAP of "
-            "matches for those who are found."
-        )
-    yield (
-        "Files drawn at random from the margins, each variable by itself, have "
-        f"{written(evolution.risk.random, 'share')}: they hold nothing on any person, so nothing "
-        "has to be lower than that."
-    )
 
 
 def _span(values: Sequence[float]) -> str:
@@ -189,7 +149,8 @@ def _span(values: Sequence[float]) -> str:
     return lowest if lowest == written(high, "share") else interval(low, high, "share")
 
 
-def _notes(evolution: Evolution, record: Record) -> Iterator[Note]:
+def evolution_notes(evolution: Evolution, record: Record) -> Iterator[Note]:
+    """Yield what must be said of evolved datasets before all else."""
     if evolution.start == "mutants":
         yield _perturbed(evolution, record)
     if evolution.interrupted:
@@ -290,35 +251,32 @@ def _number(file: str) -> str:
     return PurePosixPath(file).stem.removeprefix("frontier_").lstrip("0")
 
 
-def _results(evolution: Evolution) -> Iterator[Block]:
+def result_table(evolution: Evolution) -> DataTable:
+    """Return the datasets that came out."""
     table = row_table(
         evolution.datasets,
         _caption("Results of the evolution", evolution),
         names=[
-            *_columns(evolution),
-            Added("Generations", "count", lambda dataset: dataset.generations),
+            *_columns(evolution.datasets),
             Added("Ended", "text", lambda dataset: ending(dataset.stopped, dataset.generations)),
         ],
         labels=("Dataset", [str(number) for number, _ in enumerate(evolution.datasets, 1)]),
         highlight=_above(evolution.datasets, evolution.risk_at_most),
     )
-    yield replace(table, stacks=True)
+    return replace(table, stacks=True)
 
 
-def _frontier(evolution: Evolution) -> Iterator[Block]:
-    if evolution.mode != "pareto":
-        return
+def frontier_table(evolution: Evolution) -> DataTable:
+    """Return the files of the frontier, to pick one from; without rows where there is none."""
     limit, files = evolution.risk_at_most, evolution.written
-    yield Words([_TO_PICK])
-    if files:
-        marked = "" if limit is None else f"; marked: R above {limit:g}"
-        yield row_table(
-            files,
-            _caption("Files of the frontier", evolution, marked),
-            names=_columns(evolution),
-            labels=("File", [file.file for file in files]),
-            highlight=_above(files, limit),
-        )
+    marked = "" if limit is None else f"; marked: R above {limit:g}"
+    return row_table(
+        files,
+        _caption("Files of the frontier, confidential until one is picked", evolution, marked),
+        names=_columns(files),
+        labels=("File", [file.file for file in files]),
+        highlight=_above(files, limit),
+    )
 
 
 def _caption(subject: str, evolution: Evolution, more: str = "") -> str:
@@ -327,19 +285,20 @@ def _caption(subject: str, evolution: Evolution, more: str = "") -> str:
     return f"{subject}; U and F: lower is better, R: lower is safer{more}"
 
 
-def _columns(evolution: Evolution) -> list[Added]:
-    """Return the columns of points; the unchanged share exists for mutants only."""
-    columns = [
+def _columns(points: Sequence[Point]) -> list[Added]:
+    """Return the columns of points that any of them has."""
+    every = [
         Added("U", "figure", lambda point: point.utility),
         Added("R", "figure", lambda point: point.risk),
         Added("F", "figure", lambda point: point.fitness),
+        Added("Unchanged", "share", lambda point: point.unchanged),
+        Added("Found", "share", lambda point: point.found),
+        Added("Right of these", "share", lambda point: point.right_of_found),
     ]
-    if evolution.start == "mutants":
-        columns.append(Added("Unchanged", "share", lambda point: point.unchanged))
-    return columns
+    return [own for own in every if any(own.value(point) is not None for point in points)]
 
 
-def _above(points: Sequence[EvolvedDataset | FrontierFile], limit: float | None) -> list[int]:
+def _above(points: Sequence[Point], limit: float | None) -> list[int]:
     return [i for i, point in enumerate(points) if limit is not None and point.risk > limit]
 
 
@@ -365,6 +324,13 @@ _READS = (
 _LIMITED = (
     " Where a highest risk is accepted the best candidate has the lowest U within it, so its risk "
     "may rise again, up to the limit."
+)
+
+
+_PATH_READS = (
+    "Further left is safer, further down is closer to the original: the lower left corner would be "
+    "best. The line leads from generation to generation; an axis may begin above 0. Where there is "
+    "a frontier (green), no candidate beats any of it on both: one is bought with the other."
 )
 
 
@@ -482,7 +448,6 @@ def _generations_table(steps: Sequence[Generation], count: int) -> DataTable:
 def path_chart(
     history: Sequence[Generation],
     frontier: Sequence[tuple[str, float, float]] = (),
-    others: Sequence[tuple[str, float, float]] = (),
     baseline: float | None = None,
     *,
     limit: float | None = None,
@@ -496,8 +461,6 @@ def path_chart(
     frontier : sequence of (str, float, float)
         Candidates that no other one beats: name, utility, risk, both in [0, 1]. Those with a name
         are larger and carry it, as far as there is room; keep it short.
-    others : sequence of (str, float, float)
-        Points to compare with, such as a file of another method.
     baseline, limit : float, optional
         As in `generations_chart`.
 
@@ -505,22 +468,21 @@ def path_chart(
     --------
     >>> rows = [Generation(generation=g, utility=0.2, risk=0.9 - g / 10, fitness=0.5,
     ...                    median_utility=0.2, median_risk=0.9, frontier=1) for g in range(3)]
-    >>> path_chart(rows, others=[("CART", 0.1, 0.42)], baseline=0.415).table.rows[-1]
-    ['CART', 0.1, 0.42]
+    >>> path_chart(rows, [("1", 0.1, 0.42)], baseline=0.415).table.rows[-1]
+    ['frontier 1', 0.1, 0.42]
     """
-    front, elsewhere = [NamedPoint(*point) for point in frontier], [NamedPoint(*p) for p in others]
+    front = [NamedPoint(*point) for point in frontier]
     ends = (("start", history[0]), ("result", history[-1]))[: len(history)]
     named = [NamedPoint(name, step.utility, step.risk) for name, step in ends]
     levels = _levels(baseline, limit)
-    summary = " ".join(_path_in_words(history, front, elsewhere, baseline))
+    summary = " ".join(_path_in_words(history, front, baseline))
     legend = [
         ("line-s1", "best candidate, by generation"),
         *([("fill-s3", "frontier")] if front else []),
-        *([("fill-s4", "other datasets")] if elsewhere else []),
         *((level.look, f"{level.words} {written(level.value, 'share')}") for level in levels),
     ]
     picture = plane(
-        [*_spots(named[::-1], "s1"), *_spots(elsewhere, "s4"), *_spots(front, "s3")],
+        [*_spots(named[::-1], "s1"), *_spots(front, "s3")],
         risk=Axis(label="risk R (left is safer)", marks=levels),
         loss=Axis(label="utility U (lower is better)"),
         way=[(step.risk, step.utility) for step in thinned(history, MOST_STEPS)],
@@ -532,52 +494,28 @@ def path_chart(
     return Chart(
         title="The way of the best candidate between utility and risk",
         svg=picture,
-        reads=" ".join(_path_reads(bool(front), bool(elsewhere))),
+        reads=_PATH_READS,
         summary=summary,
         table=DataTable(
             caption="Points of the picture; lower is better for utility U and safer for risk R",
             columns=["Point", "Utility U", "Risk R"],
             forms=("text", "figure", "figure"),
-            rows=[list(point) for point in (*named, *files, *elsewhere)],
+            rows=[list(point) for point in (*named, *files)],
         ),
     )
 
 
 def _spots(points: Sequence[NamedPoint], colour: str) -> Iterator[Spot]:
-    """Yield the ends of the way (s1), points to compare with (s4) or those of a frontier (s3)."""
+    """Yield the ends of the way (s1), or the points of a frontier (s3)."""
     for name, utility, risk in points:
-        yield Spot(
-            risk=risk,
-            loss=utility,
-            name=name,
-            shape=_shape(name, colour),
-            colour=colour,
-        )
-
-
-def _shape(name: str, colour: str) -> Literal["dot", "ring", "small", "square"]:
-    if colour == "s4":
-        return "square"
-    if colour == "s1" and name == "start":
-        return "ring"
-    return "dot" if name else "small"
-
-
-def _path_reads(has_frontier: bool, has_others: bool) -> Iterator[str]:
-    yield "Further left is safer, further down is closer to the original: the lower left corner"
-    yield "would be best. The line leads from generation to generation."
-    yield "An axis may begin above 0."
-    if has_frontier:
-        yield "The green dots are the frontier: no candidate beats any of them on both utility and"
-        yield "risk. Along it, one is bought with the other."
-    if has_others:
-        yield "Squares are other datasets, measured alike."
+        shape: Literal["dot", "ring", "small"] = "dot" if name else "small"
+        shape = "ring" if name == "start" and colour == "s1" else shape
+        yield Spot(risk=risk, loss=utility, name=name, shape=shape, colour=colour)
 
 
 def _path_in_words(
     history: Sequence[Generation],
     frontier: Sequence[NamedPoint],
-    others: Sequence[NamedPoint],
     baseline: float | None,
 ) -> Iterator[str]:
     yield _from_start_to_end(history)
@@ -587,5 +525,3 @@ def _path_in_words(
         safest = min(frontier, key=lambda point: (point.risk, point.utility))
         closest = min(frontier, key=lambda point: (point.utility, point.risk))
         yield f"The frontier reaches from {safest.in_words} to {closest.in_words}."
-    for point in others:
-        yield f"{point.name} has {point.in_words}."

@@ -11,18 +11,7 @@ from synthesizer.measures.evidence import Evidence
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.verdict import AT_LEAST
 from synthesizer.report.advice import worst_things
-from synthesizer.report.expected import (
-    UNITS,
-    UNITS_OF_HOUSEHOLDS,
-    copied_in_words,
-    distance_in_words,
-    expected_of,
-    lost_fits,
-    overlap_in_words,
-    table_mark,
-    tables_of,
-)
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Fold,
@@ -35,6 +24,17 @@ from synthesizer.report.page import (
     stopped,
     with_minus,
     written,
+)
+from synthesizer.report.expected import (
+    UNITS,
+    UNITS_OF_HOUSEHOLDS,
+    copied_in_words,
+    distance_in_words,
+    expected_of,
+    lost_fits,
+    overlap_in_words,
+    table_mark,
+    tables_of,
 )
 from synthesizer.report.record import Record
 from synthesizer.report.risk import TONES

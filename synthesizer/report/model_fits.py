@@ -16,27 +16,29 @@ from synthesizer.measures.utility.coefficients import (
     LackOfFit,
 )
 from synthesizer.measures.utility.combining import CombinedEstimates, CombinedRow
+from synthesizer.report.blocks import (
+    Added,
+    Block,
+    Chart,
+    DataTable,
+    Gap,
+    Heading,
+    Note,
+    Words,
+    interval,
+    row_table,
+    section,
+    stopped,
+    written,
+)
 from synthesizer.report.charts import DotRow, Panel, Series, dots, panels
+from synthesizer.report.codebook.conclusions import rule_in_words
 from synthesizer.report.expected import (
     cautions,
     even_trees,
     fit_notes,
     lost_fits,
     overlap_in_words,
-)
-from synthesizer.report.page import (
-    Added,
-    Block,
-    Chart,
-    DataTable,
-    Gap,
-    Note,
-    Section,
-    Words,
-    interval,
-    row_table,
-    stopped,
-    written,
 )
 from synthesizer.report.record import Labels, Record
 
@@ -48,19 +50,6 @@ _FAMILIES = {
     "ols": "linear regression", "logit": "logistic regression", "poisson": "Poisson regression",
     "multinomial": "multinomial regression",
 }  # fmt: skip
-_RULES = {
-    "simple": "for data whose values are all drawn with fixed parameters: T = U (k/n + 1/m); "
-    "Raab, Nowok and Dibben 2016",
-    "proper": "for data whose values are all drawn, with parameters drawn anew for each dataset: "
-    "T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben 2016",
-    "fully": "for fully synthetic data with parameters drawn anew: T = (1 + 1/m) B - U; "
-    "Raghunathan, Reiter and Rubin 2003",
-    "partially": "for original records with some values replaced: T = U + B/m; Reiter 2003",
-    "design": "for data whose values are all drawn with fixed parameters, variances by the design "
-    "of the survey: T = U + B/m; after Reiter 2003",
-    "redrawn": "for samples that are drawn anew by the design of the survey: T = (1 + 1/m) B - "
-    "U (1 + k/n); after Mathur, Si and Reiter, arXiv 2309.09115",
-}
 _MOST = 40
 """Coefficients of one model that are drawn."""
 _MOST_LINES = 8
@@ -72,14 +61,14 @@ _FAR = 12.0
 """Standard errors from 0 up to which the axis of coefficients reaches."""
 
 
-def estimates_section(record: Record) -> Section:
-    """Return every fit: coefficients side by side, overlap, lack of fit, combined inference."""
-    return Section(
-        anchor="estimates",
-        title="Estimates",
-        lead="Would a researcher draw the same conclusions from the synthetic data?",
-        blocks=list(_blocks(record)) or [Words([_ask(record)])],
-    )
+@section(
+    "estimates",
+    "Estimates",
+    "Would a researcher draw the same conclusions from the synthetic data?",
+)
+def estimates_section(record: Record) -> Iterator[Block]:
+    """Yield every fit: coefficients side by side, overlap, lack of fit, combined inference."""
+    yield from list(_blocks(record)) or [Words([_ask(record)])]
 
 
 def _ask(record: Record) -> str:
@@ -108,9 +97,7 @@ def _blocks(record: Record) -> Iterator[Block]:
 
 
 def _fit(fit: FitComparison, labels: Labels, *, even: bool) -> Iterator[Block]:
-    yield Markup("<h3>{} <span class='muted-text'>({})</span></h3>").format(
-        fit.formula, _FAMILIES[fit.family]
-    )
+    yield Heading(fit.formula, _FAMILIES[fit.family])
     yield from (Note(sentence, "alert") for sentence in lost_fits(fit))
     yield fit_chart(fit, labels)
     if fit.lack_of_fit is not None:
@@ -122,9 +109,7 @@ def _fit(fit: FitComparison, labels: Labels, *, even: bool) -> Iterator[Block]:
 def _by_groups(fits: Sequence[FitComparison], by: Sequence[str]) -> Iterator[Block]:
     """Yield the fits of one model to several groups: lines where the last variable is a number."""
     first = fits[0]
-    yield Markup("<h3>{} by {} <span class='muted-text'>({})</span></h3>").format(
-        first.formula, ", ".join(by), _FAMILIES[first.family]
-    )
+    yield Heading(f"{first.formula} by {', '.join(by)}", _FAMILIES[first.family])
     yield from (Note(sentence, "alert") for fit in fits for sentence in lost_fits(fit))
     *outer, last = by
     is_time = all(finite_number(fit.group[last]) is not None for fit in fits)
@@ -302,7 +287,7 @@ def _combined(combined: CombinedEstimates) -> Iterator[Block]:
     yield row_table(
         combined.rows,
         caption="What the synthetic data alone tell of the population, combined by rule "
-        f"“{combined.rule}” ({_RULES[combined.rule]}), {plural(combined.m, 'dataset')}; "
+        f"“{combined.rule}” ({rule_in_words(combined.rule)}), {plural(combined.m, 'dataset')}; "
         f"{_ends_in_words(normal)}",
         names=names,
     )

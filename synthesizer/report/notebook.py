@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from importlib import import_module
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from textwrap import wrap
@@ -23,58 +22,53 @@ from synthesizer.data.errors import DataError, OutputError, did_you_mean
 from synthesizer.data.files import write_texts
 from synthesizer.data.options import public
 from synthesizer.measures.catalogue import SUMMARY
-from synthesizer.measures.figure import Figure, Row, Units, columns, in_units
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.figure import Figure, Row, columns
 from synthesizer.measures.verdict import Verdict, VerdictLine
 from synthesizer.report.advice import worst_things
-from synthesizer.report.charts import Bar, DotRow, bars, el, text
-from synthesizer.report.figures import compared, dot_chart, dot_row, rate_chart
-from synthesizer.report.glance import glance_section
-from synthesizer.report.page import (
-    NUMBERS,
+from synthesizer.report.blocks import (
     Block,
     Chart,
     DataTable,
     Fold,
-    Form,
     Note,
-    Section,
-    Words,
-    chart_style,
-    first_line,
-    fragment,
-    from_template,
-    heading,
+    first_rows,
     is_number,
-    own_style,
-    row_table,
-    sound_text,
-    stopped,
+    with_tables,
     written,
 )
-from synthesizer.report.scale import sentence_of, verdict_charts
+from synthesizer.report.charts import Bar, DotRow, bars, el, text
+from synthesizer.report.figures import (
+    FIGURES,
+    MOST_DRAWN,
+    UNTOLD,
+    about,
+    cells_of,
+    dot_chart,
+    dot_row,
+    figures_of,
+    in_cell,
+    is_plain,
+    result_blocks,
+    tables_of,
+    values_of,
+)
+from synthesizer.report.glance import glance_section
+from synthesizer.report.page import chart_style, fragment, from_template, own_style, sound_text
+from synthesizer.report.scale import sentence_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from synthesizer.report.record import Record
 
-FIGURES = "figures"
-"""The table of the figures of a result."""
-_UNTOLD = frozenset({"seed", "secret", "seed_of_fit"})
-"""Fields that decide the draws: no screen shows them."""
 _LINES = 12
 """Rows of a table in a text."""
 _WIDE = 110
 """Letters of a line."""
 _FIELDS = 12
 """Fields that a text shows one below the other."""
-_DRAWN = 12
-"""Rows of a picture."""
 _ROWS = 30
 """Rows of a table in HTML."""
-_TABLES = 12
-"""Tables in HTML; `frame_of` has all."""
 _OF_FIGURE = (
     "key", "name", "value", "low", "high", "baseline", "chance", "original", "n", "direction",
     "meaning",
@@ -82,20 +76,8 @@ _OF_FIGURE = (
 _IN_TEXT = ("place", "name", "value", "low", "high", "baseline", "chance", "original")
 _CENTRES = ("value", "difference", "estimate", "risk", "rate", "share", "mean")
 """Fields that an interval ``low`` to ``high`` of a row is about."""
-_PICTURES: Mapping[str, tuple[str, str]] = {
-    "ComparedRuns": ("comparison", "map_section"),
-    "DifferentialResult": ("risk_attribution", "difference_chart"),
-    "Distribution": ("variables", "variable_chart"),
-    "Evolution": ("genetic", "pictures"),
-    "FitComparison": ("model_fits", "fit_chart"),
-    "UtilityResult": ("utility", "pictures_of"),
-}
-"""Where the report has a picture of a result by itself: file and function."""
 _FIRST: Mapping[str, str] = {"FitComparison": "coefficients"}
 """The table that comes first, where figures do not."""
-
-
-# The tables of a result.
 
 
 def _tables(result: object) -> dict[str, Sequence[Any]]:
@@ -103,88 +85,6 @@ def _tables(result: object) -> dict[str, Sequence[Any]]:
     tables = dict(tables_of(result))
     first = _FIRST.get(type(result).__name__)
     return tables if first not in tables else {str(first): tables[str(first)]} | tables
-
-
-def tables_of(result: object, before: str = "") -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield the tables of a result by name: its figures, and every list of rows within it."""
-    if not before and (found := _figures(result)):
-        yield FIGURES, found
-    for name, value in _values(result):
-        place = f"{before}{name}"
-        if _are_rows(value):
-            yield from _lists(value, place)
-        elif isinstance(value, BaseModel) and not isinstance(value, Row | Figure):
-            yield from tables_of(value, f"{place}.")
-        elif isinstance(value, Mapping):
-            for key, part in value.items():
-                if isinstance(part, BaseModel):
-                    yield from tables_of(part, f"{place}.{key}.")
-    if isinstance(getattr(type(result), "rows", None), property):
-        computed = getattr(result, "rows")  # noqa: B009
-        yield from [(f"{before}rows", computed)] if _are_rows(computed) else []
-
-
-def _lists(rows: Sequence[BaseModel], place: str) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield rows as a table, and all rows that they hold themselves as others."""
-    if any(_cells(rows[0])):
-        yield place, rows
-    for name, first in _values(rows[0]) if isinstance(rows[0], Row) else ():
-        if _are_rows(first):
-            yield f"{place}.{name}", tuple(row for one in rows for row in getattr(one, name))
-
-
-def _are_rows(value: object) -> bool:
-    return isinstance(value, tuple) and bool(value) and all(isinstance(v, BaseModel) for v in value)
-
-
-def _about(kind: type) -> str:
-    """Return what a type is about, without what only who writes code needs."""
-    return first_line(kind).partition(";")[0].partition(": see")[0]
-
-
-def _values(result: object) -> Iterator[tuple[str, Any]]:
-    if isinstance(result, BaseModel):
-        names = [name for name, field in type(result).model_fields.items() if field.repr]
-    else:
-        names = [f.name for f in fields(result) if f.repr] if is_dataclass(result) else []
-    yield from ((name, getattr(result, name)) for name in names)
-
-
-def _figures(result: object) -> list[tuple[str, Figure]]:
-    """Return the figures of a result, each with what it is about."""
-    found = getattr(result, FIGURES, ())
-    pairs = found if isinstance(found, tuple) else ()
-    named = [("", one) if isinstance(one, Figure) else one for one in pairs]
-    return [
-        (place, one if place else one.counting(_units(result)))
-        for place, one in named
-        if isinstance(one, Figure)
-    ]
-
-
-def _units(result: object) -> Units:
-    return "persons" if getattr(result, "units", None) == "persons" else "records"
-
-
-def _cells(row: BaseModel) -> dict[str, Any]:
-    """Return the cells of a row by name: plain fields, those of rows in it, and properties."""
-    found: dict[str, Any] = {}
-    for name, value in _values(row):
-        if isinstance(value, Row):
-            found |= {f"{name}.{inner}": cell for inner, cell in _cells(value).items()}
-        elif _is_plain(value):
-            found[name] = value
-    for name, shown in columns(type(row)).items():
-        if name.partition(".")[0] not in type(row).model_fields:
-            found[name] = shown.value(row)
-    return {name: cell for name, cell in found.items() if name != "secret"}
-
-
-def _is_plain(value: object) -> bool:
-    """Whether a value fits into a cell."""
-    if isinstance(value, tuple | list):
-        return all(isinstance(part, str | int | float) for part in value)
-    return value is None or isinstance(value, str | int | float)
 
 
 def frame_of(result: object, table: str | None = None) -> pd.DataFrame:
@@ -199,7 +99,7 @@ def frame_of(result: object, table: str | None = None) -> pd.DataFrame:
         return _alone(result)
     name = next(iter(tables)) if table is None else table
     if name != FIGURES:
-        return pd.DataFrame([_cells(row) for row in tables[name]])
+        return pd.DataFrame([cells_of(row) for row in tables[name]])
     frame = pd.DataFrame(
         [{"place": place} | {n: getattr(f, n) for n in _OF_FIGURE} for place, f in tables[name]]
     )
@@ -211,18 +111,18 @@ def _alone(result: object) -> pd.DataFrame:
     import pandas as pd
 
     if isinstance(result, Row | Figure):
-        return pd.DataFrame([_cells(result)])
-    values = dict(_values(result))
-    lists = {n: v for n, v in values.items() if isinstance(v, tuple) and v and _is_plain(v)}
+        return pd.DataFrame([cells_of(result)])
+    values = dict(values_of(result))
+    lists = {n: v for n, v in values.items() if isinstance(v, tuple) and v and is_plain(v)}
     length = max((len(value) for value in lists.values()), default=0)
     if length < 2:
-        plain = {name: value for name, value in values.items() if _is_plain(value)}
-        return pd.DataFrame([_cells(result) if isinstance(result, BaseModel) else plain])
+        plain = {name: value for name, value in values.items() if is_plain(value)}
+        return pd.DataFrame([cells_of(result) if isinstance(result, BaseModel) else plain])
     beside: dict[str, Any] = {}
     for name, value in values.items():
         if name in lists and len(value) == length:
             beside[name] = value
-        elif isinstance(value, tuple) and value and all(_is_plain(v) for v in value):
+        elif isinstance(value, tuple) and value and all(is_plain(v) for v in value):
             inner = [v for v in value if isinstance(v, tuple) and len(v) == length]
             beside |= {f"{name}.{number}": v for number, v in enumerate(inner, 1)}
     return pd.DataFrame(beside)
@@ -243,7 +143,7 @@ def text_of(result: object) -> str:
         decisive = frame["key"].isin(kind.key for kind, _ in SUMMARY.values())
         frame = frame.loc[decisive.sort_values(ascending=False, kind="stable").index]
         frame = frame[[name for name in _IN_TEXT if name in frame]].dropna(axis=1, how="all")
-    frame = frame[[name for name in frame if name not in _UNTOLD]]
+    frame = frame[[name for name in frame if name not in UNTOLD]]
     table = frame.head(_LINES).to_string(
         max_cols=9, max_colwidth=32, index=False, na_rep="-",
         float_format=lambda value: written(value).replace("−", "-"),
@@ -286,8 +186,8 @@ def _head(result: object) -> str:
     """Return the name of a type, and the plain values of one."""
     plain = [
         (name, value)
-        for name, value in _values(result)
-        if _is_plain(value) and value not in (None, (), "") and name not in _UNTOLD
+        for name, value in values_of(result)
+        if is_plain(value) and value not in (None, (), "") and name not in UNTOLD
     ]
     told = ", ".join(f"{name}={_brief(value)}" for name, value in plain)
     return f"{type(result).__name__}({told})" if told else type(result).__name__
@@ -296,7 +196,7 @@ def _head(result: object) -> str:
 def _short(result: object) -> str:
     """Return the name of a type with all fields, on one line where they fit."""
     told = [
-        f"{name}={'...' if name in _UNTOLD else _brief(value)}" for name, value in _values(result)
+        f"{name}={'...' if name in UNTOLD else _brief(value)}" for name, value in values_of(result)
     ]
     name = type(result).__name__
     whole = f"{name}({', '.join(told)})"
@@ -322,7 +222,7 @@ def _brief(value: object) -> str:
 
 def html_of(result: object) -> str:
     """Return a result as a notebook shows it."""
-    return framed(blocks_of(result), type(result).__name__)
+    return framed(result_blocks(result), type(result).__name__)
 
 
 def framed(blocks: Iterable[Block], title: str) -> str:
@@ -330,7 +230,7 @@ def framed(blocks: Iterable[Block], title: str) -> str:
 
     Everything that comes from data is escaped twice, by the templates and by the frame.
     """
-    blocks = list(blocks)
+    blocks = [with_tables(block, lambda table: first_rows(table, _ROWS)) for block in blocks]
     page = _page(blocks, title)
     height = min(60 + sum(map(_height, blocks)), 640)
     attrs: dict[str, Any] = {"srcdoc": page, "width": "100%", "height": height, "sandbox": ""}
@@ -351,100 +251,7 @@ def _height(block: Block) -> int:
     return 480 if isinstance(block, Chart) else 50
 
 
-def blocks_of(result: object) -> Iterator[Block]:
-    """Yield what the report shows of a result: pictures, figures, tables, notes."""
-    units, tables = _units(result), dict(tables_of(result))
-    if isinstance(result, Verdict):
-        tables.pop("lines", None)  # said above the tables
-    told = isinstance(result, BaseModel) or is_dataclass(result)
-    title = _about(type(result)) if told else ""
-    yield heading(in_units(title or type(result).__name__, units))
-    if isinstance(result, Verdict):
-        yield from verdict_charts(result)
-        yield Fold("Why", [Words([f"{one.title}: {one.sentence}" for one in result.lines])])
-    drawn, figures = list(_pictures(result)), tables.pop(FIGURES, ())
-    yield from drawn
-    rates = compared([figure for _, figure in figures])[:_DRAWN]
-    if rates and (not drawn or isinstance(result, CheckResults)):
-        yield rate_chart(rates, "Rates", type(result).__name__)
-    if figures:
-        table = _figure_table(figures)
-        yield table if len(figures) <= _LINES else Fold("All figures", [table])
-    shown: list[Block] = [
-        _table(name, rows, units) for name, rows in islice(tables.items(), _TABLES)
-    ]
-    if not figures and not tables:
-        yield _table("", [result], units)
-    yield from shown if len(shown) < 4 else [*shown[:2], Fold("Further tables", shown[2:])]
-    yield from (Note(stopped(in_units(said, units))) for said in dict.fromkeys(_notes(result)))
-
-
-def _notes(result: object) -> Iterator[str]:
-    """Yield what must be said of a result, and of its parts, and what could not be computed."""
-    for name in ("alarms", "warnings", "cautions", "notes"):
-        said = getattr(result, name, ())
-        yield from (s for s in said if isinstance(s, str)) if isinstance(said, tuple) else ()
-    failed = getattr(result, "failed", {})
-    if isinstance(failed, Mapping):
-        yield from (f"{name}: not computed: {why}" for name, why in failed.items())
-    if isinstance(result, CheckResults):
-        for part in (result.risk, result.utility, result.panel):
-            yield from _notes(part)
-
-
-def _figure_table(figures: Sequence[tuple[str, Figure]]) -> DataTable:
-    texts: Sequence[Form] = ("text", "text")
-    about = ["About"] if any(place for place, _ in figures) else []
-    return DataTable(
-        caption="Figures; from and to are the ends of the 95 % interval",
-        columns=("Figure", *about, "Value", "From", "To", "Baseline", "Chance", "Original",
-                 "Good is", "In words"),
-        forms=[*texts[: 1 + len(about)], *NUMBERS[:6], *texts],
-        rows=[
-            (f.name, *(place for _ in about), f.value, f.low, f.high, f.baseline, f.chance,
-             f.original, f.direction, f.meaning)
-            for place, f in figures
-        ],
-    )  # fmt: skip
-
-
-def _table(name: str, rows: Sequence[Any], units: Units) -> DataTable:
-    """Return rows as a table: by the columns that they declare, or by their fields."""
-    kind = type(rows[0])
-    more = f", the first {_ROWS} of {len(rows):,}" if len(rows) > _ROWS else ""
-    caption = f"{in_units(_about(kind), units)} ({name}{more})" if name else ""
-    if issubclass(kind, BaseModel) and columns(kind):
-        return row_table(rows[:_ROWS], caption)
-    cells = [_cells(row) if isinstance(row, BaseModel) else dict(_values(row)) for row in rows]
-    names = [n for n in cells[0] if n not in _UNTOLD and _is_plain(cells[0][n])]
-    return DataTable(
-        caption=caption or kind.__name__,
-        columns=[n.replace("_", " ") for n in names],
-        forms=["text" if isinstance(cells[0][n], str | tuple | None) else "figure" for n in names],
-        rows=[[_written(row.get(n)) for n in names] for row in cells[:_ROWS]],
-    )
-
-
-def _written(value: Any) -> Any:
-    if isinstance(value, tuple | list):
-        return ", ".join(written(part) if isinstance(part, float) else str(part) for part in value)
-    return value
-
-
 # Pictures.
-
-
-def _pictures(result: object) -> Iterator[Block]:
-    """Yield the pictures that the report has of a result, of its utility where it has all."""
-    if isinstance(result, CheckResults):
-        yield from _pictures(result.utility)
-    if (place := _PICTURES.get(type(result).__name__)) is not None:
-        drawn: Any = getattr(import_module(f"synthesizer.report.{place[0]}"), place[1])(result)
-        if isinstance(drawn, Chart):
-            yield drawn
-        else:
-            blocks: Iterable[Block] = drawn.blocks if isinstance(drawn, Section) else drawn
-            yield from blocks
 
 
 @dataclass(frozen=True)
@@ -499,12 +306,12 @@ _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 def picture_of(result: object) -> Charts:
     """Return the charts of a result: the report's, that of its rates, or one of its first rows."""
-    charts = [*_charts(blocks_of(result))]
+    charts = [*_charts(result_blocks(result))]
     if not charts:
         rows = [*tables_of(result)]
         drawn = (_row_chart(name, part) for name, part in rows if name != FIGURES)
         charts = [*islice((chart for chart in drawn if chart is not None), 1)]
-    figures = [dot_row(f) for _, f in _figures(result) if f.direction != "a count"]
+    figures = [dot_row(f) for _, f in figures_of(result) if f.direction != "a count"]
     if not charts and figures:
         charts = [dot_chart("Figures", figures, reads="", label="value", whole=False)]
     if not charts:
@@ -529,10 +336,10 @@ def _row_chart(name: str, rows: Sequence[BaseModel]) -> Chart | None:
     numbers += [k for k, c in shown.items() if c.form == "count"]
     fields_of_kind = kind.model_fields
     centre = next((key for key in _CENTRES if key in fields_of_kind), None)
-    title, rows = _about(kind) or name, rows[:_DRAWN]
+    title, rows = about(kind) or name, rows[:MOST_DRAWN]
 
     def label(number: int, row: BaseModel) -> str:
-        cells = [_written(shown[key].value(row)) for key in labels[:2]]
+        cells = [in_cell(shown[key].value(row)) for key in labels[:2]]
         return ", ".join(str(cell) for cell in cells if cell) or str(number)
 
     if centre is not None and {"low", "high"} <= set(fields_of_kind):

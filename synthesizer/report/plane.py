@@ -91,7 +91,7 @@ class Spot:
     loss: float
     name: str = ""
     """Is written beside it where there is room, and shown where a reader points at the mark."""
-    shape: Literal["dot", "ring", "small", "square"] = "dot"
+    shape: Literal["dot", "ring", "small"] = "dot"
     """Of its mark; a ring is hollow."""
     colour: str = "s1"
     low: float | None = None
@@ -235,9 +235,6 @@ class _Plane:
 
 
 def _shape(spot: Spot, x: float, y: float) -> Markup:
-    if spot.shape == "square":
-        box = {"x": x - 5.5, "y": y - 5.5, "width": 11, "height": 11}
-        return el("rect", {**box, "class": f"fill-{spot.colour} outlined"})
     if spot.shape == "ring":
         return dot(x, y, 6, f"line-{spot.colour}")
     if spot.shape == "small":

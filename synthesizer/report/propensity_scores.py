@@ -7,8 +7,19 @@ from statistics import fmean
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import in_units
+from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.utility.propensity import PmseResult, PropensityMeans, PropensityResult
-from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.report.blocks import (
+    Added,
+    Block,
+    Chart,
+    Gap,
+    Note,
+    Words,
+    row_table,
+    section,
+    written,
+)
 from synthesizer.report.charts import histograms
 from synthesizer.report.expected import (
     Expected,
@@ -17,17 +28,6 @@ from synthesizer.report.expected import (
     expected_of,
     right_share,
     short,
-)
-from synthesizer.report.page import (
-    Added,
-    Block,
-    Chart,
-    Gap,
-    Note,
-    Section,
-    Words,
-    row_table,
-    written,
 )
 from synthesizer.report.record import Record
 
@@ -49,17 +49,13 @@ _FULL_TABLE = (
 )
 
 
-def propensity_section(record: Record) -> Section:
-    """Return the scores of every model and dataset, and the distance of the full table."""
-    return Section(
-        anchor="propensity",
-        title="Propensity score",
-        lead="Can a model that sees all variables tell synthetic from original records?",
-        blocks=list(_blocks(record)),
-    )
-
-
-def _blocks(record: Record) -> Iterator[Block]:
+@section(
+    "propensity",
+    "Propensity score",
+    "Can a model that sees all variables tell synthetic from original records?",
+)
+def propensity_section(record: Record) -> Iterator[Block]:
+    """Yield the scores of every model and dataset, and the distance of the full table."""
     utility = record.results.utility
     if utility is None or not utility.propensity:
         yield _nothing(utility)

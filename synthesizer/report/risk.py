@@ -9,12 +9,23 @@ from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.evidence import Word
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.measure import is_on
-from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.copied import CopiedUniques
-from synthesizer.measures.risk.nearest import NearestResult
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.risk.attacks import Attack
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
+from synthesizer.report.blocks import (
+    Block,
+    Gap,
+    Heading,
+    Note,
+    Words,
+    interval,
+    joined,
+    row_table,
+    section,
+    with_minus,
+    written,
+)
 from synthesizer.report.charts import DotRow
 from synthesizer.report.expected import lone_variable
 from synthesizer.report.figures import (
@@ -22,20 +33,8 @@ from synthesizer.report.figures import (
     compared,
     dot_chart,
     figure_blocks,
+    number_table,
     result_tables,
-)
-from synthesizer.report.page import (
-    Block,
-    Gap,
-    Note,
-    Words,
-    heading,
-    interval,
-    joined,
-    row_table,
-    section,
-    with_minus,
-    written,
 )
 from synthesizer.report.record import Record
 
@@ -48,7 +47,7 @@ def by_scenario(
 ) -> Iterator[Block]:
     """Yield the blocks of each scenario under a heading with its keys and target."""
     for risks in record.results.risk.scenarios:
-        yield heading(in_words(risks.scenario))
+        yield Heading(in_words(risks.scenario))
         named = {name: record.labels.variable(name) for name in risks.scenario.names}
         if labelled := [label for name, label in named.items() if label != name]:
             yield Words([f"Labels: {'; '.join(labelled)}."])
@@ -120,7 +119,7 @@ def unmeasured(record: Record) -> Iterator[Gap]:
     usual = {
         check: measure
         for check, measure in CHECKS.items()
-        if measure.axis == "risk" and measure.is_on and not measure.several
+        if measure.axis == "risk" and not measure.several
         if "panel" not in measure.needs or record.manifest.panel is not None
         if "weight" not in measure.needs or record.manifest.weights is not None
     }
@@ -182,7 +181,7 @@ def glance_section(record: Record) -> Iterator[Block]:
         yield Words([READS])
     yield from by_scenario(record, _scenario)
     if others:
-        yield heading("Beyond keys and target")
+        yield Heading("Beyond keys and target")
         yield from figure_blocks(others, "Whole records, sensitive variables and attacks")
     if not (lacking or risk.scenarios or others):
         yield Words([_NOTHING])
@@ -229,26 +228,11 @@ def nearest_section(record: Record) -> Iterator[Block]:
     yield Words([_NEAREST_READS])
     figures = [figure.counting(record.units) for figure in nearest.figures]
     yield from figure_blocks(figures, "Share nearer to the fitted half, and exact copies")
-    yield Words(list(_nearest_words(nearest, record.results.risk.copied)))
-    yield from result_tables(nearest, record.units)
-
-
-def _nearest_words(nearest: NearestResult, copied: CopiedUniques | None) -> Iterator[str]:
-    yield (
-        f"Of {nearest.synthetic:,} synthetic records that were compared, {nearest.nearer:,} are "
-        f"nearer to a fitted record, {nearest.unseen_nearer:,} to an unseen one and "
-        f"{nearest.ties:,} as near to both; the interval counts as if they were "
-        f"{written(nearest.effective, 'count')} independent ones."
-    )
+    copied = record.results.risk.copied
     same = copied is not None and copied.names == nearest.names
     listed = "those of whole records under Special uniques" if same else joined(nearest.names)
-    yield f"Compared on {len(nearest.names)} variables: {listed}."
-    if nearest.fitted_kept < 1:
-        yield (
-            f"Only a share of {written(nearest.fitted_kept, 'share')} of the fitted records was "
-            "compared, since there are no more unseen ones; copies of the others lose their "
-            "source, and the share cannot reach 1. The excess in the table allows for that."
-        )
+    yield Words([f"Compared on {len(nearest.names)} variables: {listed}."])
+    yield number_table(nearest, "Records that were compared, and how many are nearer to which half")
 
 
 _ATTACKS_OFF = (
@@ -289,7 +273,12 @@ def attacks_section(record: Record) -> Iterator[Block]:
     if result is None:
         yield absent(record, "attacks", off=_ATTACKS_OFF)
         return
-    yield Words([_ATTACKS, *_attack_words(result)])
+    known = f"The inference attack knows {joined(result.keys)} and seeks {result.target}."
+    if result.linked is not None:
+        first, second = map(joined, result.linked)
+        known += f" Linkability joins a source with {first} to one with {second}."
+    yield Words([_ATTACKS, known])
+    yield number_table(result, "Records of both halves, attempts, and confidence of the intervals")
     attacks = result.attacks
     yield dot_chart(
         "Risk of each attack",
@@ -322,18 +311,6 @@ def _success(attack: Attack) -> DotRow:
         baseline=attack.baseline,
         original=attack.control_rate,
     )
-
-
-def _attack_words(result: AttackResult) -> Iterator[str]:
-    yield (
-        f"The inference attack knows {joined(result.keys)} and seeks {result.target}. All attacks "
-        f"use {result.synthetic:,} synthetic records; the halves have {result.all_fitted:,} fitted "
-        f"and {result.all_unseen:,} unseen records, of which {result.records:,} of each took part "
-        f"in singling out. Intervals have a confidence of {written(result.confidence, 'share')}."
-    )
-    if result.linked is not None:
-        first, second = map(joined, result.linked)
-        yield f"Linkability joins a source with {first} to one with {second}."
 
 
 def _attack_notes(attack: Attack) -> Iterator[Note]:

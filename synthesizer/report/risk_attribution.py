@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from synthesizer.data.errors import plural
-from synthesizer.measures.risk.cap import RULES, SUBSETS, CapMeans, CapResult, CapRow
+from synthesizer.measures.risk.cap import RULES, SUBSETS, CapResult
 from synthesizer.measures.risk.differential import (
     DifferentialResult,
     GroupComparison,
@@ -14,9 +14,7 @@ from synthesizer.measures.risk.differential import (
     Spread,
 )
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.report.charts import DotRow, Panel, Series, panels
-from synthesizer.report.figures import dot_chart, span
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Chart,
@@ -27,6 +25,8 @@ from synthesizer.report.page import (
     section,
     written,
 )
+from synthesizer.report.charts import DotRow, Panel, Series, panels
+from synthesizer.report.figures import dot_chart, span
 from synthesizer.report.record import Record
 from synthesizer.report.risk import absent, by_scenario, in_words, of_verdict
 
@@ -71,7 +71,6 @@ def _cap_blocks(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
 
 def _cap(cap: CapResult, risks: ScenarioRisk) -> Iterator[Block]:
     if cap.last == 1:
-        yield Words([_one_dataset(row, cap) for row in cap.synthetic])
         yield _cap_table(cap)
     else:
         yield _cap_chart(cap, risks)
@@ -85,13 +84,6 @@ def _cap(cap: CapResult, risks: ScenarioRisk) -> Iterator[Block]:
             words = "No straight line through the number of datasets: it needs three of them."
             yield Words([words])
     yield row_table(cap.singles, "Mean CAP of each dataset by itself")
-
-
-def _one_dataset(row: CapRow, cap: CapResult) -> str:
-    return (
-        f"{SUBSETS[row.subset].capitalize()}: with one dataset an intruder reads off the right "
-        f"target at a rate of {written(row.zero, 'share')}; {_marks(cap, row)}."
-    )
 
 
 def _cap_chart(cap: CapResult, risks: ScenarioRisk) -> Chart:
@@ -138,17 +130,7 @@ def _first_and_last(cap: CapResult, subset: str) -> str:
     first, last = cap.row(1, subset), cap.row(cap.last, subset)
     return (
         f"{SUBSETS[subset].capitalize()}: {written(first.zero, 'share')} with 1, "
-        f"{written(last.zero, 'share')} with {last.m} datasets where no match counts as 0, "
-        f"{written(last.undefined, 'share')} where it is left out; {_marks(cap, last)}."
-    )
-
-
-def _marks(cap: CapResult, row: CapMeans) -> str:
-    """Say what a mean is to be compared with."""
-    return (
-        f"baseline {written(cap.baseline[row.subset], 'share')}, by chance "
-        f"{written(row.chance_zero, 'share')}, original "
-        f"{written(cap.original[row.subset], 'share')}"
+        f"{written(last.zero, 'share')} with {last.m} datasets where no match counts as 0."
     )
 
 
@@ -208,7 +190,9 @@ def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         off = "" if record.of_files else _OFF
         yield absent(record, "differential_confidentiality", risks.scenario, off=off)
         return
-    yield Words(list(_words(result)))
+    if result.released is not None:
+        added = written(result.released, "share")
+        yield Words([f"Releasing the fitted records as they are would add {added}."])
     about = in_words(risks.scenario)
     yield difference_chart(result, about)
     yield _shortened(
@@ -217,31 +201,12 @@ def _scenario(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
         "units were named",
     )
     yield from _uniques(result.uniques)
-    yield from _groups(result, record)
+    yield from _groups(result)
 
 
 def _decisive(spreads: Sequence[Spread]) -> Spread:
     """Return the row that decides: all datasets pooled, no match counted as 0."""
     return max((row for row in spreads if row.rule == "zero"), key=lambda row: row.m)
-
-
-def _words(result: DifferentialResult) -> Iterator[str]:
-    row = _decisive(result.summary)
-    yield (
-        f"With {plural(row.m, 'dataset')} the right target is read off at a rate of "
-        f"{written(row.mean_a, 'share')} for records that were fitted and "
-        f"{written(row.mean_b, 'share')} for records that were not: the release adds "
-        f"{written(row.difference, 'share')} (95 % interval {span(row.low, row.high)})."
-    )
-    if result.released is not None:
-        added = written(result.released, "share")
-        yield f"Releasing the fitted records as they are would add {added}."
-    if row.repeats > 1:
-        yield (
-            f"These are averages over {row.repeats} random splits; in {row.covering_zero} of them "
-            f"the interval covers 0. The difference varies by "
-            f"{written(row.difference_sd, 'share')} (standard deviation) between splits."
-        )
 
 
 def _in_order(spreads: Sequence[Spread]) -> list[Spread]:
@@ -316,7 +281,7 @@ def _uniques(uniques: Sequence[HalfUniques]) -> Iterator[Block]:
         )
 
 
-def _groups(result: DifferentialResult, record: Record) -> Iterator[Block]:
+def _groups(result: DifferentialResult) -> Iterator[Block]:
     if result.by is None:
         return
     if not result.groups:
@@ -335,7 +300,7 @@ def _groups(result: DifferentialResult, record: Record) -> Iterator[Block]:
         "a whole says that this group is told apart."
         + (f" {undrawn} more are in the table." if undrawn > 0 else ""),
         label="fitted minus unseen",
-        summary=_summary(result, record),
+        summary=_summary(result),
         marks={"value": "difference"},
         whole=False,
         zero=True,
@@ -360,13 +325,11 @@ def _group_name(row: GroupComparison, *, several: bool) -> str:
     return f"{group}, split {1 + (row.repeat or 0)}" if several else group
 
 
-def _summary(result: DifferentialResult, record: Record) -> str:
+def _summary(result: DifferentialResult) -> str:
     count, worst = len({row.group for row in result.groups}), result.worst_group
     if worst is None:
         return f"{count} groups; no worst one is named."
     return (
         f"{count} groups; the largest difference is that of {worst.group}: "
-        f"{written(worst.difference, 'share')} (interval {span(worst.low, worst.high)}), fitted "
-        f"{written(worst.mean_a, 'share')}, unseen {written(worst.mean_b, 'share')}, "
-        f"{worst.n_a:,} and {worst.n_b:,} {record.units}."
+        f"{written(worst.difference, 'share')} (interval {span(worst.low, worst.high)})."
     )

@@ -12,9 +12,24 @@ from synthesizer.measures.figure import columns, in_units
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.identity import IdentityResult
-from synthesizer.measures.risk.scenario import Level, Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
-from synthesizer.measures.risk.suda import SudaResult
+from synthesizer.measures.scenario import Level, Scenario
+from synthesizer.report.blocks import (
+    NUMBERS,
+    Added,
+    Block,
+    Chart,
+    DataTable,
+    Gap,
+    Heading,
+    Note,
+    Words,
+    joined,
+    row_table,
+    section,
+    value_table,
+    written,
+)
 from synthesizer.report.charts import MOST_CURVES, log_points, roc
 from synthesizer.report.figures import (
     bar_chart,
@@ -22,30 +37,15 @@ from synthesizer.report.figures import (
     dot_row,
     figure_blocks,
     figure_of,
+    number_table,
     result_tables,
-)
-from synthesizer.report.page import (
-    NUMBERS,
-    Added,
-    Block,
-    Chart,
-    DataTable,
-    Gap,
-    Note,
-    Words,
-    heading,
-    joined,
-    row_table,
-    section,
-    value_table,
-    written,
 )
 from synthesizer.report.record import Labels, Record
 from synthesizer.report.risk import absent, by_scenario, in_words
 
 if TYPE_CHECKING:
     from synthesizer.measures.risk.curves import RocCurve
-    from synthesizer.measures.risk.public_inference import InferenceRate, InferenceResult
+    from synthesizer.measures.risk.public_inference import InferenceResult
 
 _READS = (
     "The dot is the mean over the datasets, the small dots are the datasets one by one, and the "
@@ -203,7 +203,8 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     if suda is None:
         yield absent(record, "suda", risks.scenario)
         return
-    yield Words(list(_suda_words(suda)))
+    yield Words([_SUDA])
+    yield number_table(suda, "Uniques by all keys, and how probably a match with one is right")
     if any(band.records for band in suda.dis_scores):
         yield bar_chart(
             "Uniques by DIS-SUDA",
@@ -236,27 +237,12 @@ def _special(record: Record, risks: ScenarioRisk) -> Iterator[Block]:
     )
 
 
-def _suda_words(suda: SudaResult) -> Iterator[str]:
-    dis, mean, largest = (
-        written(value, "share") for value in (suda.dis, suda.mean_dis_suda, suda.largest_dis_suda)
-    )
-    yield (
-        f"{suda.uniques:,} of {suda.n:,} original records have values of all keys that nobody "
-        f"shares (a share of {written(suda.uniques / suda.n, 'share')}). {suda.special_uniques:,} "
-        "of them are special uniques: the tenth with the highest SUDA scores (more where scores "
-        "tie), persons whom few variables already set apart."
-    )
-    yield (
-        "DIS is the probability that a unique match with the data is the right person, if the "
-        f"data hold a share of {written(suda.sampling_fraction, 'share')} of the population: {dis} "
-        f"over the file; for single records {mean} on average and {largest} for the record most "
-        "at risk. This is about the original before anything is synthesised."
-    )
-    if suda.uniques_without_score:
-        yield (
-            f"{suda.uniques_without_score:,} uniques have no score: what sets them apart takes "
-            f"more than {suda.max_size:,} keys."
-        )
+_SUDA = (
+    "Uniques have values of all keys that nobody shares; special uniques are the tenth of them of "
+    "the highest SUDA scores, persons whom few variables already set apart. DIS is the probability "
+    "that a unique match with the data is the right person, if the data hold the sampling fraction "
+    "of the population. All of it is about the original before anything is synthesised."
+)
 
 
 def _copied(record: Record) -> Iterator[Block]:
@@ -271,22 +257,17 @@ def _copied(record: Record) -> Iterator[Block]:
 
 
 def _copied_blocks(result: CopiedUniques, about: str, record: Record) -> Iterator[Block]:
-    row = result.worst
     if result.alarm is not None:
         yield Note(f"{in_units(result.alarm, record.units)}.", "alert")
     if result.gap is not None:
         yield Note(f"{in_units(result.gap, record.units)}.")
-    words = [
-        f"{about}: {result.uniques:,} of {result.n:,} original {record.units} are unique by "
-        f"{joined(result.names)}. {row.present:,} of them stand in {row.data}; a fresh sample of "
-        f"the same population could have at most {row.most:,}, since exactly two original "
-        f"{record.units} share {plural(result.pairs, 'combination')}."
-    ]
+    words = [f"{about}, compared by {joined(result.names)}."]
     if result.kept:
         words.append(f"Left out, since they are kept on purpose: {joined(result.kept)}.")
-    if row.most >= result.uniques:
+    if result.worst.most >= result.uniques:
         words.append("A fresh sample could have all of them: nothing can be told.")
     yield Words(words)
+    yield number_table(result, f"{about}: uniques of the original, and what the limit rests on")
     shown = [*result.rows, *([] if result.control is None else [result.control])]
     yield row_table(shown, f"{about}: uniques that are there again, and what a fresh sample has")
 
@@ -296,16 +277,13 @@ def _replicated(record: Record) -> Iterator[Block]:
     if result is None:
         yield absent(record, "replicated_uniques")
         return
-    share = figure_of(result.figures, "replicated_uniques")
     yield Words(
         [
-            f"Whole records: {result.uniques:,} of {result.n:,} original records are unique, all "
-            f"variables taken together. A share of "
-            f"{written(None if share is None else share.value, 'share')} of the synthetic records "
-            "is unique and equal to a unique original record. Such a record may be chance, but a "
-            "person who finds it cannot tell."
+            "Whole records: a synthetic record that is unique and equals a unique original record "
+            "may be chance, but a person who finds it cannot tell."
         ]
     )
+    yield number_table(result, "Original records, and those that are unique")
     yield from result_tables(result, record.units)
 
 
@@ -351,7 +329,7 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
     if of_periods:
         question += " (person-periods)"
     margins = f"within {joined(result.baseline)}" if result.baseline else "of everybody"
-    yield heading(f"Inferring {question}")
+    yield Heading(f"Inferring {question}")
     if of_periods:
         yield Note(
             "Each period of a person is a record of its own here: where it says persons, "
@@ -359,7 +337,6 @@ def _question(result: InferenceResult, record: Record) -> Iterator[Block]:
         )
     yield Words(
         [
-            *_rates_in_words(result),
             f"Published margins are the distribution of {result.sensitive} {margins}. What they "
             "tell is no news: lower is safer, and near the margins is safe.",
             _SIZES,
@@ -407,31 +384,6 @@ def _sizes_chart(result: InferenceResult, question: str) -> Chart:
             forms=("count", "count"),
             rows=counts,
         ),
-    )
-
-
-def _rates_in_words(result: InferenceResult) -> Iterator[str]:
-    revealed, guessed = result.rates[:2]
-    yield (
-        f"Of persons whose public values the synthetic data have, {result.sensitive} is guessed "
-        f"right at a rate of {_beside(guessed)}. A share of "
-        f"{written(result.thresholds.absent_share, 'share')} of the persons cannot be found at all."
-    )
-    yield (
-        f"Of the synthetic records, a true {result.sensitive} is given away by a share of "
-        f"{_beside(revealed)}."
-    )
-
-
-def _beside(rate: InferenceRate) -> str:
-    """Write a rate with what it would be without the synthetic data."""
-    synthetic, chance, margins, original = (
-        written(value, "share")
-        for value in (rate.synthetic, rate.chance, rate.margins, rate.original)
-    )
-    return (
-        f"{synthetic}; by chance it would be {chance}, from published margins {margins}, from the "
-        f"original {original}"
     )
 
 

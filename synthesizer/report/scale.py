@@ -16,8 +16,8 @@ from markupsafe import Markup
 from synthesizer.measures.evidence import Evidence
 from synthesizer.measures.figure import agreeing
 from synthesizer.measures.verdict import AT_LEAST, Verdict, VerdictLine
+from synthesizer.report.blocks import Chart, with_minus
 from synthesizer.report.charts import dot, line, svg, text
-from synthesizer.report.page import Chart, with_minus
 
 START, LIMIT = 0.1, 0.4
 """Places of a new sample and of the limit; the bad end is at 1."""

@@ -15,17 +15,10 @@ from markupsafe import Markup
 
 from synthesizer.data.errors import plural
 from synthesizer.measures.figure import Units
+from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.utility.distributions import PairTable
-from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import TableRow
-from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
-from synthesizer.report.expected import (
-    Expected,
-    expected_of,
-    no_tables,
-    tables_of,
-)
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Added,
     Block,
     Chart,
@@ -33,12 +26,18 @@ from synthesizer.report.page import (
     Fold,
     Gap,
     Words,
-    fragment,
-    from_template,
     row_table,
     section,
     written,
 )
+from synthesizer.report.charts import clipped, el, heat, svg, text, text_width
+from synthesizer.report.expected import (
+    Expected,
+    expected_of,
+    no_tables,
+    tables_of,
+)
+from synthesizer.report.page import fragment, from_template
 from synthesizer.report.record import Labels, Record
 
 _FEATURED = 4

@@ -15,6 +15,17 @@ from synthesizer.data.errors import plural
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Units, in_units
 from synthesizer.measures.utility.distributions import Distribution, Statistics
+from synthesizer.report.blocks import (
+    Block,
+    Chart,
+    DataTable,
+    Fold,
+    Gap,
+    Words,
+    row_table,
+    section,
+    written,
+)
 from synthesizer.report.charts import (
     OUTLINED,
     SIDES,
@@ -23,29 +34,17 @@ from synthesizer.report.charts import (
     Scale,
     axis_left,
     clipped,
-    el,
     legend,
     line,
+    outlined,
     paired_bars,
-    polyline,
     svg,
     text,
     text_width,
     tick,
 )
 from synthesizer.report.expected import expected_of, table_mark, tables_of
-from synthesizer.report.page import (
-    Block,
-    Chart,
-    DataTable,
-    Fold,
-    Gap,
-    Words,
-    fragment,
-    row_table,
-    section,
-    written,
-)
+from synthesizer.report.page import fragment
 from synthesizer.report.record import Labels, Record
 
 MOST = 250
@@ -199,13 +198,9 @@ def thumbnail(shares: Sequence[CellShares], name: str) -> Markup:
     most = max(max(share.original, share.mean) for share in shares) or 1.0
     x = Scale(domain=(0, len(shares)), range=(1, width - 1))
     y = Scale(domain=(0, most), range=(height - 1, 3))
-    parts, outline = list[Markup](), [(x(0), y(0))]
-    for place, share in enumerate(shares):
-        top, look = y(share.original), "grid" if share.is_missing else "original soft"
-        box = {"x": x(place), "y": top, "width": x(1) - x(0), "height": y(0) - top}
-        parts.append(el("rect", {**box, "class": f"fill-{look}"}))
-        outline += [(x(place), y(share.mean)), (x(place + 1), y(share.mean))]
-    parts.append(polyline([*outline, (x(len(shares)), y(0))], "line-synthetic"))
+    looks = ("original soft", "grid")
+    columns = [(share.original, share.mean, looks[share.is_missing]) for share in shares]
+    parts = outlined(x, y, columns, gap=0)
     words = f"Original and synthetic distribution of {name}"
     return svg(width, height, *parts, title=words, description="")
 
@@ -303,13 +298,7 @@ def _histogram(
     x = Scale(domain=(0, len(columns)), range=(_LEFT, _RIGHT))
     y = Scale(domain=(0, most), range=(_TOP + _TALL, _TOP + 24))
     yield axis_left(y, _LEFT, label, count=4, grid=_RIGHT - _LEFT)
-    outline = [(x(0), y(0))]
-    for place, share in enumerate(columns):
-        top, width = y(share.original), max(x(1) - x(0) - 1, 1)
-        box = {"x": x(place) + 0.5, "y": top, "width": width, "height": y(0) - top}
-        yield el("rect", {**box, "class": "fill-original soft"})
-        outline += [(x(place), y(share.mean)), (x(place + 1), y(share.mean))]
-    yield polyline([*outline, (x(len(columns)), y(0))], "line-synthetic")
+    yield from outlined(x, y, [(share.original, share.mean, "original soft") for share in columns])
     for place, share in enumerate(columns):
         if share.high > share.low:
             middle = x(place + 0.5)

@@ -8,7 +8,7 @@ from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Row, column, shown
 from synthesizer.measures.results import CheckResults
-from synthesizer.report.page import Block, Gap, Words, row_table, section
+from synthesizer.report.blocks import Block, Gap, Words, row_table, section
 from synthesizer.report.record import ExtendsEntry, Record
 
 CAPTION = "Risk of the published periods, and of all periods together"
@@ -103,7 +103,7 @@ READING = (
 def _rows(results: CheckResults, before: Mapping[str, float]) -> Iterator[WaveRow]:
     for about, figure in results.risk.figures:
         kind = FIGURES.get(figure.key)
-        if figure.value is None or kind is None or kind.screen != "run":
+        if figure.value is None or kind is None or not kind.on_screen:
             continue
         yield WaveRow(
             about=about,

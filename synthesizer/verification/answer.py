@@ -14,8 +14,7 @@ import numpy as np
 from pydantic import SerializeAsAny
 
 from synthesizer.measures.figure import Result, Row, column, plain, shown
-from synthesizer.report.charts import Panel, Series, el, panels
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Block,
     Cell,
     Chart,
@@ -24,10 +23,11 @@ from synthesizer.report.page import (
     Section,
     Words,
     interval,
-    render,
     row_table,
     written,
 )
+from synthesizer.report.charts import Panel, Series, el, panels
+from synthesizer.report.page import render
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.posterior import (
     Posterior,

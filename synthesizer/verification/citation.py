@@ -29,7 +29,7 @@ from zipfile import ZipFile, ZipInfo
 
 from synthesizer.measures.figure import Column as ShownColumn
 from synthesizer.measures.figure import Row, columns
-from synthesizer.report.page import Cell
+from synthesizer.report.blocks import Cell
 from synthesizer.verification.sentences import template
 
 ACRO_FORMAT = "1.0.1"

@@ -34,7 +34,7 @@ import numpy as np
 
 from synthesizer.data.table import FloatArray
 from synthesizer.measures.figure import Row, column
-from synthesizer.report.page import Block, row_table, written
+from synthesizer.report.blocks import Block, row_table, written
 from synthesizer.verification.answer import Answer, share_chart
 from synthesizer.verification.coefficient_questions import (
     CoefficientRange,

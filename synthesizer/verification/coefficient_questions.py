@@ -34,7 +34,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, FloatArray, IntArray
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.formulas import coefficient_parts
-from synthesizer.report.page import Block, value_table, written
+from synthesizer.report.blocks import Block, value_table, written
 from synthesizer.verification.answer import Answer, ShareAnswer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions

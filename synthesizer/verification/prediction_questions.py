@@ -35,8 +35,8 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Model
+from synthesizer.report.blocks import Block, Chart, interval, row_table, value_table, written
 from synthesizer.report.charts import roc, scatter
-from synthesizer.report.page import Block, Chart, interval, row_table, value_table, written
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.partition_fits import Regression, fit_partitions

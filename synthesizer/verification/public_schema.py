@@ -42,8 +42,8 @@ from synthesizer.data.values import is_number, parse
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.measures.figure import typed
 from synthesizer.measures.utility.formulas import Atom
-from synthesizer.report.codebook.release import ReleaseCodebook
 from synthesizer.report.codebook.words import Described
+from synthesizer.report.codebook.write import ReleaseCodebook
 from synthesizer.report.record import manifest_in
 from synthesizer.verification.sentences import WORDS
 

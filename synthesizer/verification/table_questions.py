@@ -39,8 +39,8 @@ from synthesizer.data.expressions import quote_name
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Atom, atom_values
+from synthesizer.report.blocks import Block, Chart, interval, row_table, written
 from synthesizer.report.charts import DotRow, dots
-from synthesizer.report.page import Block, Chart, interval, row_table, written
 from synthesizer.verification.answer import Answer
 from synthesizer.verification.mechanisms import Mechanism
 from synthesizer.verification.public_schema import PublicSchema

@@ -15,7 +15,7 @@ from typer.main import get_command
 from synthesizer.cli.commands import TASKS, app, name_of
 from synthesizer.cli.printing import show_table
 from synthesizer.engine.registry import Registry
-from synthesizer.report.page import DataTable
+from synthesizer.report.blocks import DataTable
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -308,7 +308,8 @@ def test_models_shows_the_options_of_one_model() -> None:
     assert call("models", "cat").exit_code == 2
 
 
-def test_models_says_which_values_an_option_takes() -> None:
+def test_models_says_which_values_an_option_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "240")
     shown = call("models", "lag_one").output
     for words in ('"pooled" or "by_period"', "whole number, at least 1", "true or false"):
         assert words in shown

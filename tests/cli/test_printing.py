@@ -10,15 +10,18 @@ from collections.abc import Iterator
 import pytest
 
 from synthesizer.cli import printing
-from synthesizer.cli.printing import complain, progress, say, tabulate
+from synthesizer.cli.printing import complain, progress, say, show_table
 from synthesizer.data.workers import Phases
+from synthesizer.report.blocks import DataTable
 
 LONGEST = 30
 COLUMNS = ("variable", "kind of it", "levels", "what there is to look at")
+FORMS = ("text", "text", "count", "text")
 ROWS = [
-    ("a_name_of_nearly_thirty_letters"[:LONGEST], "categorical", 1_234, "twelve whole numbers"),
-    ("HOUSING_TYPE and OWN_RENT", "", 5, "-0.0175 to 0.0235"),
+    ("a_name_of_nearly_thirty_letters"[:LONGEST], "categorical", "1,234", "twelve whole numbers"),
+    ("HOUSING_TYPE and OWN_RENT", "", "5", "-0.0175 to 0.0235"),
 ]
+TABLE = DataTable(caption="some title", columns=COLUMNS, forms=FORMS, rows=ROWS)
 
 
 class Terminal(io.StringIO):
@@ -49,7 +52,7 @@ def test_no_word_is_broken_and_lines_fit(
     width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
-    tabulate("some title", COLUMNS, ROWS)
+    show_table(TABLE)
     say("  an indented sentence with a path/that/has/no/blanks/at/all and words after it")
     printed = capsys.readouterr().out
     everything = [
@@ -167,8 +170,8 @@ def test_quiet_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_broken_layout_would_be_seen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The control of the first test: a table that is forced into too few columns breaks words."""
+    """The control of the first test: words that are taken for shorter ones are broken."""
     monkeypatch.setenv("COLUMNS", "40")
-    monkeypatch.setattr(printing, "_widths", lambda rows, room: [room // 4] * 4)
-    tabulate("some title", COLUMNS, ROWS)
+    monkeypatch.setattr(printing, "cell_len", lambda text: len(text) // 4)
+    show_table(TABLE)
     assert "categorical" not in capsys.readouterr().out.split()

@@ -6,8 +6,8 @@ import pytest
 
 from synthesizer.cli.printing import show_rows
 from synthesizer.cli.screen_checks import show_panel, utility_lines
+from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.utility.longitudinal import PanelResult, PanelSize, VariableHistory
-from synthesizer.measures.utility.suite import UtilityResult
 from tests.report.utility_examples import table
 
 
@@ -23,7 +23,7 @@ def test_differences_in_points_have_a_sign(capsys: pytest.CaptureFixture[str]) -
         changing_synthetic=(0.46,), lag_synthetic=(0.5,),
     )  # fmt: skip
     show_panel(PanelResult(original=size, synthetic=(size,), variables=(history,)))
-    assert "-4.0" in capsys.readouterr().out.split()
+    assert "-4.000" in capsys.readouterr().out.split()
 
 
 def test_fits_that_fail_for_one_reason_are_one_line() -> None:

@@ -7,7 +7,7 @@ from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import as_table, as_tables, missing_otherwise
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
-from synthesizer.measures.risk import cap
+from synthesizer.measures.risk.cap import cap
 from tests.tables import persons, values_of
 
 FRAME = pd.DataFrame(

@@ -12,20 +12,7 @@ from synthesizer.data.errors import SavedModelError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
 from tests.end_to_end.commands import call, write_yaml
-
-SECRET = "SECRET123"
-GOOD = {
-    "sex": ["f", "m"] * 30,
-    "age": [str(20 + i % 37) for i in range(60)],
-    "town": [SECRET if i % 3 else "Ulm" for i in range(60)],
-    "pay": [str(1000 + 13 * i % 701) + ".5" for i in range(60)],
-}
-
-
-def text_of(**changes: list[str] | None) -> str:
-    columns = {name: cells for name, cells in (GOOD | changes).items() if cells is not None}
-    rows = zip(*columns.values(), strict=True)
-    return "\n".join([",".join(columns), *(",".join(row) for row in rows)]) + "\n"
+from tests.plan.sources import GOOD, SECRET, text_of
 
 
 def told(folder: Path, config: dict[str, Any], data: str | bytes, command: str = "run") -> str:
@@ -41,96 +28,6 @@ def told(folder: Path, config: dict[str, Any], data: str | bytes, command: str =
     assert SECRET not in result.output
     assert sorted(entry.name for entry in folder.iterdir()) == before
     return result.output
-
-
-CONFIG_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
-    "unknown key": ({"vizit_sequence": ["age"]}, ["vizit_sequence", "'visit_sequence'"]),
-    "unknown model": ({"method": {"age": "crat"}}, ["method.age", "'cart'"]),
-    "unknown default model": ({"default_method": "forrest"}, ["default_method", "'forest'"]),
-    "unknown option": ({"models": {"cart": {"min_laef": 5}}}, ["min_laef", "'min_leaf'"]),
-    "wrong option": ({"models": {"cart": {"min_leaf": -1}}}, ["cart", "min_leaf"]),
-    "unknown variable": ({"keep": ["aeg"]}, ["keep", "'aeg'", "'age'"]),
-    "unknown in the order": ({"visit_sequence": ["sexx"]}, ["visit_sequence", "'sex'"]),
-    "unknown in a rule": ({"rules": [{"if": "agee > 1", "then": {"pay": 1}}]}, ["rule 1", "'age'"]),
-    "unknown in a forbid": ({"forbid": ["agee > 1"]}, ["forbid 1", "'age'"]),
-    "unknown in derived": ({"variables": {"pay": {"derived": "agee * 2"}}}, ["pay", "'age'"]),
-    "unknown key of a check": ({"checks": {"keys": ["sexx"], "target": "age"}}, ["'sex'"]),
-    "column of the configuration that is not in the data": (
-        {"variables": {"height": {"kind": "numeric"}}},
-        ["variables", "'height'", "no column of the data"],
-    ),
-    "predictor later than its target": (
-        {"variables": {"age": {"predictors": ["pay"]}}},
-        ["'age'", "'pay'", "later in the order", "visit_sequence"],
-    ),
-    "circular derived": (
-        {"variables": {"age": {"derived": "pay / 2"}, "pay": {"derived": "age * 2"}}},
-        ["age, pay", "circle"],
-    ),
-    "derived from itself": ({"variables": {"pay": {"derived": "pay * 2"}}}, ["pay", "circle"]),
-    "derived before its input in the order": (
-        {"variables": {"age": {"derived": "pay / 2"}}, "visit_sequence": ["age", "pay"]},
-        ["visit_sequence", "'age'", "pay"],
-    ),
-    "expression that cannot be read": ({"forbid": ["age >"]}, ["forbid 1"]),
-    "expression that calls": ({"forbid": ["__import__('os')"]}, ["forbid 1"]),
-    "key that is also the target": (
-        {"checks": {"keys": ["sex", "age"], "target": "age"}},
-        ["target 'age' is also a key", "take it out"],
-    ),
-    "rule that no row satisfies": (
-        {"rules": [{"if": "age > 500", "then": {"pay": 0}}]},
-        ["rule 1", "no confidential row", "age > 500"],
-    ),
-    "rules that contradict each other": (
-        {
-            "rules": [
-                {"if": "age > 30", "then": {"pay": 0}},
-                {"if": "age < 40", "then": {"pay": 1}},
-            ]
-        },
-        ["contradict", "'pay'"],
-    ),
-    "rule against a forbid": (
-        {"rules": [{"if": "age > 30", "then": {"pay": 0}}], "forbid": ["age > 30 and pay == 0"]},
-        ["'pay'", "forbid 'age > 30 and pay == 0'"],
-    ),
-    "rule on its own condition": ({"rules": [{"if": "pay > 1", "then": {"age": 1}}]}, ["'age'"]),
-    "forbid of everything": ({"forbid": ["age >= 0"]}, ["forbid 1", "every confidential row"]),
-    "level that is none": (
-        {"rules": [{"if": "age > 30", "then": {"sex": "x"}}]},
-        ["rule 1", "sex"],
-    ),
-    "every fault of a rule": (
-        {"rules": [{"if": "nope > 1 and sex > age", "then": {"age": "old", "sex": "x"}}]},
-        ["unknown variable 'nope'", "'sex'", "'old' is no number", "'x' is no level"],
-    ),
-    "rule on what is dropped": (
-        {"drop": ["sex"], "rules": [{"if": "age > 30", "then": {"sex": "f"}}]},
-        ["rule 1", "'sex' is no variable of the synthesis"],
-    ),
-    "a path that no system takes": ({"data": {"path": f"{'x' * 300}.csv"}}, ["too long"]),
-    "rows that are no number": ({"rows": "many"}, ["rows"]),
-    "seed": ({"seed": -1}, ["seed"]),
-    "workers": ({"workers": 0}, ["workers"]),
-    "nothing left": ({"drop": list(GOOD)}, ["no variable is left"]),
-    "rows of a partial synthesis": ({"keep": ["sex"], "rows": 7}, ["rows (7)", "60"]),
-    "strata too small": ({"strata": ["age"]}, ["strata", "fewer than"]),
-    "limit of a check that is off": (
-        {"checks": {"two_way": False}, "limits": {"mean_two_way": 1}},
-        ["limits.mean_two_way", "off"],
-    ),
-    "no such file": ({"data": {"path": "absent.csv"}}, ["absent.csv", "no such file"]),
-    "no such sample": ({"data": {"sample": "fare"}}, ["'fare'", "fair"]),
-}
-
-
-@pytest.mark.parametrize("case", CONFIG_CASES)
-def test_configuration(case: str, tmp_path: Path) -> None:
-    config, words = CONFIG_CASES[case]
-    output = told(tmp_path, config, text_of())
-    for word in words:
-        assert word in output
 
 
 DATA_CASES: dict[str, tuple[str | bytes, list[str]]] = {

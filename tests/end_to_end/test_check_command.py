@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.measures.figure import typed
-from synthesizer.measures.utility.suite import UtilityResult
+from synthesizer.measures.results import UtilityResult
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
 KNOWN = ["--keys", "sex, age,region", "--target", "marital"]
@@ -29,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame.to_csv(where / "original.csv", index=False)
     rng = np.random.default_rng(1)
     frame.apply(lambda column: rng.permutation(column)).to_csv(where / "made.csv", index=False)
-    frame.sample(200, random_state=1).to_parquet(where / "sample.parquet")
+    frame.sample(200, random_state=1).to_parquet(where / "sample.parquet", index=False)
     persons_frame(300, seed=9).to_csv(where / "control.csv", index=False)
     content = {
         "data": {"path": "original.csv"},

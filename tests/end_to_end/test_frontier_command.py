@@ -175,7 +175,8 @@ def test_axes_are_chosen_on_the_command_line(folder: Path) -> None:
     assert not page.exists()
     result = call(*words, "--risk", "disco", "--utility", "worst_two_way")
     assert result.exit_code == 0, result.output
-    assert "DiSCO  largest two-way S_pMSE" in result.output
+    assert "DiSCO: " in result.output
+    assert "largest two-way S_pMSE: " in result.output
     found = json.loads(numbers.read_text())
     assert (found["risk"], found["utility"]) == ("disco", "worst_two_way")
 

@@ -12,8 +12,8 @@ import pytest
 
 from synthesizer import Synthesizer, refine, run
 from synthesizer.data.errors import ModelError, SynthesizerError
-from synthesizer.measures.risk import cap_u
-from synthesizer.measures.utility import jensen_shannon
+from synthesizer.measures.risk.cap import cap_u
+from synthesizer.measures.utility.tables import jensen_shannon
 from tests.end_to_end.commands import call, write_yaml
 
 KEYS = ["town", "sex", "age"]

@@ -7,18 +7,24 @@ import re
 import runpy
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import typer
+from fill_pages import blocks
 
 from synthesizer import Synthesizer
 from synthesizer.data.errors import ConfigError, SavedModelError, SynthesizerError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.testing import check_model
-from tests.end_to_end.commands import call, hashes
+from synthesizer.measures import catalogue
+from synthesizer.measures.catalogue import MEASURES
+from synthesizer.measures.settings import ALL_OFF
+from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+from tests.end_to_end.test_check_command import FEW
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "plugin_example"
 MODULE = "synthesizer_hotdeck"
@@ -79,12 +85,12 @@ def test_an_installed_model_is_used_from_yaml(folder):
     assert all((int(line[2:]) >= 10) == (line[0] == "m") for line in lines)
 
 
-def declare(folder: Path, package: str, line: str) -> None:
-    """Write what an installation leaves of a package that declares one model."""
+def declare(folder: Path, package: str, line: str, group: str = "synthesizer.models") -> None:
+    """Write what an installation leaves of a package that declares one model or measure."""
     info = folder / f"{package}-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[synthesizer.models]\n{line}\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\n{line}\n")
 
 
 def test_two_packages_with_one_name_are_both_named(tmp_path, monkeypatch):
@@ -222,3 +228,89 @@ def test_plugins_of_the_python_interface(monkeypatch, tmp_path):
         pd.testing.assert_frame_equal(other.generate()[0], fitted.generate()[0])
     with pytest.raises(SavedModelError, match=f"fitted with plug-ins.*--plugin {MODULE}"):
         Synthesizer.load(tmp_path / "model")
+
+
+# Measures.
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Return what runs a command where another package has the measure of the documentation."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "extending.md").read_text()
+    (text,) = (block.text for block in blocks(page) if "def met(" in block.text)
+    (tmp_path / "other_measures.py").write_text(text)
+    declare(tmp_path, "others", "met = other_measures:MEASURES", "synthesizer.measures")
+    persons_frame(60).to_csv(tmp_path / "data.csv", index=False)
+    persons_frame(60, seed=1).to_csv(tmp_path / "made.csv", index=False)
+    keys = {"keys": ["sex", "age"], "target": "marital"}
+    content = {"data": {"path": "data.csv"}, "seed": 1, "secret": "none", "workers": 1}
+    asked = {"checks": keys | FEW, "limits": {"keys_met": 0.01}}
+    write_yaml(tmp_path / "run.yaml", content | asked)
+    code = "import sys; from synthesizer.cli import main; main()"
+
+    def synthesizer(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", code, *words],
+            env=os.environ | {"PYTHONPATH": searched(tmp_path), "COLUMNS": "200"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return synthesizer
+
+
+def test_a_measure_of_another_package_works_everywhere(measured, tmp_path):
+    done = measured("run", "run.yaml", "-o", "out")
+    assert done.returncode == 3, done.stderr
+    assert "limits.keys_met: keys met, all datasets together" in done.stdout + done.stderr
+    assert "keys met" in (tmp_path / "out" / "report.html").read_text()
+    record = json.loads((tmp_path / "out" / "checks.json").read_text())
+    (figure,) = [row for row in record["figures"] if row["key"] == "keys_met"]
+    assert figure["value"] == record["summary"]["keys_met"] > 0.01
+    assert list(record["results"]["risk"]["scenarios"][0]["further"]) == ["keys_met"]
+    axes = measured("compare", "out", "--risk", "met").stderr
+    assert "keys_met" in axes.partition("is no figure of risk; choose one of")[2]
+    files = ("check", "data.csv", "made.csv", "--keys", "sex,age", "--target", "marital")
+    others = [f"{check}=false" for check, off in ALL_OFF.items() if off is False]
+    alone = [word for setting in others for word in ("--set", setting)]
+    assert "keys met" in measured(*files, *alone).stdout
+    off = measured(*files, "--set", "keys_met=false", "--set", "limits.keys_met=0.5").stderr
+    assert (
+        "limits.keys_met: keys met, all datasets together (sex, age -> marital) could"
+        in " ".join(off.split())
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("a = json:dumps", "is no tuple of Measure"),
+        ("a = json:absent", "cannot be imported: AttributeError"),
+        ("a = synthesizer.measures.risk.cap:MEASURES", "measure 'cap' is declared twice"),
+    ],
+)
+def test_a_broken_measure_is_named(measured, tmp_path, line, words):
+    declare(tmp_path, "broken", line, "synthesizer.measures")
+    done = measured("check", "data.csv", "made.csv")
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_without_any_measure_the_error_says_what_to_do(monkeypatch):
+    monkeypatch.setattr(catalogue, "entry_points", lambda **_: [])
+    with pytest.raises(ConfigError, match="no measure is installed.*pip install"):
+        catalogue.load()
+
+
+def test_measures_come_after_those_that_they_name():
+    last, first = (replace(MEASURES["determined"], key=key) for key in ("last", "first"))
+    ordered = catalogue.in_order([replace(last, after="first"), replace(first, after="")])
+    assert [measure.key for measure in ordered] == ["first", "last"]
+    with pytest.raises(ConfigError, match="measure 'last': after 'absent', which is none"):
+        [*catalogue.in_order([replace(last, after="absent")])]
+    circle = [replace(last, after="first"), replace(first, after="last")]
+    with pytest.raises(ConfigError, match="measures first, last: each comes after another one"):
+        [*catalogue.in_order(circle)]

@@ -15,7 +15,7 @@ from synthesizer import advise
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.table import Table
 from synthesizer.jobs.advise import MAX_OTHERS, PRESENT
-from synthesizer.measures.risk import halves
+from synthesizer.measures import halves
 from synthesizer.plan.plan import Plan, prepare
 from tests.end_to_end.commands import call, write_yaml
 

@@ -14,11 +14,12 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
-from synthesizer.measures import catalogue
 from synthesizer.measures.results import CheckResults, checks_content
+from synthesizer.measures.risk import cap as cap_measure
+from synthesizer.measures.risk import differential
 from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.utility import suite as utility_suite
+from synthesizer.measures.utility import tables
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.inputs import Input, read_frame
 from synthesizer.plan.plan import make_plan
@@ -141,9 +142,9 @@ def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
     def broken(*_: object, **__: object) -> None:
         raise DataError(["first reason", "second reason"])
 
-    monkeypatch.setattr(utility_suite, "table_utility", broken)
-    monkeypatch.setattr(catalogue, "cap", broken)
-    monkeypatch.setattr(catalogue, "compare_halves", broken)
+    monkeypatch.setattr(tables, "table_utility", broken)
+    monkeypatch.setattr(cap_measure, "cap", broken)
+    monkeypatch.setattr(differential, "compare_halves", broken)
     results, _ = checked(checks=SCENARIO)
     label = "(sex, age -> marital)"
     failed = {f"cap {label}", "tables", f"differential_confidentiality {label}"}

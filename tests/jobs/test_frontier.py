@@ -183,10 +183,10 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
         "sead: unknown key; did you mean 'seed'?",
         "--vary nosuch: 'nosuch' is no key",
         "output",
-        "--vary m=x: m: ",
+        "m=x,variables.wage.method=cart,default_method=cart and ",
         "unknown option 'nosuch'",
-        "--vary cart.min_leaf=0: models.cart: model 'cart': min_leaf (0)",
-        "--vary default_method=magic: default_method: unknown model 'magic'",
+        "models.cart: model 'cart': min_leaf (0)",
+        "default_method: unknown model 'magic'",
         "variables: unknown variable 'wage'",
     ):
         assert words in told

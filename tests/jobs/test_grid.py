@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from synthesizer.config.reading import read_config
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.grid import Grid, grid, variations
+from synthesizer.jobs.grid import Grid, grid, said_once, variations
 
 REGISTRY = Registry.load()
 BASE: dict[str, Any] = {"data": {"path": "data/a.csv"}, "m": 2, "seed": 1}
@@ -22,7 +20,7 @@ def made(vary: dict[str, Any], **settings: Any) -> Grid:
 
 def test_the_product_of_all_values() -> None:
     found = made({"cart.min_leaf": [3, 10], "proper": [True, False]})
-    assert list(found.combinations) == [
+    assert list(found.names) == [
         "cart.min_leaf=3,proper=true",
         "cart.min_leaf=3,proper=false",
         "cart.min_leaf=10,proper=true",
@@ -54,7 +52,7 @@ def test_the_rest_of_the_configuration_stays() -> None:
 def test_nothing_stands_for_the_default() -> None:
     vary = {"cart.min_leaf": [None, 5], "rows": [None, 7]}
     found = made(vary, rows=9, **{"cart.min_leaf": 9})
-    assert next(iter(found.combinations)) == "cart.min_leaf=default,rows=default"
+    assert next(iter(found.names)) == "cart.min_leaf=default,rows=default"
     first = found.settings[0].config
     assert (first.models, first.rows) == ({"cart": {}}, None)
 
@@ -68,7 +66,7 @@ def test_keys_inside_keys() -> None:
 
 def test_something_else_in_the_way() -> None:
     found = made({"method.pay": ["pmm", "cart"]}, method=["cart", "pmm"])
-    told = found.joined(found.problems, among=found.combinations)
+    told = said_once(found.problems, len(found.names))
     assert told == [
         "--vary method.pay: 'method' is no map in the configuration; vary it as a whole"
     ]
@@ -76,7 +74,7 @@ def test_something_else_in_the_way() -> None:
 
 def test_names_are_safe_and_unique() -> None:
     values = ["a/b", "a\\b", "a:b", "../x", "é" * 200, "x" * 300, "x" * 301, "", "A-B", "a-b"]
-    names = list(made({"default_method": values}).combinations)
+    names = list(made({"default_method": values}).names)
     assert len({name.casefold() for name in names}) == len(values)
     for name in names:
         assert name.isascii()
@@ -87,41 +85,18 @@ def test_names_are_safe_and_unique() -> None:
 
 
 def test_names_of_lists() -> None:
-    names = list(made({"keep": [["age", "sex"], []]}).combinations)
+    names = list(made({"keep": [["age", "sex"], []]}).names)
     assert names == ["keep=age+sex", "keep=none"]
 
 
 def test_names_without_plain_letters() -> None:
-    assert list(made({"method.é": ["é", "ü"]}).combinations) == ["method._=", "method._=-2"]
-
-
-@pytest.mark.parametrize(
-    ("problems", "told"),
-    [
-        ({"a": ["x"], "b": ["x"], "c": ["x"], "d": ["x"]}, ["x"]),
-        ({"a": ["x", "x"], "b": ["x"]}, ["--vary k=1: x"]),
-        ({"a": ["x"], "d": ["x"]}, ["setting a and 1 more: x"]),
-        ({"d": ["y"]}, ["setting d: y"]),
-        ({}, []),
-    ],
-)
-def test_problems_are_told_once_with_their_cause(
-    problems: dict[str, list[str]], told: list[str]
-) -> None:
-    given = {
-        "a": {"k": 1, "p": 1},
-        "b": {"k": 1, "p": 2},
-        "c": {"k": 2, "p": 1},
-        "d": {"k": 2, "p": 2},
-    }
-    found = Grid(settings=(), combinations=given, problems={})
-    assert found.joined(problems, among=given) == told
+    assert list(made({"method.é": ["é", "ü"]}).names) == ["method._=", "method._=-2"]
 
 
 def test_every_faulty_value_is_named() -> None:
     found = made({"m": [0, 2, "many"], "proper": [True, False]})
-    told = found.joined(found.problems, among=found.combinations)
+    told = said_once(found.problems, len(found.names))
     assert len(told) == 2
-    assert told[0].startswith("--vary m=0: m: ")
-    assert told[1].startswith("--vary m=many: m: ")
+    assert told[0].startswith("setting m=0,proper=true and 1 more: m: ")
+    assert told[1].startswith("setting m=many,proper=true and 1 more: m: ")
     assert len(found.settings) == 2

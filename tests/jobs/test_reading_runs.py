@@ -68,7 +68,8 @@ def test_what_must_be_alike(tmp_path: Path) -> None:
 
 def test_names_are_made_unique(tmp_path: Path) -> None:
     paths = [write_run(tmp_path / part, manifest_of()) for part in ("a/run", "b/run", "c")]
-    assert [point.name for point in read_runs(paths)] == ["a/run", "b/run", "c"]
+    assert [point.name for point in read_runs(paths)] == [path.as_posix() for path in paths]
+    assert [point.name for point in read_runs(paths[1:])] == ["run", "c"]
 
 
 def test_everything_that_is_no_run_is_told_at_once(tmp_path: Path) -> None:

@@ -15,21 +15,21 @@ from synthesizer.measures.measure_options import Part
 ENDS = ("minimum", "exclusiveMinimum", "maximum", "minItems", "enum")
 
 
-def _members(package: ModuleType) -> Iterator[tuple[str, Any]]:
-    for info in iter_modules(package.__path__):
-        module = import_module(f"{package.__name__}.{info.name}")
+def _members(package: ModuleType, *more: ModuleType) -> Iterator[tuple[str, Any]]:
+    own = (import_module(f"{package.__name__}.{i.name}") for i in iter_modules(package.__path__))
+    for module in (*own, *more):
         for name, member in vars(module).items():
             if getattr(member, "__module__", None) == module.__name__ and not name.startswith("_"):
                 yield name, member
 
 
-def defaults(package: ModuleType) -> dict[str, dict[str, Any]]:
+def defaults(package: ModuleType, *more: ModuleType) -> dict[str, dict[str, Any]]:
     """Return the defaults of public functions and classes but None and nothing, by name.
 
     A seed is 0 everywhere and left out.
     """
     found = {}
-    for name, member in _members(package):
+    for name, member in _members(package, *more):
         is_class = isinstance(member, type) and not issubclass(member, BaseModel)
         if is_class or inspect.isfunction(member):
             pairs = inspect.signature(member).parameters.items()
@@ -40,10 +40,10 @@ def defaults(package: ModuleType) -> dict[str, dict[str, Any]]:
     return found
 
 
-def options(package: ModuleType) -> dict[str, dict[str, Any]]:
+def options(package: ModuleType, *more: ModuleType) -> dict[str, dict[str, Any]]:
     """Return default and ends of the range of each option of the settings."""
     found = {}
-    for name, member in _members(package):
+    for name, member in _members(package, *more):
         if isinstance(member, type) and issubclass(member, Part) and not issubclass(member, Result):
             for key, told in member.model_json_schema()["properties"].items():
                 kinds = [told, *told.get("anyOf", ())]

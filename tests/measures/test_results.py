@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from synthesizer import measures
 from synthesizer.data.errors import OptionError
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.measures.catalogue import AXES, CHECKS, FIGURES, LIMITS, MEASURES, SUMMARY
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.figure import typed
+from synthesizer.measures.figure import in_units, typed
+from synthesizer.measures.halves import FromHalf
 from synthesizer.measures.results import CheckResults, RiskResult, checks_content
-from synthesizer.measures.risk import Scenario, Tolerance
-from synthesizer.measures.risk.halves import FromHalf
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
 from tests.tables import coded, persons
 
@@ -49,6 +53,7 @@ FIRST = risk_of(("sex", "age"), "marital")
 SECOND = risk_of(("age", "marital"), "sex")
 
 
+@cache
 def everything() -> CheckResults:
     """Every measure of a plain file."""
     return checked(
@@ -75,6 +80,30 @@ def test_the_catalogue_says_everything_once() -> None:
     off = CheckSettings(**ALL_OFF)
     assert not any(measure.runs(off) for measure in MEASURES.values() if measure.check)
     assert (off.needs_halves, off.needs_scenario) == (False, False)
+
+
+def test_figures_come_from_kinds_alone() -> None:
+    """A kind has the words of a figure, so no measure makes a figure by itself."""
+    folder = Path(measures.__file__).parent
+    makes = {
+        path.name
+        for path in folder.rglob("*.py")
+        if re.search(r"(?<![.\w])Figure\(", path.read_text(encoding="utf-8"))
+    }
+    assert makes == {"figure.py", "public_inference.py"}  # the latter changes the unit of some
+
+
+def test_every_figure_has_a_kind_with_its_name() -> None:
+    for _, figure in everything().figures:
+        (kind,) = (
+            kind
+            for kind in FIGURES.values()
+            if re.fullmatch(re.escape(kind.key).replace(r"\{\}", "[^_]+"), figure.key)
+        )
+        name = re.escape(in_units(kind.name, "records")).replace(r"\{\}", ".+")
+        assert re.fullmatch(rf"{name}( \(all \d+ datasets together\))?", figure.name)
+        assert figure.meaning.startswith(in_units(kind.meaning, "records"))
+        assert figure.direction == kind.direction
 
 
 @pytest.mark.parametrize("key", LIMITS)
@@ -108,14 +137,15 @@ def test_every_figure_is_in_the_file_and_is_read_back() -> None:
     assert len(computed) + len(tables) == len(content["figures"])
     assert all(row["key"] and row["meaning"] for row in content["figures"])
     # each figure of the catalogue is there, but those of a panel
-    made = {"conditional_spread"}  # no number nearly determines another one here
+    absent = {"conditional_spread"}  # no number nearly determines another one here
+    absent |= {key for key in FIGURES if "three_way" in key or "{}" in key}
     panel = {
         k.key
         for m in MEASURES.values()
-        if {"panel", "households", "weight"} & m.needs
+        if {"panel", "households", "weight"}.intersection(m.needs)
         for k in m.figures
     }
-    assert set(FIGURES) - made - panel <= {row["key"] for row in content["figures"]}
+    assert set(FIGURES) - absent - panel <= {row["key"] for row in content["figures"]}
 
 
 def test_a_measure_that_failed_in_one_scenario_counts_as_above() -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import ks_2samp
 
 from synthesizer.data.table import Table
-from synthesizer.measures.risk.halves import control_run
+from synthesizer.measures.halves import control_run
 from synthesizer.measures.risk.near_verbatim import near_verbatim
 from synthesizer.models.cart import Cart
 from synthesizer.models.kit.predictors import chance_prior

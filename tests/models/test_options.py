@@ -1,5 +1,6 @@
 """Options of all models: one sentence for each fault, all faults at once."""
 
+import contextlib
 import pickle
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
@@ -190,3 +191,24 @@ def test_what_a_model_tells_of_itself(name: str) -> None:
 def test_researchers_are_told_what_differs_from_the_defaults() -> None:
     assert Cart(min_leaf=7, even=False, tilt=True).told == {"min_leaf": 7, "even": False}
     assert Constant(value="secret").told == {}
+
+
+@pytest.mark.parametrize("name", Registry.load().names)
+def test_other_options_that_a_model_offers_are_options_of_it_and_say_why(name: str) -> None:
+    registry = Registry.load()
+    with contextlib.suppress(ConfigError):  # some need an option that names a variable
+        model = registry.build(name)
+        safer, truer = model.safer(), model.truer()
+        assert bool(safer) == bool(truer)
+        for options, why in (*safer, *truer):
+            other = registry.build(name, {k: v for k, v in options.items() if v is not None})
+            assert why
+            assert type(other) is type(model)
+
+
+def test_safer_leaves_are_larger_and_truer_ones_smaller() -> None:
+    model = Cart(tilt=False, min_leaf=40)
+    assert [o.options.get("min_leaf") for o in model.safer()] == [None, None, 100]
+    assert [o.options.get("cap") for o in model.safer()] == [None, 100, None]
+    assert [o.options.get("min_leaf") for o in model.truer()] == [None, None, 5]
+    assert [o.options.get("cap") for o in model.truer()] == [None, 15, None]

@@ -18,8 +18,7 @@ from synthesizer.data.panel.forms import FORMS, LongForm, WideForm
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
-from synthesizer.plan.arrange import arrange
-from synthesizer.plan.inputs import arrangement_of
+from synthesizer.plan.arrange import arrange, arrangement_of
 
 CODEC = Codec(FORMS)
 LONG = pd.DataFrame(

@@ -149,16 +149,7 @@ def test_rows_in_which_a_derived_variable_is_undefined_are_told_before_the_run()
 
 def test_ids_take_no_part() -> None:
     ids = Column(Variable(name="id", kind=Kind.ID), numeric("id", range(200)).data)
-    table = Table([ids, *TABLE.columns])
-    assert "id" not in plan(table).spec.order
-    for options in (
-        {"keep": ["id"]},
-        {"strata": ["id"]},
-        {"checks": {"keys": ["id"], "target": "sex"}},
-        {"variables": {"age": {"predictors": ["id"]}}},
-        {"variables": {"age": {"derived": "id * 2"}}},
-    ):
-        assert "'id' is an id" in problems(table, **options)
+    assert "id" not in plan(Table([ids, *TABLE.columns])).spec.order
 
 
 def test_suggested_and_configured_scenario() -> None:
@@ -171,43 +162,6 @@ def test_suggested_and_configured_scenario() -> None:
     made = plan(checks={"keys": ["sex", "age"], "target": "marital"})
     assert [(s.keys, s.target) for s in made.scenarios] == [(("sex", "age"), "marital")]
     assert plan(checks=False).scenarios == ()
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"method": {"age": "cart"}, "variables": {"age": {"method": "pmm"}}}, "disagree"),
-        ({"method": ["cart"]}, "method: has 1 models and the data have 4 columns"),
-        ({"method": ["cart", "crat", "", ""]}, "method, column 2 (age): "),
-        ({"method": ["crat", "", "", ""], "drop": ["sex"]}, "method, column 1 (sex): "),
-        ({"method": ["", "norm", "", ""], "variables": {"age": {"method": "pmm"}}}, "disagree"),
-        ({"default_method": ["cart", "cart", "crat", "cart"]}, "default_method: "),
-        ({"default_method": ["cart", "cart", "", "cart"]}, "would keep variables"),
-        ({"visit_sequence": ["age", "age"]}, "twice"),
-        ({"variables": {"age": {"predictors": ["age"]}}}, "own predictor"),
-        ({"method": {"sex": "normal"}}, "cannot draw kind categorical"),
-        ({"method": {"age": "logistic"}}, "cannot draw kind numeric"),
-        ({"default_method": {"number": "cart"}}, "unknown kind"),
-        ({"variables": {"income": {"missing_method": "normal"}}}, "cannot draw"),
-        ({"variables": {"income": {"missing_method": "nrmal"}}}, "'normal'"),
-        ({"checks": {"keys": ["sex", "sex"], "target": "age"}}, "twice"),
-        ({"checks": {"keys": [], "target": "age"}}, "at least one key"),
-        ({"drop": ["age"], "checks": {"keys": ["age"], "target": "sex"}}, "dropped"),
-        ({"keep": ["sex"], "rules": [{"if": "age > 3", "then": {"sex": "f"}}]}, "kept or derived"),
-        ({"keep": ["age"], "forbid": ["age > 3"]}, "kept or derived"),
-        ({"rules": [{"if": "income > 3", "then": {"age": 3}}]}, "must come before 'age'"),
-        ({"limits": {"differential_confidentiality": 0}, "checks": False}, "switched off"),
-    ],
-)
-def test_problems(options: dict[str, Any], words: str) -> None:
-    assert words in problems(**options)
-
-
-def test_problems_are_told_together_and_once() -> None:
-    text = problems(
-        keep=["sexx"], method={"age": "crat"}, forbid=["foo > 1"], visit_sequence=["bar"]
-    )
-    assert text.startswith("4 problems")
 
 
 def faulty(data: Input, options: dict[str, Any]) -> tuple[str, ...]:

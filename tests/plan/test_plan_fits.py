@@ -12,7 +12,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.utility.compare_fit import FitRequest
-from synthesizer.measures.utility.suite import requested_fits
+from synthesizer.measures.utility.requested_fits import requested_fits
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import Plan, make_plan
 from tests.tables import persons
@@ -46,28 +46,6 @@ def test_a_formula_alone_a_list_and_settings() -> None:
     ]
     plan, _ = planned(checks={"fits": "income ~ age"}, keep=["sex"], m=3)
     assert fits_of(plan)[0].rule == "partially"
-
-
-def test_every_problem_is_told_before_the_run() -> None:
-    fits = [
-        "income ~ (age",
-        "income ~ wealth",
-        {"formula": "income ~ age", "rule": "fully"},
-        {"formula": "income ~ age", "clusters": "marital", "weights": "weigth"},
-    ]
-    _, problems = planned(checks={"fits": fits}, m=2)
-    assert any(problem.startswith("checks.fits.1.formula: ") for problem in problems)
-    assert any("'wealth'" in problem for problem in problems)
-    assert any("checks.fits.3: rule 'fully'" in problem for problem in problems)
-    assert any("'weigth'" in problem for problem in problems)
-    assert len(problems) == 4
-
-
-def test_a_rule_that_needs_several_datasets_and_dropped_variables() -> None:
-    _, problems = planned(checks={"fits": "income ~ age"}, keep=["sex"], m=1)
-    assert any("needs at least two synthetic datasets" in problem for problem in problems)
-    _, problems = planned(checks={"fits": "income ~ age"}, drop=["age"])
-    assert any("'age' is dropped" in problem for problem in problems)
 
 
 def test_groups_without_a_fit_are_told_before_the_run() -> None:

@@ -14,24 +14,9 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.engine.registry import Registry
 from synthesizer.plan.inputs import read_frame
 from synthesizer.plan.plan import Plan, make_plan
+from tests.plan.sources import careers as frame
 
 REGISTRY = Registry.load()
-
-
-def frame(n: int = 60) -> pd.DataFrame:
-    """Three years: sex never changes, race changes for a tenth, grade for most persons."""
-    person = np.repeat(np.arange(n), 3)
-    year = np.tile([2001, 2002, 2003], n)
-    return pd.DataFrame(
-        {
-            "person": person,
-            "year": year,
-            "state": np.where((person + year) % 3 == 0, "work", "school"),
-            "grade": (person + year) % 4,
-            "race": np.where((person % 10 == 0) & (year > 2002), "b", "a"),
-            "sex": np.where(person % 2 == 0, "f", "m"),
-        }
-    )
 
 
 PANEL = {"person": "person", "time": "year", "career": "state"}
@@ -276,26 +261,6 @@ def test_supports_of_a_part_tell_of_the_part_only() -> None:
     assert sum(firm.values()) == 1
 
 
-def test_problems_of_many_kinds_at_once() -> None:
-    with pytest.raises(ConfigError) as caught:
-        planned(
-            panel=PANEL | {"rules": [{"variable": "sex", "absorbing": ["x"]}]},
-            keep=["race"],
-            strata=["grade"],
-            support=[["sex"]],
-            variables={"grade": {"method": "career"}},
-        )
-    told = "\n".join(caught.value.problems)
-    for words in (
-        "no state 'x'",
-        "kept",
-        "persons change grade",
-        "at least two",
-        "careers are drawn",
-    ):
-        assert words in told, told
-
-
 def test_what_is_kept_comes_first_and_is_told() -> None:
     plan = planned(keep=["sex"])
     assert plan.spec.order[:2] == ("sex", "state")
@@ -307,19 +272,6 @@ def test_what_is_kept_comes_first_and_is_told() -> None:
     assert planned(keep=["sex"], rows=60).rows == 60
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"keep": ["race"]}, r"keep 'state' \(the careers\) too, or model it"),
-        ({"keep": ["sex"], "visit_sequence": ["state", "sex"]}, "put it before them"),
-        ({"keep": ["sex"], "rows": 61}, "must be 60 or absent"),
-    ],
-)
-def test_what_cannot_be_kept_is_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        planned(**options)
-
-
 def test_what_follows_may_name_time_and_careers() -> None:
     data = frame()
     data["seniority"] = data["year"] - 2001 + 1
@@ -327,22 +279,10 @@ def test_what_follows_may_name_time_and_careers() -> None:
     plan = planned(data, variables=follows, visit_sequence=["seniority", "grade"])
     assert plan.spec.order.index("state") < plan.spec.order.index("seniority")
     assert set(step(plan, "seniority").predictors) == {"year", "career.first"}
-    with pytest.raises(ConfigError, match=r"career.frist.*did you mean 'career.first'"):
-        planned(data, variables={"seniority": {"derived": "year - `career.frist`"}})
-
-
-def test_values_set_by_rules_cannot_break_rules_across_time() -> None:
-    with pytest.raises(ConfigError, match="could be broken by values of 'grade'"):
-        planned(
-            panel=PANEL | {"rules": [{"variable": "grade", "non_decreasing": True}]},
-            variables={"grade": {"kind": "numeric"}},
-            rules=[{"if": "state == 'work'", "then": {"grade": 1}}],
-        )
-    assert planned(rules=[{"if": "state == 'work'", "then": {"grade": 1}}]).spec.rules
 
 
 def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
-    with pytest.raises(ConfigError, match="follows from other variables"):
+    with pytest.raises(ConfigError) as refused:
         planned(
             data=frame().assign(double=lambda f: 2 * f["grade"]),
             panel=PANEL | {"rules": [{"variable": "double", "non_decreasing": True}]},
@@ -351,6 +291,7 @@ def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
                 "double": {"kind": "numeric", "derived": "2 * grade"},
             },
         )
+    assert refused.value.codes == ("path_rule_of_derived",)
 
 
 def test_values_of_single_units_are_cautioned() -> None:
@@ -359,23 +300,10 @@ def test_values_of_single_units_are_cautioned() -> None:
     assert any("only for values that are public" in note for note in plan.notes)
 
 
-@pytest.mark.parametrize(
-    ("method", "near", "fits"),
-    [
-        ("lag_one", "own.before", True),
-        ("lag_one", "own.befor", False),
-        ("lag_one", "income", False),
-        ("each_period", "own.before", False),
-    ],
-)
-def test_what_is_near_has_to_be_there(method: str, near: str, fits: bool) -> None:
-    base = {"model": "nominal", "given": ["year"], "near": near}
-    variables = {"grade": {"kind": "numeric", "method": method, "options": {"base": base}}}
-    if fits:
-        assert step(planned(variables=variables), "grade").model.base.near == near
-        return
-    with pytest.raises(ConfigError, match=f"its options name {near}, which must be predictors"):
-        planned(variables=variables)
+def test_what_is_near_may_be_of_the_own_past() -> None:
+    base = {"model": "nominal", "given": ["year"], "near": "own.before"}
+    variables = {"grade": {"kind": "numeric", "method": "lag_one", "options": {"base": base}}}
+    assert step(planned(variables=variables), "grade").model.base.near == "own.before"
 
 
 def test_moderators_need_not_be_predictors_but_have_to_be_there() -> None:
@@ -410,9 +338,6 @@ def test_named_predictors_of_the_own_past_leave_out_the_others() -> None:
 def test_rules_about_what_is_one_value_a_person() -> None:
     rules = [{"if": "`career.moves` >= 0", "then": {"sex": "m"}}]
     assert len(planned(rules=rules).spec.rules) == 1
-    for condition in ("state == 'work'", "year > 2001", "`career.so_far` == 1"):
-        with pytest.raises(ConfigError, match="'sex' is one value a person"):
-            planned(rules=[{"if": condition, "then": {"sex": "m"}}])
     told = planned(variables={"sex": {"method": "lag_one"}}, rules=[
         {"if": "state == 'work'", "then": {"sex": "m"}},
     ])  # fmt: skip
@@ -429,68 +354,6 @@ def test_rules_about_what_few_persons_change_are_noted() -> None:
 def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> None:
     forbid = ["sex == 'm'", "sex == 'f' and race == 'a'"]
     assert len(planned(forbid=forbid).spec.forbids) == 2
-    with pytest.raises(ConfigError, match="forbid 2, forbid 3: every confidential row"):
-        planned(forbid=["grade == 0", "sex == 'm'", "sex != 'm'"])
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"keep": ["person"]}, "keep: variable 'person' is an id"),
-        ({"rules": ["person <= grade"]}, "rule 1: condition: 'person' is an id"),
-        ({"forbid": ["person == 3 and grade == 1"]}, "forbid 1: condition: 'person' is an id"),
-        ({"support": [["sex"], ["race"]]}, "support: each entry is a list of variables; write [["),
-        (
-            {"variables": {"grade": {"kind": "numeric", "method": "advance",
-                                     "options": {"width": [1, 2]}}}},
-            "variable 'grade': width lists times of levels, and kind numeric has none; use rate",
-        ),
-        (
-            {"variables": {"grade": {"kind": "ordered", "levels": ["0", "1", "2", "3"],
-                                     "method": "advance", "options": {"width": [1, 2]}}}},
-            "variable 'grade': width has 2 entries and the variable 4 levels",
-        ),
-        (
-            {"variables": {"race": {"method": "lag_one", "options": {
-                "base": {"model": "nominal", "given": ["sex"], "near": "own.before"}}}}},
-            "variable 'race': near (own.before) is for numbers and dates",
-        ),
-        (
-            {"variables": {"grade": {"kind": "numeric", "method": "lag_one", "options": {
-                "base": {"model": "nominal", "given": ["sex"], "near": "state"}}}}},
-            "variable 'grade': near (state) is for numbers and dates",
-        ),
-    ],
-)  # fmt: skip
-def test_what_no_fit_could_do_is_told_before(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        planned(**options)
-    (problem,) = caught.value.problems
-    assert problem.startswith(words)
-
-
-@pytest.mark.parametrize("model", ["lag_one", "career", "time_invariant", "advance"])
-def test_a_history_without_a_panel_is_refused_before_the_fit(model: str) -> None:
-    with pytest.raises(ConfigError, match=f"model '{model}' needs persons and periods"):
-        planned(panel=None, variables={"grade": {"kind": "numeric", "method": model}})
-
-
-@pytest.mark.parametrize(
-    ("fit", "words"),
-    [
-        ({"formula": "grade ~ sex", "by": "career.first"}, "checks.fits.1: is of rows"),
-        ({"formula": "`grade@last` ~ sex", "by": ["year"]}, "checks.fits.1: is of rows"),
-        ({"formula": "grade ~ sex", "by": ["person"]}, "checks.fits.1: by names person, which"),
-    ],
-)
-def test_fits_that_are_neither_of_rows_nor_of_persons(fit: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        planned(checks={"fits": [fit]})
-    (problem,) = caught.value.problems
-    assert problem.startswith(words)
-    one = {"formula": "grade ~ race", "by": ["year", "sex"]}
-    persons = {"formula": "`grade@last` ~ sex", "by": "career.first"}
-    assert planned(checks={"fits": [one, persons]})
 
 
 def ages(scale: float, *, rises: bool = True) -> pd.DataFrame:
@@ -535,26 +398,3 @@ def test_one_value_of_what_most_persons_change_is_told() -> None:
     assert any(words in note for note in plan.notes)
     plan = planned(variables={"race": {"method": "time_invariant"}})
     assert not any("persons with several rows" in note for note in plan.notes)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"moves_with": ["own.before"]}, "'own.before' for its changes, which follow"),
-        ({"moves_with": ["career.first_state"]}, "'career.first_state' for its changes"),
-        ({"moves_with": ["race", "race"]}, "'race' 2 times; keep one"),
-        ({"moves_with": ["sex"]}, "nobody changes it"),
-        ({"since": "year"}, "'year' for its changes, which follow"),
-        ({"since": "sex"}, "nobody changes it"),
-        ({"since": "career.moves"}, "'career.moves' for its changes"),
-        ({"width": 1e300}, "must be at most 1e+09"),
-        ({"width": [0, 0, 0, 0]}, "width is 0 for every level"),
-    ],
-)
-def test_options_that_no_change_can_serve_are_refused(options: dict[str, Any], words: str) -> None:
-    method = "lag_one" if "moves_with" in options else "advance"
-    more = {"new_moves": False} if method == "lag_one" else {}
-    grade = {"kind": "ordered", "levels": list("0123"), "method": method, "options": options | more}
-    with pytest.raises(ConfigError) as refused:
-        planned(visit_sequence=["sex", "state", "race", "grade"], variables={"grade": grade})
-    assert any(words in problem for problem in refused.value.problems)

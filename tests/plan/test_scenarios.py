@@ -24,68 +24,8 @@ KNOWN: dict[str, Any] = {"keys": ["sex", "age"], "target": "marital"}
 def planned(checks: Any, table: Table = TABLE, **further: Any) -> tuple[Any, list[str], list[str]]:
     config = read_chain_config({"checks": checks} | further)
     context = Context(config=config, data=Input.of(table), registry=Registry())
-    scenarios = plan_scenarios(context)
-    return scenarios, context.notes, context.problems
-
-
-@pytest.mark.parametrize(
-    ("checks", "words"),
-    [
-        ({"scenarios": [{"keys": ["sex"], "target": "agee"}]}, ["scenarios.1.target", "'agee'"]),
-        ({"scenarios": [{"keys": ["sex"], "target": "sex"}]}, ["scenarios.1", "also a key"]),
-        ({"groups": {"sex": 3}}, ["checks.groups", "not numeric"]),
-        ({"groups": {"income": 3}}, ["neither a key nor the target"]),
-        ({"tolerance": {"absolute": 1}}, ["checks.tolerance", "not numeric"]),
-        (
-            {"target": "income", "groups": {"income": 3}, "tolerance": {"relative": 0.1}},
-            ["groups and a tolerance"],
-        ),
-        ({"exclude": [{"target_level": "widowed"}]}, ["checks.exclude", "names a level"]),
-        (
-            {"exclude": [{"target_level": "single", "key": "income", "key_level": 1}]},
-            ["not among the keys"],
-        ),
-        ({"exclude": [{"target_level": "single", "key": "x", "key_level": 1}]}, ["'x'"]),
-        ({"differential_confidentiality": {"by": "sexx"}}, ["by", "did you mean 'sex'"]),
-        ({"differential_confidentiality": {"units": "sex"}}, ["names 2 persons"]),
-        ({"inference": {"sensitive": "sexx", "public": ["age"]}}, ["inference.1", "'sexx'"]),
-        ({"inference": {"sensitive": "income", "public": ["age"]}}, ["inference.1", "groups"]),
-        (
-            {"inference": {"sensitive": "sex", "public": ["age"], "positive": "x"}},
-            ["inference.1", "positive"],
-        ),
-        (
-            {"inference": {"sensitive": "sex", "public": ["age"], "baseline": ["marital"]}},
-            ["'marital' is not public"],
-        ),
-        (
-            {"inference": {"sensitive": "sex", "public": ["age"], "units": "periods"}},
-            ["inference.1.units", "only a panel has periods"],
-        ),
-        (
-            {"inference": {"sensitive": "sex", "public": ["age"], "thresholds": 1.0}},
-            ["inference.1", "threshold (1.0) must be at least 0 and below 1"],
-        ),
-    ],
-)
-def test_problems_are_told_with_their_place(checks: dict[str, Any], words: list[str]) -> None:
-    scenarios, _, problems = planned(KNOWN | checks)
-    assert scenarios == ()
-    assert len(problems) == 1, problems
-    for word in words:
-        assert word in problems[0]
-    assert "widowed" not in problems[0]
-
-
-def test_all_problems_are_told_at_once() -> None:
-    checks = {
-        "keys": ["sexx"],
-        "target": "agee",
-        "scenarios": [{"keys": ["no"], "target": "sex"}],
-        "inference": {"sensitive": "nobody", "public": ["age"]},
-        "differential_confidentiality": {"by": "nothing", "units": "nowhere"},
-    }
-    assert len(planned(checks)[2]) == 6
+    found = plan_scenarios(context)
+    return found.made, [*found.notes], [*found.problems]
 
 
 def test_scenarios_are_as_configured() -> None:

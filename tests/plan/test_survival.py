@@ -62,24 +62,6 @@ def test_a_kept_time_needs_no_event() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "options", "expected"),
-    [
-        ([("deth", "futime")], {}, "survival: unknown variable 'deth'; did you mean 'death'?"),
-        ([("death", "gone")], {}, "survival: unknown variable 'gone'"),
-        ([("death", "futime"), ("death", "age")], {}, "'death' is there twice"),
-        ([("age", "futime")], {}, "event 'age' is numeric"),
-        ([("death", "sex")], {}, "time 'sex' is categorical"),
-        ([("death", "futime")], {"drop": ["death"]}, "'death' is an id or dropped"),
-    ],
-)
-def test_problems(
-    pairs: list[tuple[str, str]], options: dict[str, list[str]], expected: str
-) -> None:
-    survival = [{"event": event, "time": time} for event, time in pairs]
-    assert expected in problems(table(), survival=survival, **options)
-
-
-@pytest.mark.parametrize(
     ("event", "time", "levels", "is_pair"),
     [
         ("death", "fu.time", ("no", "yes"), True),

@@ -7,19 +7,20 @@ from typing import TypeVar
 
 from markupsafe import Markup
 
-from synthesizer.report.page import (
+from synthesizer.report.blocks import (
     Block,
     Chart,
     DataTable,
     Fold,
     Gap,
+    Heading,
     Note,
     Section,
     Words,
-    fragment,
 )
+from synthesizer.report.page import fragment
 
-Kind = TypeVar("Kind", Chart, DataTable, Gap, Note, Words, Markup)
+Kind = TypeVar("Kind", Chart, DataTable, Gap, Heading, Note, Words, Markup)
 
 
 def of_kind(section: Section, kind: type[Kind]) -> list[Kind]:

@@ -11,9 +11,9 @@ import pandas as pd
 from synthesizer import check
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
-from synthesizer.measures.risk.scenario import Exclusion, Question, Tolerance
+from synthesizer.measures.scenario import Exclusion, Question, Tolerance
 from synthesizer.report import build
-from synthesizer.report.page import Section
+from synthesizer.report.blocks import Section
 from synthesizer.report.record import Record
 from tests.report.utility_examples import manifest
 

@@ -16,6 +16,7 @@ from synthesizer.measures.utility.sequences import (
     SequenceResult,
     SequenceShares,
 )
+from synthesizer.report.blocks import Chart, Note
 from synthesizer.report.career_pictures import index_chart, lines_chart, shown_states, stacks_chart
 from synthesizer.report.careers import (
     MATCHED,
@@ -24,7 +25,6 @@ from synthesizer.report.careers import (
     period_names,
     was_matched,
 )
-from synthesizer.report.page import Chart, Note
 from synthesizer.report.record import PanelEntry, Record
 from tests.report.blocks import gaps, html, of_kind, table, told
 from tests.report.fixtures import Page

@@ -10,13 +10,13 @@ import pytest
 
 from synthesizer.jobs.compare import compare_runs, read_run
 from synthesizer.measures.results import CheckResults
+from synthesizer.report.blocks import Chart, DataTable, Gap, Note
 from synthesizer.report.comparison import (
     ComparedRuns,
     comparison_page,
     map_section,
     run_table,
 )
-from synthesizer.report.page import Chart, DataTable, Gap, Note
 from tests.report.fixtures import Page
 from tests.run_directories import checks_of, manifest_of, write_run
 

@@ -3,9 +3,9 @@
 import pytest
 
 from synthesizer.measures.utility.coefficients import LackOfFit
+from synthesizer.report.blocks import Chart, Gap, Note, Words
 from synthesizer.report.expected import lost_fits
 from synthesizer.report.model_fits import estimates_section
-from synthesizer.report.page import Chart, Gap, Note, Words
 from synthesizer.report.record import TreesEntry
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import Page
@@ -165,8 +165,7 @@ def test_combined_inference_says_its_rule():
     assert f"negative and was adjusted for: {EVIL}[a]." in words
     assert "The test needs more datasets." in words
     proper = table(estimates(combined=combined(rule="proper")), "What the synthetic data").caption
-    assert "T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben 2016" in proper
-    assert "parameters drawn anew for each dataset" in proper
+    assert "proper synthesis; T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben (2016)" in proper
 
 
 @pytest.mark.parametrize(

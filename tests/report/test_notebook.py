@@ -20,11 +20,11 @@ from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
 from synthesizer.measures.figure import Measured, Result, Row, column, columns
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.utility.suite import UtilityResult
-from synthesizer.report.notebook import blocks_of, framed, tables_of
-from synthesizer.report.page import Note
+from synthesizer.report.blocks import Note
+from synthesizer.report.figures import result_blocks, tables_of
+from synthesizer.report.notebook import framed
 from tests.measures.risk.test_written import RESULTS as RISKS
 from tests.measures.utility.test_every_comparison import COMPARISONS, NAMES, awkward
 from tests.report.test_comparison_page import runs
@@ -328,4 +328,4 @@ def test_what_failed_and_what_was_noted_is_shown() -> None:
 def test_every_result_of_the_package_is_displayed() -> None:
     assert issubclass(Result, Displayed)
     assert "_repr_html_" not in vars(Result)  # one implementation for all
-    assert re.search("Several things", unescape(str(next(blocks_of(several())))))
+    assert re.search("Several things", unescape(str(next(result_blocks(several())))))

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from synthesizer.data.errors import plural
-from synthesizer.report.page import interval, written
+from synthesizer.report.blocks import interval, written
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
+from synthesizer.report.blocks import Chart, DataTable, Gap, Note, Section, Words
 from synthesizer.report.charts import svg
-from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, Words, fragment, render
+from synthesizer.report.page import fragment, render
 from tests.report.fixtures import EVIL, Page
 
 TABLE = DataTable(

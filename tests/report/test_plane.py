@@ -70,7 +70,7 @@ def test_a_way_has_dots_where_it_is_short_and_spots_their_intervals() -> None:
 def test_shapes_are_told_apart_and_names_are_written_once() -> None:
     picture = drawn(
         Spot(risk=0.1, loss=0.1, name="start", shape="ring"),
-        Spot(risk=0.2, loss=0.2, name="other", shape="square", colour="s4"),
+        Spot(risk=0.2, loss=0.2, name="other", shape="dot", colour="s4"),
         Spot(risk=0.3, loss=0.3, shape="small"),
         legend=[("fill-s1", "runs"), ("line-s1", "frontier")],
     )

@@ -1,6 +1,6 @@
 """Propensity scores."""
 
-from synthesizer.report.page import DataTable, Note
+from synthesizer.report.blocks import DataTable, Note
 from synthesizer.report.propensity_scores import propensity_section, ratio_in_words
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.utility_examples import propensity, run

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from synthesizer.measures.figure import Figure, Measured, Row, column
-from synthesizer.measures.risk.comparable import of_all
 from synthesizer.measures.risk.near_verbatim import Look, NearVerbatim
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.report.appendix import figures_section, further_utility
+from synthesizer.report.blocks import Chart, DataTable, Gap, Heading, Note, Section
 from synthesizer.report.figures import CATALOGUE, figure_of, rate_chart, result_blocks
-from synthesizer.report.page import Chart, DataTable, Gap, Note, Section, fragment, render
+from synthesizer.report.page import fragment, render
 from synthesizer.report.risk import (
     attacks_section,
     glance_section,
@@ -150,7 +150,7 @@ def test_every_rate_stands_with_baseline_chance_and_original() -> None:
     said = dict(part.rsplit(" (", 1) for part in words.removesuffix(")").split("); "))
     figures = {figure.name: figure for figure in risk().scenarios[0].figures}
     for start in ("CAP", "CAP of matches", "CAP-U", "CAP of special uniques", "TCAP"):
-        name = of_all(start, risk().scenarios[0].cap.last)
+        name = f"{start} (all {risk().scenarios[0].cap.last} datasets together)"
         own = figures[name]
         assert said[f"{name} {own.value:.3f}"] == (
             f"baseline {own.baseline:.3f}, chance {own.chance:.3f}, original {own.original:.3f}"
@@ -173,8 +173,8 @@ def test_a_figure_is_explained_once_and_every_picture_leads_there() -> None:
 
 def test_scenarios_have_headings_and_their_warnings_are_notes() -> None:
     section = glance_section(record())
-    headings = [str(block) for block in section.blocks if "<h3>" in str(block)]
-    assert "<h3>Knowing town, age and sex, seeking job</h3>" in headings
+    headings = [block.text for block in of_kind(section, Heading)]
+    assert "Knowing town, age and sex, seeking job" in headings
     assert len(headings) == 4
     assert set(risk().warnings) <= set(notes(section))
     assert charts(section)[-1].title.startswith("Whole records")
@@ -239,13 +239,13 @@ def test_the_summary_goes_from_one_dataset_to_all() -> None:
     ]  # fmt: skip
 
 
-def test_one_dataset_is_a_sentence_and_not_a_line() -> None:
+def test_one_dataset_is_a_table_and_not_a_line() -> None:
     cap = risk().scenarios[0].cap
     first = tuple(row for row in cap.synthetic if row.m == 1)
     own = scenario(cap=cap.model_copy(update={"synthetic": first}), regression=())
     section = cap_section(record(own))
     assert charts(section) == []
-    assert "with one dataset an intruder reads off" in spoken(section)
+    assert table(section, "Mean CAP by number").rows[0][3] == first[0].matched
 
 
 def test_the_line_on_m_is_shown_where_there_is_one() -> None:
@@ -300,8 +300,9 @@ def test_the_share_is_drawn_between_a_coin_toss_and_the_fitted_records() -> None
         section
     )
     part = nearest.model_copy(update={"fitted_kept": 0.5})
-    told = spoken(nearest_section(record(risk(nearest=part))))
-    assert "Only a share of 0.500 of the fitted records" in told
+    counts = dict(table(nearest_section(record(risk(nearest=part))), "Records that were").rows)
+    kept = counts["share of the fitted half that was compared"]
+    assert (counts["nearer"], kept) == (nearest.nearer, 0.5)
 
 
 # Attacks.
@@ -357,8 +358,8 @@ class Example(Measured):
 
 def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> None:
     result = Example(steps=(Step(name=NASTY, ok=True, names=("a", "b")),))
-    title, chart, rows = result_blocks(result, "An example", "persons")
-    assert "<h3>An example</h3>" in title
+    title, chart, rows = result_blocks(result, "An example", "persons", alone=False)
+    assert title == Heading("An example")
     assert isinstance(chart, Chart)
     assert "<desc>example 0.200 (baseline 0.100)</desc>" in chart.svg
     assert isinstance(rows, DataTable)
@@ -389,7 +390,7 @@ def test_a_figure_of_utility_is_in_no_picture_of_risk_and_notes_are_shown() -> N
 
     step = Step(name="a", ok=True, names=())
     result = Useful(steps=(step,), notes=("no model for a",))
-    _, rows, note = result_blocks(result, "An example", "persons")
+    _, rows, note = result_blocks(result, "An example", "persons", alone=False)
     assert isinstance(rows, DataTable)
     assert isinstance(note, Note)
     assert note.text == "no model for a."

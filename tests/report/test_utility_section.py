@@ -3,7 +3,7 @@
 import pytest
 from markupsafe import Markup
 
-from synthesizer.report.page import Chart
+from synthesizer.report.blocks import Chart
 from synthesizer.report.utility import utility_data, utility_section
 from tests.report.blocks import gaps, html, of_kind, table
 from tests.report.fixtures import Page

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues
 from synthesizer.measures.risk.cap import CapResult, CapSingle
 from synthesizer.measures.risk.identity import IdentityResult, IdentityValues
-from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.utility.coefficients import (
     CoefficientComparison,
     FitComparison,
@@ -20,7 +20,6 @@ from synthesizer.measures.utility.coefficients import (
 from synthesizer.measures.utility.combining import CombinedEstimates
 from synthesizer.measures.utility.distributions import Distribution, PairTable, Statistics, Summary
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult
-from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.tables import (
     DatasetTables,
     DistanceResult,

@@ -37,10 +37,11 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_keys, list_problems
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
-from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column
+from synthesizer.measures.halves import all_names, as_halves, equal_sizes
+from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic
-from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes
 from synthesizer.measures.risk.intervals import excess, wilson
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
 
@@ -65,6 +66,24 @@ class AttackOptions(Switched):
         le=100_000,
         description="attempts of each attack at most: on all records, or so many of them",
     )
+
+
+ATTACK_RISK = FigureKind(
+    "attack_risk",
+    "{}: risk",
+    "success of the attack on {records} that were in the data beyond that on {records} that were "
+    "not, as a share of what could be gained",
+    "about 0 is good",
+    title="largest risk of an attack",
+    limit=Limit(),
+    is_axis=True,
+)
+ATTACK_SUCCESS = FigureKind(
+    "attack_success",
+    "{}: success",
+    "share of attacks on {records} that were in the data that succeed; the baseline is that of an "
+    "attacker who guesses",
+)
 
 
 class Attack(Row):
@@ -157,29 +176,23 @@ class Attack(Row):
         limits = ""
         if self.fitted_kept < 1:
             limits = (
-                f"; too low, since only a share of {self.fitted_kept:.2g} of the fitted "
+                f"too low, since only a share of {self.fitted_kept:.2g} of the fitted "
                 "{records} could be attacked: as many as there are unseen ones"
             )
-        risk = Figure(
-            key="attack_risk",
-            name=f"{self.name}: risk",
-            value=self.risk,
-            meaning="success of the attack on {records} the synthesis was fitted on beyond that on "
-            f"{{records}} it never saw, as a share of what could be gained{limits}",
-            direction="about 0 is good",
-            n=self.n,
+        risk = ATTACK_RISK.of(
+            self.risk,
+            self.n,
+            limits,
+            item=self.name,
             low=self.low,
             high=self.high,
             chance=0.0,
         )
-        rate = Figure(
-            key="attack_success",
-            name=f"{self.name}: success",
-            value=self.rate,
-            meaning="share of attacks on {records} the synthesis was fitted on that succeed; the "
-            f"baseline is that of an attacker who guesses{limits}",
-            direction="lower is safer",
-            n=self.n,
+        rate = ATTACK_SUCCESS.of(
+            self.rate,
+            self.n,
+            limits,
+            item=self.name,
             low=self.rate_low,
             high=self.rate_high,
             baseline=self.baseline,
@@ -752,3 +765,27 @@ def guesses(records: SortedRecords, n_terms: int, n: int, rng: np.random.Generat
     low = np.choose(comparison, [values, values, zero, zero, values, values + 1])
     high = np.choose(comparison, [values, values, values - 1, values, last, last])
     return Conditions(variables, low, high, comparison == 1)
+
+
+def _attacked(case: Case) -> AttackResult:
+    run = case.halves
+    return attacks(
+        *(run.fitted, run.unseen, run.synthetic),
+        **case.by_class,
+        options=case.settings.attacks,
+        seed=case.seed,
+    )
+
+
+MEASURES = (
+    Measure(
+        "attacks",
+        "halves",
+        after="inference ({})",
+        words="singling out, linkability, inference",
+        options=AttackOptions,
+        needs=("scenario",),
+        compute=_attacked,
+        figures=(ATTACK_RISK, ATTACK_SUCCESS),
+    ),
+)

@@ -28,7 +28,8 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
-from synthesizer.measures.figure import Figure, Row, column, shown
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, shown
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     OfTarget,
@@ -37,12 +38,34 @@ from synthesizer.measures.risk.comparable import (
     checked_tables,
     date_text,
     fixed_groups,
-    risk_figure,
 )
-from synthesizer.measures.risk.scenario import Exclusion, Level
+from synthesizer.measures.scenario import Exclusion, Level
 
 Thresholds = tuple[int, float]
 """A number of records and a share in [0, 1], both to be exceeded."""
+
+
+_WHOSE = "share of the original {records} whose key"
+DISCO = FigureKind(
+    "disco",
+    "DiSCO",
+    f"{_WHOSE} shows one target in the synthetic data, the true one",
+    limit=Limit(exact=True),
+    is_axis=True,
+)
+DISDIO = FigureKind(
+    "disdio",
+    "DiSDiO",
+    f"{_WHOSE} shows one target, the true one, in the synthetic data and in the original",
+)
+DIS = FigureKind("dis", "DiS", f"{_WHOSE} shows one target in the synthetic data, true or not")
+IS = FigureKind("in_synthetic", "iS", f"{_WHOSE} occurs in the synthetic data")
+DORIG = FigureKind("dorig", "Dorig", f"{_WHOSE} shows one target in the original")
+DSYN = FigureKind(
+    "dsyn", "Dsyn", "share of the synthetic {records} whose key shows one target among them"
+)
+KINDS = (DISCO, DISDIO, DIS, IS, DORIG, DSYN)
+"""Kinds of its figures; their keys are fields of `AttributeValues`."""
 
 
 class AttributeValues(Row):
@@ -52,20 +75,12 @@ class AttributeValues(Row):
     of the original records unless said otherwise.
     """
 
-    disco: float = column(
-        "DiSCO", "share", "the synthetic records of the key show one target, the true one"
-    )
-    disdio: float = column(
-        "DiSDiO", "share", "the same, and the original records show one target too"
-    )
-    dis: float = column(
-        "DiS", "share", "the synthetic records of the key show one target, true or not"
-    )
-    in_synthetic: float = column("iS", "share", "the key occurs in the synthetic data")
-    dorig: float = column("Dorig", "share", "the original records of the key show one target")
-    dsyn: float = column(
-        "Dsyn", "share", "of the synthetic records: their key shows one target among them"
-    )
+    disco: float = DISCO.column()
+    disdio: float = DISDIO.column()
+    dis: float = DIS.column()
+    in_synthetic: float = IS.column()
+    dorig: float = DORIG.column()
+    dsyn: float = DSYN.column()
     base_capd: float = column(
         "baseCAPd", "share", "mean CAP from the original's distribution of the target alone"
     )
@@ -162,27 +177,14 @@ class AttributeResult(OfTarget):
     def figures(self) -> tuple[Figure, ...]:
         """The means; ``original`` is the value of releasing the original itself."""
         return tuple(
-            risk_figure(
-                name,
-                getattr(self.mean, field),
-                f"share of the {whose} {{records}} whose key {what} (mean over the datasets)",
-                sum(self.n_synthetic) if whose == "synthetic" else self.n,
-                key=field,
-                original=1.0 if field == "in_synthetic" else self.mean.dorig,
+            kind.of(
+                getattr(self.mean, kind.key),
+                sum(self.n_synthetic) if kind is DSYN else self.n,
+                "mean over the datasets",
+                original=1.0 if kind is IS else self.mean.dorig,
             )
-            for field, name, whose, what in _WORDS
+            for kind in KINDS
         )
-
-
-_WORDS = (
-    ("disco", "DiSCO", "original", "shows one target, the true one"),
-    ("disdio", "DiSDiO", "original", "shows it in the original too"),
-    ("dis", "DiS", "original", "shows one target, true or not"),
-    ("in_synthetic", "iS", "original", "occurs in the synthetic data"),
-    ("dorig", "Dorig", "original", "shows one target there"),
-    ("dsyn", "Dsyn", "synthetic", "shows one target there"),
-)
-"""Field and name of a figure, whose records are counted, and what their key does."""
 
 
 def attribute(
@@ -610,3 +612,19 @@ def _rank(codes: Codes, row: int) -> int:
     """Return the rank by frequency of a record's code, 1 for the most frequent; ties alike."""
     sizes = np.bincount(codes)
     return int((sizes > sizes[codes[row]]).sum()) + 1
+
+
+MEASURES = (
+    Measure(
+        "attribute",
+        "scenario",
+        after="identity",
+        words="Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO",
+        compute=lambda case: (
+            None
+            if case.asked.tolerance
+            else attribute(*case.pair, **case.by_class, exclude=case.asked.exclude)
+        ),
+        figures=KINDS,
+    ),
+)

@@ -33,18 +33,17 @@ from synthesizer.data.codes import Codes, ColumnCoder, Dictionary, Groups, Joint
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
-from synthesizer.measures.figure import Figure, Row, column, nested
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, nested
+from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     OfTarget,
     Synthetic,
     checked_tables,
-    of_all,
-    risk_figure,
 )
-from synthesizer.measures.risk.fresh_sample import FreshRow, beyond_fresh, expected_of_new
-from synthesizer.measures.risk.scenario import Tolerance
+from synthesizer.measures.risk.fresh_sample import BEYOND, FreshRow, beyond_fresh, expected_of_new
 from synthesizer.measures.risk.suda import affordable_size, suda
+from synthesizer.measures.scenario import Tolerance
 
 _FEWEST = 3
 """So many numbers of datasets are needed for a straight line."""
@@ -88,6 +87,52 @@ class CapSingle(CapMeans):
     """Mean CAP from one synthetic dataset alone."""
 
     dataset: int = column("Dataset", "count", "its number, from 1")
+
+
+CAP = FigureKind(
+    "cap",
+    "CAP",
+    "how often an intruder who has all datasets and knows the keys reads off the right target; "
+    "{records} without a match count as 0",
+    title="CAP, all datasets together",
+    limit=Limit(),
+    summary={"cap_original": "original", "cap_baseline": "baseline", "cap_chance": "chance"},
+    is_axis=True,
+)
+CAP_OF_MATCHES = FigureKind(
+    "cap_undefined",
+    "CAP of matches",
+    "how often the intruder is right about the {records} whose keys are found",
+    title="CAP of matches, all datasets together",
+    limit=Limit(),
+    is_axis=True,
+)
+CAP_U = FigureKind(
+    "cap_u",
+    "CAP-U",
+    "how often the intruder is right about {records} whose keys nobody shares",
+    title="CAP of uniques, all datasets together",
+    limit=Limit(some=True),
+    is_axis=True,
+)
+CAP_OF_SPECIAL_UNIQUES = FigureKind(
+    "cap_special_uniques",
+    "CAP of special uniques",
+    "how often the intruder is right about the {records} that stand out most (SUDA)",
+    title="CAP of special uniques, all datasets together",
+    limit=Limit(some=True),
+    checks=("suda",),
+    is_axis=True,
+)
+IDENTITY_DISCLOSURE = FigureKind(
+    "identity_disclosure",
+    "identity disclosure",
+    "how often an intruder with the keys picks the right person among the {records} that share "
+    "them, and reads off the right target",
+    limit=Limit(),
+)
+_OF_SUBSET = {"all": CAP, "uniques": CAP_U, "special_uniques": CAP_OF_SPECIAL_UNIQUES}
+"""The figure of each subset."""
 
 
 class CapResult(OfTarget):
@@ -143,56 +188,37 @@ class CapResult(OfTarget):
                 baseline=self.baseline[subset],
                 original=self.original[subset],
             )
-            for subset in _WORDS
+            for subset in _OF_SUBSET
             if subset in self.sizes
         ]
         whole = self.row(self.last)
-        matches = risk_figure(
-            of_all("CAP of matches", self.last),
+        matches = CAP_OF_MATCHES.of(
             whole.undefined,
-            f"the same, {{records}} without a match left out ({whole.matched:,} match), from "
-            "baseline and chance, too: of those that match the two are the same",
             whole.matched,
-            key="cap_undefined",
+            f"{whole.matched:,} match; baseline and chance are of these, and the same",
+            datasets=self.last,
             baseline=whole.chance_undefined,
             chance=whole.chance_undefined,
             original=self.original["all"],
         )
-        identity = risk_figure(
-            of_all("identity disclosure", self.last),
+        identity = IDENTITY_DISCLOSURE.of(
             self.identity,
-            f"how often an intruder with the keys picks the right person among the {{records}} "
-            f"that share them, and reads off the right {self.target}",
             self.n,
-            key="identity_disclosure",
+            datasets=self.last,
             original=self.identity_original,
             new_sample=self.identity_new_sample,
         )
         return (zero[0], matches, identity, *zero[1:], *(row.figure for row in self.fresh))
 
 
-_WORDS = {
-    "all": ("cap", "CAP", "all {records}"),
-    "uniques": ("cap_u", "CAP-U", "{records} whose key nobody shares"),
-    "special_uniques": (
-        "cap_special_uniques",
-        "CAP of special uniques",
-        "the most special of them (SUDA)",
-    ),
-}
-"""Key and name of the figure of a subset, and whose CAP it is."""
-
-
-def _figure(row: CapRow, target: str, **marks: float | None) -> Figure:
-    key, name, whose = _WORDS[row.subset]
-    return risk_figure(
-        of_all(name, row.m),
+def _figure(row: CapRow, target: str, **marks: Any) -> Figure:
+    kind = _OF_SUBSET[row.subset]
+    return kind.of(
         row.zero,
-        f"how often an intruder with the keys reads off the right {target} of {whose} in all "
-        f"datasets together, non-matches as zero; baseline: the {target} of all of them guessed "
-        f"from its distribution; chance: the same matches with anybody's {target}",
         row.size,
-        key=key,
+        f"baseline: the {target} of all of them guessed from its distribution; chance: the same "
+        f"matches with anybody's {target}",
+        datasets=row.m,
         chance=row.chance_zero,
         **marks,
     )
@@ -636,3 +662,37 @@ def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
 
 def _p_value(estimate: float, error: float, df: int) -> float | None:
     return float(2 * scipy.stats.t.sf(abs(estimate / error), df)) if error > 0 else None
+
+
+def _measured(case: Case) -> CapResult:
+    special = case.done.get("suda")
+    masks = {} if special is None else {"special_uniques": special.special}
+    asked = {**case.asked.settings, "control": case.control}
+    return cap(*case.pair, **asked, special_uniques=False, subsets=masks)
+
+
+MEASURES = (
+    Measure(
+        "cap",
+        "scenario",
+        after="suda",
+        words="correct attribution probability, TCAP and CAP_u",
+        compute=_measured,
+        figures=(
+            CAP,
+            CAP_OF_MATCHES,
+            CAP_U,
+            CAP_OF_SPECIAL_UNIQUES,
+            IDENTITY_DISCLOSURE,
+            *BEYOND.values(),
+        ),
+    ),
+    Measure(
+        "regression on m",
+        "scenario",
+        after="cap",
+        result_field="regression",
+        switch="cap",
+        compute=lambda case: cap_regression(case.done["cap"]) if "cap" in case.done else None,
+    ),
+)

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from synthesizer.data.codes import Codes, Groups, JointCoder, cut_points
+from synthesizer.data.codes import Codes, ColumnCoder, Groups, JointCoder, cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Column, Table
 from synthesizer.data.values import MICROSECONDS_A_DAY
-from synthesizer.measures.figure import Figure, Result
+from synthesizer.measures.figure import Result
+from synthesizer.measures.measure import Measure
 
 Synthetic = Data | Sequence[Data]
 """One synthetic dataset, or several of any sizes."""
 GroupsOf = Mapping[str, Groups] | None
 """Number of quantile groups of the original, or cut points, of some numeric variables."""
+
+
+SAME_NUMBER = 1e-12
+"""Share of a number by which another one may differ that was computed, or written, another way."""
 
 
 class OfTarget(Result):
@@ -31,27 +36,36 @@ class OfTarget(Result):
     """What the intruder wants to learn."""
 
 
-def risk_figure(
-    name: str, value: float | None, meaning: str, n: int, *, key: str = "", **marks: Any
-) -> Figure:
-    """Return a figure that is safer the lower it is, with its ``marks`` (baseline and others).
-
-    The key is the name, unless another one is given.
-    """
-    key = key or name.lower().replace(" ", "_").replace("-", "_")
-    fields: dict[str, Any] = {"key": key, "name": name, "value": value, "meaning": meaning}
-    return Figure(**fields, direction="lower is safer", n=n, **marks)
-
-
-def of_all(name: str, m: int) -> str:
-    """Return the name of a figure of all ``m`` datasets together.
+def with_own_numbers(original: Table, made: Table) -> Table:
+    """Return what was made with the original's numbers where only their last digits differ.
 
     Examples
     --------
-    >>> of_all("CAP", 5), of_all("CAP", 1)
-    ('CAP (all 5 datasets together)', 'CAP')
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> wage = Variable(name="wage", kind=Kind.NUMERIC)
+    >>> one, other = (Table([Column(wage, np.array([x, 7.0]))]) for x in (0.3, 0.1 + 0.2))
+    >>> with_own_numbers(one, other)["wage"].data.tolist()
+    [0.3, 7.0]
     """
-    return name if m == 1 else f"{name} (all {m} datasets together)"
+    if type(made) is not Table:
+        return made
+    changed = []
+    for column in made.columns:
+        own, values = original.get(column.name), column.data
+        if own is None or own.is_coded or column.is_coded:
+            continue
+        if (np.isnan(values) | (values == np.floor(values))).all():
+            continue
+        known = np.unique(own.data[own.is_observed])
+        if not len(known):
+            continue
+        after = np.searchsorted(known, values).clip(1, max(len(known) - 1, 1))
+        pair = known[np.stack([after - 1, np.minimum(after, len(known) - 1)])]
+        nearest = np.where(np.abs(pair[0] - values) <= np.abs(pair[1] - values), *pair)
+        close = np.abs(nearest - values) <= SAME_NUMBER * np.abs(values)
+        if (close & (nearest != values)).any():
+            changed.append(replace(column, data=np.where(close, nearest, values)))
+    return made.with_columns(changed)
 
 
 def checked_tables(
@@ -161,3 +175,42 @@ def date_text(days: float) -> str:
     if not rest:
         return str(np.datetime64(day, "D"))
     return str(np.datetime64(day * MICROSECONDS_A_DAY + rest, "us"))
+
+
+MANY_UNFAMILIAR = 0.1
+
+
+def unfamiliar(
+    original: Table,
+    synthetic: Sequence[Table],
+    names: Iterable[str],
+    groups: Mapping[str, Groups] | None = None,
+) -> dict[str, float]:
+    """Return the share of synthetic records whose value the original lacks, where it is large.
+
+    Of several datasets the largest share; variables that not all of them have are left out.
+    """
+    shares = {}
+    for name in names:
+        if not synthetic or not all(name in table for table in (original, *synthetic)):
+            continue
+        coder = ColumnCoder.fit(original[name], (groups or {}).get(name))
+        unknown = max(float((coder.encode(table[name]) < 0).mean()) for table in synthetic)
+        if unknown > MANY_UNFAMILIAR:
+            shares[name] = unknown
+    return shares
+
+
+MEASURES = (
+    Measure(
+        "unfamiliar",
+        "scenario",
+        after="determined",
+        switch=None,
+        compute=lambda case: (
+            None
+            if case.asked.tolerance
+            else unfamiliar(*case.pair, case.asked.names, case.asked.groups)
+        ),
+    ),
+)

@@ -38,8 +38,9 @@ import scipy
 from synthesizer.data.codes import ColumnCoder, JointCoder
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, collected, column
-from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, checked_tables, risk_figure
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, collected, column
+from synthesizer.measures.measure import Case, Measure
+from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, checked_tables
 
 CONFIDENCE = 0.999
 """Share of the fresh samples of which none of the datasets, nor their pool, is above its limit."""
@@ -88,11 +89,30 @@ class CopiedRow(Row):
         return self.present > self.most
 
 
+_COPIED = (
+    "{records} of the original that nobody else shares and that stand in the synthetic data with "
+    "the same values of {what}, over the most that a new sample of the same population could have; "
+    "above 1 the data look like a copy"
+)
+COPIED_UNIQUES = FigureKind(
+    "copied_uniques",
+    "copied uniques",
+    _COPIED.replace("{what}", "all variables"),
+    limit=Limit(high=None, some=True),
+)
+COPIED_KEYS = FigureKind(
+    "copied_keys",
+    "copied keys",
+    _COPIED.replace("{what}", "keys and target"),
+    limit=Limit(high=None, some=True),
+)
+
+
 class CopiedUniques(Measured):
     """Records of the original that nobody else shares, and which stand in the synthetic data."""
 
-    title: ClassVar[str] = "copied uniques"
-    """Name of its figure."""
+    kind: ClassVar[FigureKind] = COPIED_UNIQUES
+    """The kind of its figure."""
     names: tuple[str, ...]
     """Variables that are compared."""
     kept: tuple[str, ...] = ()
@@ -119,13 +139,10 @@ class CopiedUniques(Measured):
     def figures(self) -> tuple[Figure, ...]:
         """How many times the limit are there, of the dataset or pool where it is most."""
         return (
-            risk_figure(
-                self.title,
+            self.kind.of(
                 self.worst.present / self.worst.most if self.uniques else None,
-                "{records} of the original that nobody else shares and that stand in the synthetic "
-                f"data with the same values of {_listed(self.names)}, over the most that a fresh "
-                "sample of the same population could have; above 1 the data look like a copy",
                 self.uniques,
+                f"variables: {_listed(self.names)}",
             ),
         )
 
@@ -136,7 +153,7 @@ class CopiedUniques(Measured):
             return None
         left = f"; left out, since kept on purpose: {_listed(self.kept)}" if self.kept else ""
         return (
-            f"{self.title}: none, as no {{record}} of the original is unique by "
+            f"{self.kind.name}: none, as no {{record}} of the original is unique by "
             f"{_listed(self.names)}{left}"
         )
 
@@ -179,7 +196,7 @@ class CopiedUniques(Measured):
 class CopiedKeys(CopiedUniques):
     """The same by keys and target alone."""
 
-    title = "copied keys"
+    kind = COPIED_KEYS
 
 
 _ALL = "all pooled"
@@ -357,3 +374,50 @@ def copied_uniques(
         original, keys, groups, control=unseen, confidence=confidence, kind=CopiedUniques
     )
     return collected(copied, made)
+
+
+def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
+    """Return what counts copies of the variables that are not kept on purpose, without data."""
+    asked = case.scenario
+    every = case.names if asked is None else asked.names
+    names = [name for name in every if name not in case.synthesis.kept]
+    if not names:
+        return None
+    control = case.control
+    return Copied(
+        case.original,
+        names,
+        None if asked is None else {k: v for k, v in asked.groups.items() if k in names},
+        control=control if control is not None and {*names} <= {*control.names} else None,
+        kept=[name for name in every if name not in names],
+        may_keep=case.synthesis.may_keep,
+        kind=kind,
+    )
+
+
+def _copied_keys(case: Case) -> CopiedKeys | None:
+    copied = _copied(case, CopiedKeys)
+    return None if copied is None else collected(copied, case.synthetic)
+
+
+MEASURES = (
+    Measure(
+        "copied_uniques",
+        "datasets",
+        after="unfamiliar",
+        result_field="copied",
+        words="unique records that are there again, against what a fresh sample could have",
+        needs=("names",),
+        compute=lambda case: _copied(case, CopiedUniques),
+        figures=(COPIED_UNIQUES,),
+    ),
+    Measure(
+        "copied_uniques of keys and target",
+        "scenario",
+        after="copied_uniques",
+        result_field="copied",
+        switch="copied_uniques",
+        compute=_copied_keys,
+        figures=(COPIED_KEYS,),
+    ),
+)

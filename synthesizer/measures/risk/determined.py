@@ -16,6 +16,7 @@ from synthesizer.data.codes import Codes, ColumnCoder, JointCoder
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Column, FloatArray
 from synthesizer.measures.figure import Result, Row, column, shown
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import GroupsOf
 
 _BY_CHANCE = 0.001
@@ -196,3 +197,14 @@ def _chance(sizes: Codes, marginal: FloatArray) -> float:
         rest = np.log(((marginal / marginal.max()) ** size).sum())
         total += float(times * (size * largest + rest))
     return float(np.exp(max(total, _LEAST)))
+
+
+MEASURES = (
+    Measure(
+        "determined",
+        "scenario",
+        after="attribute",
+        switch=None,
+        compute=lambda case: determined(case.original, **case.by_class),
+    ),
+)

@@ -22,14 +22,15 @@ from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.randomness import AnySeed
 from synthesizer.data.table import FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Row, column, nested
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, nested
+from synthesizer.measures.halves import HalfRun, Synthesise, half_runs
+from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Label, Switched
 from synthesizer.measures.risk.cap import RULES, cap_scores, mean_or_none
 from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, fixed_groups
-from synthesizer.measures.risk.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
 from synthesizer.measures.risk.intervals import unit_means, welch
-from synthesizer.measures.risk.scenario import Scenario, Tolerance
+from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.measures.utility.cells import EMPTY
 
 ALIKE = 1.05
@@ -123,6 +124,33 @@ class Spread(Row):
     covering_zero: int = column("Splits that cover 0", "count", "splits whose interval holds 0")
 
 
+DIFFERENTIAL_CONFIDENTIALITY = FigureKind(
+    "differential_confidentiality",
+    "differential confidentiality",
+    "mean CAP of {records} that were in the data minus that of {records} that were not: the risk "
+    "that the release adds; about 0 adds nothing, below 0 is as good as 0",
+    "about 0 is good",
+    ideal=0.0,
+    limit=Limit(low=-1),
+    summary={"differential_low": "low", "differential_high": "high"},
+    is_axis=True,
+)
+REPRODUCED_UNIQUES = FigureKind(
+    "reproduced_uniques",
+    "reproduced uniques of the fitted {records}",
+    "share of key-unique fitted {records} whose key the synthesis shows; chance is that of unseen "
+    "{records}",
+)
+WORST_GROUP = FigureKind(
+    "worst_group",
+    "worst group",
+    "differential confidentiality of the group where it is largest; the largest of many is above 0 "
+    "by chance: look at the lower end of the interval, which holds for all groups together",
+    "about 0 is good",
+    limit=Limit(low=-1, judged="low", option="differential_confidentiality.by"),
+)
+
+
 class GroupComparison(Row):
     """Mean CAP (non-matches zero, all datasets pooled) of one group's fitted and unseen records.
 
@@ -146,17 +174,12 @@ class GroupComparison(Row):
     @property
     def figure(self) -> Figure:
         """The difference as a figure of the report."""
-        return Figure(
-            key="worst_group",
-            name="worst group",
-            value=self.difference,
+        return WORST_GROUP.of(
+            self.difference,
+            self.n_a + self.n_b,
+            f"here {self.by}: {self.group}",
             low=self.low,
             high=self.high,
-            n=self.n_a + self.n_b,
-            direction="about 0 is good",
-            meaning="largest difference of mean CAP between fitted and unseen {records} of one "
-            f"group of {self.by} ({self.group}); the largest of many is above 0 by chance: look "
-            "at the lower end of the interval, which holds for all groups together",
         )
 
 
@@ -196,17 +219,13 @@ class DifferentialResult(OfTarget):
         last = [row for row in self.comparisons if row.rule == "zero"][-1]
         spread = next(s for s in self.summary if (s.m, s.rule) == (last.m, "zero"))
         figures = [
-            Figure(
-                key="differential_confidentiality",
-                name="differential confidentiality",
-                value=spread.difference,
+            DIFFERENTIAL_CONFIDENTIALITY.of(
+                spread.difference,
+                last.n_a + last.n_b,
                 low=spread.low,
                 high=spread.high,
                 chance=0.0,
                 original=self.released,
-                n=last.n_a + last.n_b,
-                direction="about 0 is good",
-                meaning="mean CAP (non-matches zero) of fitted minus unseen {records}",
             ),
             self._uniques_figure(last.m),
         ]
@@ -217,17 +236,12 @@ class DifferentialResult(OfTarget):
     def _uniques_figure(self, m: int) -> Figure:
         rows = [row for row in self.uniques if row.m == m]
         alike = all(row.same_size for row in rows)
-        return Figure(
-            key="reproduced_uniques",
-            name="reproduced uniques of the fitted {records}",
-            value=_mean([row.fitted.share for row in rows]),
+        return REPRODUCED_UNIQUES.of(
+            _mean([row.fitted.share for row in rows]),
+            sum(row.fitted.uniques for row in rows),
             # fewer records have commoner keys among their uniques: then nothing to compare with
             chance=_mean([row.unseen.share for row in rows]) if alike else None,
             original=1.0,
-            n=sum(row.fitted.uniques for row in rows),
-            direction="lower is safer",
-            meaning="share of key-unique fitted {records} whose key the synthesis shows; "
-            "chance is that of unseen {records}",
         )
 
 
@@ -255,7 +269,7 @@ def differential_confidentiality(
     table : Table
         All confidential records, shape (n, p), at least two units.
     synthesise, repeats, seed
-        As in `synthesizer.measures.risk.halves.half_runs`.
+        As in `synthesizer.measures.halves.half_runs`.
     keys, target, groups, tolerance
         As in `synthesizer.measures.risk.cap.cap`; quantiles are those of the whole table.
     m : int
@@ -325,7 +339,7 @@ def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None)
     Examples
     --------
     >>> from synthesizer.data.pairs import as_table
-    >>> from synthesizer.measures.risk.halves import control_run
+    >>> from synthesizer.measures.halves import control_run
     >>> import pandas as pd
     >>> people = pd.DataFrame({"town": list("abcd") * 20, "ill": ["no", "yes"] * 40})
     >>> table = as_table(people, ["town", "ill"])
@@ -517,3 +531,29 @@ def _average(same: Sequence[GroupComparison]) -> GroupComparison:
         means[name] = None if None in values else float(np.mean(values))
     means |= {name: round(means[name]) for name in ("n_a", "n_b")}
     return GroupComparison(by=same[0].by, group=same[0].group, repeat=None, **means)
+
+
+def _split(case: Case) -> HalfPart:
+    by = case.settings.differential_confidentiality.by
+    grouping = None if by is None else Grouping.of(case.original, by)
+    return compare_halves(case.halves, with_cut_points(case.asked, case.original), grouping)
+
+
+def _gathered(case: Case, parts: Sequence[HalfPart]) -> DifferentialResult:
+    fixed = with_cut_points(case.asked, case.original)
+    return gather(fixed, parts, case.settings.differential_confidentiality.by)
+
+
+MEASURES = (
+    Measure(
+        "differential_confidentiality",
+        "splits",
+        after="tcap",
+        result_field="differential",
+        words="half split, CAP in and out of the fit",
+        options=DifferentialOptions,
+        compute=_split,
+        gather=_gathered,
+        figures=(DIFFERENTIAL_CONFIDENTIALITY, WORST_GROUP, REPRODUCED_UNIQUES),
+    ),
+)

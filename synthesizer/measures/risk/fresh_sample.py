@@ -24,10 +24,21 @@ import numpy as np
 
 from synthesizer.data.codes import Codes
 from synthesizer.data.table import FloatArray
-from synthesizer.measures.figure import TWO_SIDED, Figure, Row, column
+from synthesizer.measures.figure import TWO_SIDED, Figure, FigureKind, Limit, Row, column
 
-KEYS = {"CAP": "cap_beyond", "DiSCO": "disco_beyond"}
-"""Key of the figure for each of the two."""
+BEYOND = {
+    name: FigureKind(
+        f"{name.lower()}_beyond",
+        f"{name} beyond a new sample",
+        f"{name} of one dataset (mean over the datasets), minus that of a new sample of the same "
+        "population and size, which follows from leaving out one original {record} after the "
+        "other; below 0 is as good as 0",
+        "about 0 is good",
+        limit=Limit(low=-1),
+    )
+    for name in ("CAP", "DiSCO")
+}
+"""The figure of each of the two."""
 
 
 class FreshRow(Row):
@@ -45,19 +56,13 @@ class FreshRow(Row):
     @property
     def figure(self) -> Figure:
         """The difference as a figure."""
-        return Figure(
-            key=KEYS[self.name],
-            name=f"{self.name} beyond a fresh sample",
-            value=self.difference,
+        return BEYOND[self.name].of(
+            self.difference,
+            self.n,
             low=self.low,
             high=self.high,
             chance=0.0,
             original=self.released - self.fresh,
-            n=self.n,
-            direction="about 0 is good",
-            meaning=f"{self.name} of one dataset (mean over the datasets), minus that of a "
-            "fresh sample of the same population and size, which the original tells by leaving "
-            "out one {record} after the other; below 0 is as good as 0",
         )
 
 

@@ -30,8 +30,9 @@ import numpy as np
 
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, IntArray
-from synthesizer.measures.figure import Figure, Measured, Row, column
-from synthesizer.measures.risk.halves import HalfRun
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
+from synthesizer.measures.halves import HalfRun
+from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     Compared,
@@ -56,6 +57,15 @@ class Guess(Row):
     low: float = column("From", "share", "lower end; those of all targets hold together")
 
 
+GUESSES = FigureKind(
+    "guesses",
+    "guessed attributes",
+    "share of the persons in the data of whom a variable is guessed right, above the same share of "
+    "persons held out, of the target where it is most certain; 0 is a new sample",
+    limit=Limit(low=-1, judged="low"),
+)
+
+
 class Guesses(Measured):
     """Of how many more persons in the data than of the holdout values are guessed right."""
 
@@ -74,19 +84,8 @@ class Guesses(Measured):
     def figures(self) -> tuple[Figure, ...]:
         """The excess of the target that shows most."""
         worst = self.guesses[0]
-        return (
-            Figure(
-                key="guesses",
-                name="guessed attributes",
-                value=worst.excess,
-                low=worst.low,
-                n=self.n,
-                direction="lower is safer",
-                meaning=f"share of the persons in the data whose {worst.target} is guessed right "
-                f"from {worst.known}, above the same share of persons held out, of the target "
-                "where it is most certain; 0 is a new sample",
-            ),
-        )
+        detail = f"{worst.target} from {worst.known}"
+        return (GUESSES.of(worst.excess, self.n, detail, low=worst.low),)
 
 
 _SHOWN = 10
@@ -120,7 +119,7 @@ def guesses(
     Examples
     --------
     >>> from synthesizer.data.table import Column, Kind, Table, Variable
-    >>> from synthesizer.measures.risk.halves import control_run
+    >>> from synthesizer.measures.halves import control_run
     >>> rng = np.random.default_rng(1)
     >>> def people(n):
     ...     kinds = [Variable(name=name, kind=Kind.NUMERIC) for name in "abcdef"]
@@ -278,3 +277,23 @@ def _from_others(
                 who, values = _commonest_of(ours[few], synthetic[theirs[few], place])
                 commonest[who, place] = values == records[who, place]
     return [nearest] if commonest is None else [nearest, commonest]
+
+
+def _guessed(case: Case) -> Guesses | None:
+    keys = () if case.scenario is None else case.scenario.keys
+    return guesses(case.halves, case.drawn, keys, seed=case.seed)
+
+
+MEASURES = (
+    Measure(
+        "guesses",
+        "halves",
+        after="near_verbatim",
+        words="values of persons in the data that are guessed right, beside persons held out",
+        needs=("names",),
+        stacks=True,
+        compute=_guessed,
+        result=Guesses,
+        figures=(GUESSES,),
+    ),
+)

@@ -17,27 +17,42 @@ import numpy as np
 from synthesizer.data.codes import Codes, JointCoder
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Result, Row, column
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     SharedCoder,
     Synthetic,
     checked_tables,
-    risk_figure,
+)
+
+REPU = FigureKind(
+    "repu",
+    "repU",
+    "share of the {records} whose keys are unique in the original and in the synthetic data",
+    limit=Limit(),
+    is_axis=True,
+)
+UIOIS = FigureKind(
+    "uiois",
+    "UiOiS",
+    "share of the {records} whose keys are unique in the original and occur in the synthetic data",
+)
+UIO = FigureKind("uio", "UiO", "share of the {records} whose keys are unique in the original")
+UIS = FigureKind(
+    "uis",
+    "UiS",
+    "share of the synthetic {records} whose keys are unique among them",
 )
 
 
 class IdentityValues(Row):
     """Identity disclosure of one synthetic dataset, or the mean of several; shares in [0, 1]."""
 
-    repu: float = column(
-        "repU", "share", "key unique in the original, and unique again in the synthetic data"
-    )
-    uiois: float = column(
-        "UiOiS", "share", "key unique in the original, and occurring in the synthetic data"
-    )
-    uio: float = column("UiO", "share", "key unique in the original")
-    uis: float = column("UiS", "share", "of the synthetic records: key unique among themselves")
+    repu: float = REPU.column()
+    uiois: float = UIOIS.column()
+    uio: float = UIO.column()
+    uis: float = UIS.column()
 
 
 class IdentityResult(Result):
@@ -58,24 +73,14 @@ class IdentityResult(Result):
     def figures(self) -> tuple[Figure, ...]:
         """The means; the original's value is that of releasing the original itself (UiO)."""
         return tuple(
-            risk_figure(
-                name,
-                getattr(self.mean, name.lower()),
-                f"share of the {whose} {{records}} with {what} (mean over the datasets)",
-                sum(self.n_synthetic) if whose == "synthetic" else self.n,
+            kind.of(
+                getattr(self.mean, kind.key),
+                sum(self.n_synthetic) if kind is UIS else self.n,
+                "mean over the datasets",
                 original=self.mean.uio,
             )
-            for name, whose, what in _WORDS
+            for kind in (REPU, UIOIS, UIO, UIS)
         )
-
-
-_WORDS = (
-    ("repU", "original", "unique keys that are unique in the synthetic data too"),
-    ("UiOiS", "original", "unique keys that occur in the synthetic data"),
-    ("UiO", "original", "keys that are unique in the original"),
-    ("UiS", "synthetic", "keys that are unique within the synthetic data"),
-)
-"""Name of a figure, whose records are counted, and what they have."""
 
 
 def identity(
@@ -202,3 +207,15 @@ def reproduced_uniques(
         present, once = int((counts > 0).sum()), int((counts == 1).sum())
         results.append(ReproducedUniques(m=m, uniques=len(counts), present=present, once=once))
     return tuple(results)
+
+
+MEASURES = (
+    Measure(
+        "identity",
+        "scenario",
+        after="differential_confidentiality",
+        words="UiO, UiS, UiOiS and repU",
+        compute=lambda case: identity(*case.pair, **case.key_groups),
+        figures=(REPU, UIOIS, UIO, UIS),
+    ),
+)

@@ -25,8 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from synthesizer.data.table import FloatArray, Kind, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column, shown
-from synthesizer.measures.risk.halves import LogLikelihoods
+from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column, shown
+from synthesizer.measures.halves import LogLikelihoods
+from synthesizer.measures.measure import Case, Measure
 
 MOST = 10_000
 """Records of each half that are looked at: they give a gap to within 0.02 or so."""
@@ -54,6 +55,21 @@ class MemoryRow(Row):
         return self.fitted - self.unseen
 
 
+MEMORY = FigureKind(
+    "memory",
+    "memory",
+    "log-probability per {record}, in nats, that the models give to {records} of the fit beyond "
+    "{records} they never saw, sum over the variables: 0 remembers nobody, 0.69 makes fitted "
+    "{records} twice as probable; fitting p parameters to n {records} alone gives about p/n",
+    on_screen=True,
+)
+LARGEST_MEMORY = FigureKind(
+    "largest_memory",
+    "largest memory",
+    "the same of the variable that is remembered most",
+)
+
+
 class Memory(Measured):
     """What the models remember of the {records} that they were fitted on."""
 
@@ -72,25 +88,8 @@ class Memory(Measured):
         total = sum(row.gap for row in self.variables)
         first = self.variables[0]
         return (
-            Figure(
-                key="memory",
-                name="memory",
-                value=total,
-                meaning="log-probability per {record}, in nats, that the models give to {records} "
-                f"of the fit beyond {{records}} they never saw, sum over {len(self.variables)} "
-                "variables: 0 remembers nobody, 0.69 makes fitted {records} twice as probable; "
-                "fitting p parameters to n {records} alone gives about p/n",
-                direction="lower is safer",
-                n=self.n,
-            ),
-            Figure(
-                key="largest_memory",
-                name="largest memory",
-                value=first.gap,
-                meaning=f"the same of the variable that is remembered most, {first.variable}",
-                direction="lower is safer",
-                n=self.n,
-            ),
+            MEMORY.of(total, self.n, f"{len(self.variables)} variables"),
+            LARGEST_MEMORY.of(first.gap, self.n, first.variable),
         )
 
     @property
@@ -193,3 +192,24 @@ def _spread(table: Table, most: int) -> Table:
     if table.n_rows <= most:
         return table
     return table.take(np.linspace(0, table.n_rows - 1, most).astype(np.intp))
+
+
+def _remembered(case: Case) -> Memory | None:
+    run = case.halves
+    if run.log_likelihoods is None:
+        return None
+    return memory(run.fitted, run.unseen, run.log_likelihoods)
+
+
+MEASURES = (
+    Measure(
+        "memory",
+        "halves",
+        after="nearest",
+        switch=None,
+        needs=("models",),
+        compute=_remembered,
+        result=Memory,
+        figures=(MEMORY, LARGEST_MEMORY),
+    ),
+)

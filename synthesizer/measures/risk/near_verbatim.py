@@ -61,9 +61,10 @@ import scipy
 from synthesizer.data.codes import Codes
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
+from synthesizer.measures.halves import HalfRun
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import split, stacked_columns
-from synthesizer.measures.risk.halves import HalfRun
 from synthesizer.measures.risk.intervals import Interval, wilson
 
 DIFFERING = (0.0, 0.1, 0.2)
@@ -123,6 +124,24 @@ class GroupLook(Row):
     low: float = column("From", "share", "lower end; those of all groups hold together")
 
 
+NEAR_VERBATIM = FigureKind(
+    "near_verbatim",
+    "near-verbatim persons",
+    "share of the persons in the data to whom a synthetic {record} points, above the same share of "
+    "persons held out; 0 is a new sample",
+    ideal=0.0,
+    limit=Limit(low=-1),
+    is_axis=True,
+)
+MEMBERSHIP = FigureKind(
+    "membership",
+    "membership, relative F1",
+    "F1 score of an intruder who takes a {record} that a synthetic one points to for one in the "
+    "data, beyond that of taking all for it; 0 or less is no better than that, 1 is always right",
+    limit=Limit(low=-2),
+)
+
+
 class NearVerbatim(Measured):
     """To how many more persons in the data than of the holdout a synthetic record points."""
 
@@ -177,30 +196,14 @@ class NearVerbatim(Measured):
         look = self.looks[1]
         value, low, high = max((self._membership(look) for look in self.looks), key=itemgetter(2))
         return (
-            Figure(
-                key="membership",
-                name="membership, relative F1",
-                value=value,
-                low=low,
-                high=high,
-                n=self.n,
-                direction="lower is safer",
-                meaning="F1 score of an intruder who takes a {record} that a synthetic one points "
-                "to for one in the data, beyond that of taking all for it; 0 or less is no better "
-                "than that, 1 is always right",
-            ),
-            Figure(
-                key="near_verbatim",
-                name="near-verbatim persons",
-                value=look.excess,
+            MEMBERSHIP.of(value, self.n, low=low, high=high),
+            NEAR_VERBATIM.of(
+                look.excess,
+                self.n,
+                f"at most {look.differing} of {self.variables} variables differ",
                 low=look.low,
                 high=look.high,
                 chance=0.0,
-                n=self.n,
-                direction="lower is safer",
-                meaning="share of the persons in the data to whom a synthetic {record} points, "
-                f"with at most {look.differing} of {self.variables} variables that differ, above "
-                "the same share of persons held out; 0 is a new sample",
             ),
         )
 
@@ -231,7 +234,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
     ...     kinds = [Variable(name=name, kind=Kind.NUMERIC) for name in "abcd"]
     ...     return Table([Column(kind, rng.normal(size=n)) for kind in kinds])
     >>> inside, outside = people(200), people(200)
-    >>> from synthesizer.measures.risk.halves import control_run
+    >>> from synthesizer.measures.halves import control_run
     >>> copy = near_verbatim(control_run(inside, outside, (inside,)), "abcd")
     >>> fresh = near_verbatim(control_run(inside, outside, (people(200),)), "abcd")
     >>> copy.worst.inside, fresh.worst.inside, copy.repeats
@@ -255,9 +258,10 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         repeats.append(people.repeats(REPEATS / len(both)))
     whole, times = tallies.pop(_WHOLE), times_seen(both)
     found = [
-        (*group, tally)
+        # a group of which nobody was held out is held against all who were
+        (*group, tally if tally[1, 0] else np.array([tally[0], whole[1]]))
         for group, tally in tallies.items()
-        if tally[0, 0] >= FEWEST * times and tally[1, 0] > 0
+        if tally[0, 0] >= FEWEST * times
     ]
     z = quantile_of((len(allowed) - 1) * max(len(found), 1))  # the loose look is of all persons
     groups = sorted((_group_look(*one, z, times) for one in found), key=lambda group: -group.low)
@@ -599,7 +603,11 @@ class _People:
         rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
         expected = max(int((inside > 0).sum()), 1)
         by_chance = 1 + (ceil(np.log(level / expected) / np.log(rate)) if rate > 0 else 1)
-        least = 2 * int(outside.max(initial=0)) + FEW_REPEATS
+        most = int(outside.max(initial=0))
+        least = 2 * most + FEW_REPEATS
+        # so many persons in the data before the first one held out are no chance: 1/2 for each
+        if (inside > max(most, FEW_REPEATS)).sum() >= -np.log2(level):
+            by_chance, least = 0, max(most, FEW_REPEATS)
         return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
 
 
@@ -654,3 +662,18 @@ def _noticed(share: float, n: int, m: int, z: float) -> float:
         floor = z * z / (2 * (m + z * z))  # Wilson's upper end of a share of 0
         excess = (z + float(scipy.special.ndtri(FOUND))) * spread + (floor if share == 0 else 0.0)
     return min(excess, 1.0)
+
+
+MEASURES = (
+    Measure(
+        "near_verbatim",
+        "halves",
+        after="trajectories of halves",
+        words="persons in the data to whom synthetic records point, beside persons held out",
+        needs=("names",),
+        stacks=True,
+        compute=lambda case: near_verbatim(case.halves, case.drawn, seed=case.seed),
+        result=NearVerbatim,
+        figures=(NEAR_VERBATIM, MEMBERSHIP),
+    ),
+)

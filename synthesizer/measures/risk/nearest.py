@@ -28,9 +28,10 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_lists
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Measured, column
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, column
+from synthesizer.measures.halves import all_names, as_halves, equal_sizes, pooled
+from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.risk.comparable import Synthetic, split, stacked_columns
-from synthesizer.measures.risk.halves import all_names, as_halves, equal_sizes, pooled
 from synthesizer.measures.risk.intervals import Interval, relative_excess, wilson
 
 # Wilson's interval of a share is at most 0.06 wide with this many independent records.
@@ -40,6 +41,31 @@ MAX_PAIRS = 250_000_000
 # processor's cache, and rows are long enough for its vector instructions.
 _PAIRS = 2**18
 _OTHERS = 2**13
+
+
+NEARER_SHARE = FigureKind(
+    "nearer_share",
+    "share nearer to the fitted {records}",
+    "share of the synthetic {records} that are nearer to a {record} that was in the data than to "
+    "one of equally many that were not; 0.5 is none",
+    title="share nearer to the fitted half",
+    ideal=0.5,
+    limit=Limit(),
+    is_axis=True,
+)
+RATIO_OF_DISTANCES = FigureKind(
+    "ratio_of_distances",
+    "ratio of distances",
+    "median distance of synthetic {records} to the nearest fitted {record}, relative to that to "
+    "the nearest unseen {record}; below 1 is nearer to the fitted",
+    "about 1 is good",
+)
+COPIES_OF_FITTED = FigureKind(
+    "copies_of_fitted",
+    "copies of fitted {records}",
+    "synthetic {records} equal to a fitted {record} in every variable compared; chance is the "
+    "share equal to an unseen {record}",
+)
 
 
 class NearestResult(Measured):
@@ -104,37 +130,19 @@ class NearestResult(Measured):
         """The figures of a report: share nearer, ratio of distances, exact copies."""
         same_size = abs(self.all_fitted - self.all_unseen) <= 1
         return (
-            Figure(
-                key="nearer_share",
-                name="share nearer to the fitted {records}",
-                value=self.share,
-                meaning="synthetic {records} nearer to a {record} the synthesis was fitted on than "
-                f"to any of equally many {{records}} it never saw{self._limits}",
-                direction="lower is safer",
-                n=self.synthetic,
+            NEARER_SHARE.of(
+                self.share,
+                self.synthetic,
+                self._limits,
                 low=self.low,
                 high=self.high,
                 chance=0.5,
                 original=self.original,
             ),
-            Figure(
-                key="ratio_of_distances",
-                name="ratio of distances",
-                value=self.distance_ratio,
-                meaning="median distance of synthetic {records} to the nearest fitted {record}, "
-                "relative to that to the nearest unseen {record}; below 1 is nearer to the fitted",
-                direction="about 1 is good",
-                n=self.synthetic,
-                chance=1.0,
-            ),
-            Figure(
-                key="copies_of_fitted",
-                name="copies of fitted records",
-                value=self.fitted_copies / self.all_synthetic,
-                meaning="synthetic {records} equal to a fitted {record} in every variable "
-                "compared; chance is the share equal to an unseen {record}",
-                direction="lower is safer",
-                n=self.all_synthetic,
+            RATIO_OF_DISTANCES.of(self.distance_ratio, self.synthetic, chance=1.0),
+            COPIES_OF_FITTED.of(
+                self.fitted_copies / self.all_synthetic,
+                self.all_synthetic,
                 chance=self.unseen_copies / self.all_synthetic if same_size else None,
                 original=1.0,
             ),
@@ -143,20 +151,20 @@ class NearestResult(Measured):
     @property
     def _limits(self) -> str:
         """What was left out, in plain words."""
-        text = ""
+        parts = []
         if self.synthetic < self.all_synthetic:
-            text += f"; a sample of the {self.all_synthetic} synthetic {{records}} was compared"
+            parts.append(f"a sample of {self.all_synthetic} synthetic {{records}} was compared")
         if self.unseen_kept < 1:
-            text += f"; of the unseen {{records}} a share of {self.unseen_kept:.2g} was compared"
+            parts.append(f"of unseen {{records}} a share of {self.unseen_kept:.2g} was compared")
         if self.fitted_kept < 1:
-            text += (
-                f"; of the fitted {{records}} only a share of {self.fitted_kept:.2g} was compared, "
+            parts.append(
+                f"of the fitted {{records}} only a share of {self.fitted_kept:.2g} was compared, "
                 "since there are no more unseen ones: copies of the others lose their source, so "
                 "that even the fitted {records} themselves have the original's value only"
             )
             if self.excess is not None:
-                text += f"; of its excess over a half, the share has {self.excess:.2f}"
-        return text
+                parts.append(f"of its excess over a half, the share has {self.excess:.2f}")
+        return "; ".join(parts)
 
 
 def nearer_share(
@@ -479,3 +487,20 @@ def _ranks(numbers: Column, n_real: int) -> Codes:
     # Those below twice and those equal once: those up to here twice, those equal taken off.
     ranks[observed] = (2 * np.cumsum(counts) - counts)[codes]
     return ranks
+
+
+def _nearer(case: Case) -> NearestResult:
+    run = case.halves
+    return nearer_share(run.fitted, run.unseen, run.synthetic, seed=case.seed)
+
+
+MEASURES = (
+    Measure(
+        "nearest",
+        "halves",
+        after="guesses",
+        words="share of records nearer to the fitted half",
+        compute=_nearer,
+        figures=(NEARER_SHARE, RATIO_OF_DISTANCES, COPIES_OF_FITTED),
+    ),
+)

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from synthesizer.data.codes import Codes, Groups, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys, check_lists
 from synthesizer.data.table import Column, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column, plain
-from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of, risk_figure
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column, plain
+from synthesizer.measures.measure import Case, Collecting, Measure
+from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, problems_of
 from synthesizer.measures.risk.curves import (
     InferenceScores,
     RocCurve,
@@ -44,7 +46,7 @@ from synthesizer.measures.risk.public_cells import (
     number_of_levels,
     uniqueness,
 )
-from synthesizer.measures.risk.scenario import THRESHOLDS, Counted
+from synthesizer.measures.scenario import THRESHOLDS, Counted, Question
 
 
 class InferenceRate(Row):
@@ -55,6 +57,73 @@ class InferenceRate(Row):
     chance: float | None = column("Chance", "share", default=None)
     margins: float | None = column("Margins", "share", default=None)
     original: float | None = column("Original", "share", default=None)
+
+
+UNIQUE_CELLS = FigureKind(
+    "unique_cells_shown_right",
+    "unique cells shown right",
+    "persons with public values of their own that the synthetic data repeat: share whose sensitive "
+    "value is the most frequent one shown with them",
+)
+REVEALED_SHARE = FigureKind(
+    "revealed_share",
+    "revealed share",
+    "share of the synthetic {records} that reveal a true sensitive value when everybody is taken "
+    "for the majority of those with the same public values",
+    limit=Limit(),
+    is_axis=True,
+)
+REVEALED_FROM_MARGINS = FigureKind(
+    "revealed_share_from_margins",
+    "revealed share from published margins",
+    "the same when everybody is taken for the most frequent value of all, without the synthetic "
+    "data: the revealed share should not be much above it",
+)
+AUC = FigureKind(
+    "auc",
+    "AUC",
+    "how well public variables and the synthetic data rank who has the sensitive value (area under "
+    "the ROC curve); 0.5 is chance",
+    title="AUC of the sensitive variable",
+    ideal=0.5,
+    limit=Limit(),
+    is_axis=True,
+)
+GUESSED_RIGHT = FigureKind(
+    "guessed_right",
+    "guessed right",
+    "persons whose public values the synthetic data have: share whose sensitive value is the most "
+    "frequent one shown with them",
+    on_screen=True,
+)
+GUESSED_FROM_MARGINS = FigureKind(
+    "guessed_right_from_margins",
+    "guessed right from published margins",
+    "the same persons: share whose sensitive value is the most frequent one in published margins, "
+    "without the synthetic data: the share guessed right should not be much above it",
+)
+PROBABILITY_ABOVE = FigureKind(
+    "probability_above",
+    "probability above {}",
+    "share of all persons whose true sensitive value has more than this share among synthetic "
+    "{records} with the same public values; shares near 1 come mostly from combinations with one "
+    "or two synthetic {records}, where chance makes them too",
+    title="probability above the lowest threshold",
+    limit=Limit(),
+)
+PROBABILITY_ABOVE_HIGHER = replace(
+    PROBABILITY_ABOVE,
+    key="probability_above_{}",
+    title="",
+    limit=None,
+    on_screen=False,
+)
+PROBABILITY_FROM_MARGINS = FigureKind(
+    "probability_above_{}_from_margins",
+    "probability above {} from published margins",
+    "share of all persons whose true sensitive value has more than this share in published "
+    "margins, without the synthetic data",
+)
 
 
 class InferenceResult(Measured):
@@ -106,53 +175,26 @@ class InferenceResult(Measured):
     def _figures(self) -> tuple[Figure, ...]:
         shares, cells, guesses = self.classification, self.uniqueness, self.thresholds
         present = guesses.n - guesses.absent
-        margins = f"by {', '.join(self.baseline)}" if self.baseline else "of everybody"
+        margins = f"margins by {', '.join(self.baseline)}" if self.baseline else "margins of all"
         return (
-            risk_figure(
-                "unique cells shown right",
+            UNIQUE_CELLS.of(
                 cells.right,
-                "persons with public values of their own that the synthetic data repeat: share "
-                f"whose {self.sensitive} is the most frequent one shown with them",
                 cells.present,
                 chance=cells.chance,
                 original=1.0 if cells.uniques else None,
             ),
-            risk_figure(
-                "revealed share",
-                shares.revealed,
-                f"share of the synthetic {{records}} that give away a true {self.sensitive} when "
-                "everybody is taken for the majority of those with the same public values",
-                shares.n,
-                chance=shares.chance,
-                original=shares.original,
+            REVEALED_SHARE.of(
+                shares.revealed, shares.n, chance=shares.chance, original=shares.original
             ),
-            risk_figure(
-                "revealed share from published margins",
-                shares.baseline,
-                f"the same when everybody is taken for the most frequent {self.sensitive} of all, "
-                "without the synthetic data: the revealed share should not be much above it",
-                shares.n,
-                key="revealed_share_from_margins",
-            ),
+            REVEALED_FROM_MARGINS.of(shares.baseline, shares.n),
             self._auc_figure(),
-            risk_figure(
-                "guessed right",
+            GUESSED_RIGHT.of(
                 guesses.right_of_present,
-                "persons whose public values the synthetic data have: share whose "
-                f"{self.sensitive} is the most frequent one shown with them",
                 present,
                 chance=guesses.chance_right_of_present,
                 original=guesses.original_right_of_present,
             ),
-            risk_figure(
-                "guessed right from published margins",
-                guesses.baseline_right_of_present,
-                f"the same persons: share whose {self.sensitive} is the most frequent one in "
-                f"published margins ({margins}), without the synthetic data: the share "
-                "guessed right should not be much above it",
-                present,
-                key="guessed_right_from_margins",
-            ),
+            GUESSED_FROM_MARGINS.of(guesses.baseline_right_of_present, present, margins),
             *(figure for row in guesses.rows for figure in self._threshold_figures(row, margins)),
         )
 
@@ -202,40 +244,23 @@ class InferenceResult(Measured):
         curves = [c for c in self.roc if self.positive in (None, c.level)]
         one = f"{self.sensitive} = {self.positive}" if self.positive is not None else "one level"
         averaged = ", mean over the levels by number of persons" if len(curves) > 1 else ""
-        return risk_figure(
-            "AUC",
+        return AUC.of(
             _average(curves, "auc"),
-            f"chance that a person with {one} has a larger share of it among the synthetic "
-            "{records} with the same public values than a person without (area under the "
-            f"ROC curve{averaged})",
             curves[0].positives + curves[0].negatives,
+            f"{one}{averaged}",
             chance=0.5,
             original=_average(curves, "auc_original_of_present"),
         )
 
     def _threshold_figures(self, row: ThresholdRow, margins: str) -> tuple[Figure, Figure]:
-        name = f"probability above {row.threshold:g}"
-        whose = f"share of all persons whose true {self.sensitive} has more than this share"
         lowest = row is self.thresholds.rows[0]
+        kind = PROBABILITY_ABOVE if lowest else PROBABILITY_ABOVE_HIGHER
+        item, n = f"{row.threshold:g}", self.thresholds.n
         return (
-            risk_figure(
-                name,
-                row.share,
-                f"{whose} among synthetic {{records}} with the same public values; shares near 1 "
-                "come mostly from combinations with one or two synthetic {records}, where chance "
-                "makes them too",
-                self.thresholds.n,
-                key="probability_above" if lowest else "",
-                chance=row.kept_chance_share,
-                original=row.original_share,
+            kind.of(
+                row.share, n, item=item, chance=row.kept_chance_share, original=row.original_share
             ),
-            risk_figure(
-                f"{name} from published margins",
-                row.baseline_share,
-                f"{whose} in published margins ({margins}), without the synthetic data",
-                self.thresholds.n,
-                key=f"probability_above_{row.threshold:g}_from_margins",
-            ),
+            PROBABILITY_FROM_MARGINS.of(row.baseline_share, n, margins, item=item),
         )
 
 
@@ -461,3 +486,39 @@ def _level_problems(
         yield f"{variable} has {number} levels, more than {MAX_LEVELS}: {remedy}"
     elif positive is not None and label_of(positive) not in level_codes(column, groups)[0]:
         yield f"positive is none of the {number} levels of {variable}: name one of them"
+
+
+def _inferred(case: Case) -> Collecting:
+    asked, datasets = case.item, list[Table]()
+    original = asked.rows(case.original)
+    return Collecting(
+        lambda view: datasets.append(asked.rows(view)),
+        lambda: inference(original, datasets, **asked.settings),
+    )
+
+
+MEASURES = (
+    Measure(
+        "inference ({})",
+        "datasets",
+        after="memory",
+        result_field="inference",
+        switch="inference",
+        words="inference about a sensitive variable from public ones",
+        options=Question,
+        several=True,
+        items=lambda case: [(item.sensitive, item) for item in case.settings.inference],
+        compute=_inferred,
+        figures=(
+            REVEALED_SHARE,
+            AUC,
+            GUESSED_RIGHT,
+            PROBABILITY_ABOVE,
+            UNIQUE_CELLS,
+            REVEALED_FROM_MARGINS,
+            GUESSED_FROM_MARGINS,
+            PROBABILITY_ABOVE_HIGHER,
+            PROBABILITY_FROM_MARGINS,
+        ),
+    ),
+)

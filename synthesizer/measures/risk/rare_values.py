@@ -15,8 +15,18 @@ import numpy as np
 from synthesizer.data.encoding import are_codes
 from synthesizer.data.pairs import Data
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.table import Column, IntArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, collected, column
+from synthesizer.data.panel.view import panel_of
+from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.measures.figure import (
+    Collector,
+    Figure,
+    FigureKind,
+    Measured,
+    Row,
+    collected,
+    column,
+)
+from synthesizer.measures.measure import Case, Measure, seeing
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
 RARE, MANY = 5, 50
@@ -40,6 +50,29 @@ class RareValuesRow(Row):
     )
     extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
     rare_extremes: int = column("of few", "count", "those of them that few in the original have")
+    exact: int = column(
+        "Numbers of one", "count", "that one original record alone has, where most are such",
+        default=0,
+    )  # fmt: skip
+    exact_outside: int = column("of one held out", "count", "the same of the holdout", default=0)
+
+
+RARE_LEVELS = FigureKind(
+    "rare_levels",
+    "rare levels",
+    "levels in the synthetic data, and in their codebook, that few original {records} have; 0 is "
+    "safe",
+    "a count",
+    on_screen=True,
+)
+RARE_EXTREMES = FigureKind(
+    "rare_extremes",
+    "rare extremes",
+    "smallest and largest numbers, exactly the original's, that few original {records} have; 0 is "
+    "safe",
+    "a count",
+    on_screen=True,
+)
 
 
 class RareValues(Measured):
@@ -49,6 +82,8 @@ class RareValues(Measured):
     """Number of original records, or persons."""
     has_control: bool = False
     """Whether names were held against those of a control."""
+    n_outside: int = 0
+    """Number of control records."""
     fewer_than: int = RARE
     """What few means."""
     variables: tuple[RareValuesRow, ...]
@@ -57,27 +92,10 @@ class RareValues(Measured):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """Numbers of rare levels and of rare extremes, over all variables and datasets."""
-        few = f"fewer than {self.fewer_than} original {{records}} have"
+        few = f"few: fewer than {self.fewer_than}"
         levels = sum(row.levels for row in self.variables)
         extremes = sum(row.rare_extremes for row in self.variables)
-        return tuple(
-            Figure(
-                key=name.replace(" ", "_"),
-                name=name,
-                value=float(count),
-                meaning=f"{what} that {few}; 0 is safe",
-                direction="a count",
-                n=self.n,
-            )
-            for name, count, what in (
-                ("rare levels", levels, "levels in the synthetic data, and in their codebook,"),
-                (
-                    "rare extremes",
-                    extremes,
-                    "smallest and largest numbers, exactly the original's",
-                ),
-            )
-        )
+        return RARE_LEVELS.of(levels, self.n, few), RARE_EXTREMES.of(extremes, self.n, few)
 
 
 def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) -> RareValues:
@@ -117,6 +135,10 @@ class RareValuesSeen:
         self._names = tuple(names)
         self._levels: dict[str, set[str]] = {name: set() for name in names}
         self._ends: dict[str, tuple[float, float]] = {}
+        self._numbers: dict[str, FloatArray] = {}
+        for name in names if control is not None else ():
+            if len(single_numbers(original[name])) >= max(self._n / 2, MANY):
+                self._numbers[name] = np.zeros(0)
 
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
@@ -128,6 +150,8 @@ class RareValuesSeen:
             elif len(values := column.data[column.is_observed]):
                 low, high = self._ends.get(name, (np.inf, -np.inf))
                 self._ends[name] = min(low, float(values.min())), max(high, float(values.max()))
+                if name in self._numbers:
+                    self._numbers[name] = np.union1d(self._numbers[name], values)
 
     def result(self) -> RareValues:
         """Return what the datasets so far show."""
@@ -135,7 +159,10 @@ class RareValuesSeen:
         return RareValues(
             n=self._n,
             has_control=self._control is not None,
-            variables=tuple(row for row in rows if row.levels or row.extremes or row.names_outside),
+            n_outside=0 if self._control is None else self._control.n_rows,
+            variables=tuple(
+                r for r in rows if r.levels or r.extremes or r.names_outside or r.exact
+            ),
         )
 
     @property
@@ -146,7 +173,7 @@ class RareValuesSeen:
 
     def _row(self, column: Column) -> RareValuesRow:
         name, levels, extremes, rare = column.variable.name, 0, 0, 0
-        names, outside, identifies = 0, 0, False
+        names, outside, identifies, exact = 0, 0, False, [0, 0]
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
             few = np.flatnonzero((holders > 0) & (holders < RARE))
@@ -161,12 +188,16 @@ class RareValuesSeen:
         elif name in self._ends:
             values = column.data[column.is_observed]
             ends = {float(values.min()), float(values.max())} if len(values) else set()
-            exact = ends & set(self._ends[name])
-            extremes = len(exact)
-            rare = sum(self._holders(column, end) < RARE for end in exact)
+            shown_ends = ends & set(self._ends[name])
+            extremes = len(shown_ends)
+            rare = sum(self._holders(column, end) < RARE for end in shown_ends)
+            if self._control is not None and name in self._numbers:
+                sides = (single_numbers(table[name]) for table in (self._original, self._control))
+                exact = [int(np.isin(side, self._numbers[name]).sum()) for side in sides]
         return RareValuesRow(
             variable=name, levels=levels, names=names, identifying=names * identifies,
-            names_outside=outside, extremes=extremes, rare_extremes=rare,
+            names_outside=outside, extremes=extremes, rare_extremes=rare, exact=exact[0],
+            exact_outside=exact[1],
         )  # fmt: skip
 
     def _held_out(self, name: str) -> dict[str, int]:
@@ -192,9 +223,41 @@ def once_a_person(table: Table, column: Column) -> Column:
     return column.take(np.unique(pairs, return_index=True)[1])
 
 
+def single_numbers(column: Column) -> FloatArray:
+    """Return the numbers that one record alone has, none of a variable with levels."""
+    if column.is_coded:
+        return np.zeros(0)
+    values, counts = np.unique(column.data[column.is_observed], return_counts=True)
+    return np.asarray(values[counts == 1])
+
+
 def level_counts(column: Column) -> IntArray:
     """Return the rows of each level, or of each distinct number."""
     if column.is_coded:
         counts = np.bincount(column.data, minlength=column.variable.n_codes)
         return counts[: len(column.variable.levels)]
     return np.unique(column.data[column.is_observed], return_counts=True)[1]
+
+
+def _seen(case: Case) -> Collector[RareValues]:
+    public = case.synthesis.public
+    if case.frame is None:
+        every = (*case.names, *case.identifiers)
+        return RareValuesSeen(case.original, every, public=public, control=case.control)
+    panel = panel_of(case.original)
+    names = [name for name in panel.names if panel[name].variable.kind is not Kind.ID]
+    return seeing(panel_of, RareValuesSeen(panel, names, public=public))
+
+
+MEASURES = (
+    Measure(
+        "rare_values",
+        "datasets",
+        after="replicated_uniques",
+        words="levels and extremes of few persons that the synthetic data show",
+        needs=("names",),
+        compute=_seen,
+        result=RareValues,
+        figures=(RARE_LEVELS, RARE_EXTREMES),
+    ),
+)

@@ -25,14 +25,24 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_lists, column_names
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.table import BoolArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Measured, Result, Row, collected, column
+from synthesizer.measures.figure import (
+    Figure,
+    FigureKind,
+    Limit,
+    Measured,
+    Result,
+    Row,
+    collected,
+    column,
+)
+from synthesizer.measures.measure import Case, Collecting, Measure, seeing
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     SharedCoder,
     Synthetic,
     checked_tables,
-    risk_figure,
 )
+from synthesizer.measures.utility.sequences import career_of
 
 
 class ReplicatedCounts(Row):
@@ -44,6 +54,26 @@ class ReplicatedCounts(Row):
     replicated: int = column(
         "Replicated uniques", "count", "those of them that are unique in the original too"
     )
+
+
+_SHARE = "share of the synthetic {records} that are"
+REPLICATED_UNIQUES = FigureKind(
+    "replicated_uniques",
+    "replicated uniques",
+    f"{_SHARE} unique and equal to a unique original {{record}} in every variable",
+    limit=Limit(),
+    is_axis=True,
+)
+UNIQUE_PRESENT = FigureKind(
+    "unique_present",
+    "unique {records} present",
+    f"{_SHARE} unique and equal to an original {{record}}",
+)
+UNIQUE_SYNTHETIC = FigureKind(
+    "unique_synthetic",
+    "unique {records}",
+    f"{_SHARE} unique within the synthetic data",
+)
 
 
 class ReplicatedUniques(Result):
@@ -62,35 +92,15 @@ class ReplicatedUniques(Result):
     def figures(self) -> tuple[Figure, ...]:
         """Shares of the synthetic records, averaged over the datasets."""
         return (
-            self._figure(
-                "replicated uniques",
-                [d.replicated for d in self.datasets],
-                "unique and equal to a unique original {record}",
-            ),
-            self._figure(
-                "unique {records} present",
-                [d.present for d in self.datasets],
-                "unique and equal to an original {record}",
-                key="unique_present",
-            ),
-            self._figure(
-                "unique {records}",
-                [d.uniques for d in self.datasets],
-                "unique within the synthetic data",
-                key="unique_synthetic",
-            ),
+            self._figure(REPLICATED_UNIQUES, [d.replicated for d in self.datasets]),
+            self._figure(UNIQUE_PRESENT, [d.present for d in self.datasets]),
+            self._figure(UNIQUE_SYNTHETIC, [d.uniques for d in self.datasets]),
         )
 
-    def _figure(self, name: str, counts: Sequence[int], what: str, key: str = "") -> Figure:
+    def _figure(self, kind: FigureKind, counts: Sequence[int]) -> Figure:
         sizes = [dataset.n for dataset in self.datasets]
-        return risk_figure(
-            name,
-            float(np.mean(np.array(counts) / sizes)),
-            f"share of the synthetic {{records}} that are {what}",
-            sum(sizes),
-            key=key,
-            original=self.uniques / self.n,
-        )
+        share = float(np.mean(np.array(counts) / sizes))
+        return kind.of(share, sum(sizes), original=self.uniques / self.n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,6 +300,29 @@ def _share(count: int, whole: int) -> float:
     return count / whole if whole else 0.0
 
 
+REPLICATED_CAREERS = FigureKind(
+    "replicated_careers",
+    "careers of one person",
+    "panels: share of the synthetic careers that equal, in every period, a career which exactly "
+    "one person of the original has; chance is that of a new person",
+    limit=Limit(),
+    is_axis=True,
+)
+CAREERS_IN_THE_DATA = FigureKind(
+    "careers_in_the_data",
+    "careers in the data",
+    "share of the synthetic careers that anybody of the original has; chance is that of a new "
+    "person",
+    on_screen=True,
+)
+UNIQUE_CAREERS = FigureKind(
+    "unique_careers_replicated",
+    "unique careers replicated",
+    "share of the careers that exactly one person of the original has which occur in the synthetic "
+    "data",
+)
+
+
 class ReplicatedCareers(Result):
     """Careers of the original that occur in synthetic data: whole sequences of states."""
 
@@ -313,33 +346,11 @@ class ReplicatedCareers(Result):
         """Shares averaged over the datasets; chance is that of a fresh person."""
         drawn = sum(dataset.n_synthetic for dataset in self.datasets)
         return (
-            risk_figure(
-                "careers of one person",
-                self._mean("unique"),
-                "share of the synthetic careers that equal, in every period, a career which "
-                "exactly one person of the original has; chance is that of a fresh person",
-                drawn,
-                key="replicated_careers",
-                chance=self.twins,
-                original=self.uniques / self.n,
+            REPLICATED_CAREERS.of(
+                self._mean("unique"), drawn, chance=self.twins, original=self.uniques / self.n
             ),
-            risk_figure(
-                "careers in the data",
-                self._mean("in_data"),
-                "share of the synthetic careers that anybody of the original has; chance is that "
-                "of a fresh person",
-                drawn,
-                chance=self.shared,
-                original=1.0,
-            ),
-            risk_figure(
-                "unique careers replicated",
-                self._mean("uniques_replicated"),
-                "share of the careers that exactly one person of the original has which occur in "
-                "the synthetic data",
-                self.uniques,
-                original=1.0,
-            ),
+            CAREERS_IN_THE_DATA.of(self._mean("in_data"), drawn, chance=self.shared, original=1.0),
+            UNIQUE_CAREERS.of(self._mean("uniques_replicated"), self.uniques, original=1.0),
         )
 
     def _mean(self, field: str) -> float:
@@ -386,6 +397,15 @@ class HouseholdCounts(Row):
     repeated: int = column("Repeated", "count", "those of them that the original has exactly once")
 
 
+REPEATED_HOUSEHOLDS = FigureKind(
+    "repeated_households",
+    "repeated households",
+    "share of the synthetic households of several persons that equal, in all variables of all "
+    "members, a household which the original has once",
+    limit=Limit(),
+)
+
+
 class RepeatedHouseholds(Measured):
     """Households of several persons that a synthetic dataset and the original share."""
 
@@ -400,11 +420,8 @@ class RepeatedHouseholds(Measured):
     def figures(self) -> tuple[Figure, ...]:
         """Share of the synthetic households that are those of single original ones."""
         return (
-            risk_figure(
-                "repeated households",
+            REPEATED_HOUSEHOLDS.of(
                 float(np.mean([d.repeated / d.n if d.n else 0.0 for d in self.datasets])),
-                "share of the synthetic households of several persons that equal, in all variables "
-                "of all members, a household which the original has once",
                 sum(d.n for d in self.datasets),
                 original=self.uniques / self.n if self.n else None,
             ),
@@ -450,3 +467,42 @@ def _households(codes: IntArray, households: IntArray) -> list[Household]:
     ends = np.flatnonzero(np.diff(households[order])) + 1
     parts = np.split(codes[order], ends)
     return [tuple(part.tolist()) for part in parts if len(part) > 1]
+
+
+def _careers(case: Case) -> Collecting:
+    career = career_of(case)
+    return seeing(career, CareerReplicates(career(case.original)))
+
+
+MEASURES = (
+    Measure(
+        "replicated_uniques",
+        "datasets",
+        after="copied_uniques of keys and target",
+        result_field="replicated",
+        words="unique records that are there again, all variables alike",
+        needs=("names",),
+        compute=lambda case: Replicates(case.original, case.names),
+        figures=(REPLICATED_UNIQUES, UNIQUE_PRESENT, UNIQUE_SYNTHETIC),
+    ),
+    Measure(
+        "replicated_careers",
+        "datasets",
+        after="rare_values",
+        result_field="careers",
+        words="panels: careers of the data that are there again, period by period",
+        needs=("panel",),
+        compute=_careers,
+        figures=(REPLICATED_CAREERS, CAREERS_IN_THE_DATA, UNIQUE_CAREERS),
+    ),
+    Measure(
+        "repeated_households",
+        "datasets",
+        after="replicated_careers",
+        words="households: those of the data that are there again, with all members",
+        needs=("households", "names"),
+        compute=lambda case: HouseholdsSeen(case.members, case.names),
+        result=RepeatedHouseholds,
+        figures=(REPEATED_HOUSEHOLDS,),
+    ),
+)

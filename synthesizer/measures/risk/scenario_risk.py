@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import Field
 
-from synthesizer.data.codes import ColumnCoder, Groups
-from synthesizer.data.table import Table
-from synthesizer.measures.figure import Figure, Further, Result
+from synthesizer.measures.catalogue import Further
+from synthesizer.measures.figure import Figure, Result
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.cap import CapRegression, CapResult
 from synthesizer.measures.risk.copied import CopiedKeys
 from synthesizer.measures.risk.determined import DeterminedResult
 from synthesizer.measures.risk.differential import MIN_UNITS, DifferentialResult
 from synthesizer.measures.risk.identity import IdentityResult
-from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.measures.risk.tcap import TcapResult
+from synthesizer.measures.scenario import Scenario
 
 FEW_MATCHES = 0.05
 OTHER_SIZE = 1.2
@@ -160,27 +159,3 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
                 "name them under checks.exclude (attribute.warnings in checks.json writes them out)"
             )
             break
-
-
-MANY_UNFAMILIAR = 0.1
-
-
-def unfamiliar(
-    original: Table,
-    synthetic: Sequence[Table],
-    names: Iterable[str],
-    groups: Mapping[str, Groups] | None = None,
-) -> dict[str, float]:
-    """Return the share of synthetic records whose value the original lacks, where it is large.
-
-    Of several datasets the largest share; variables that not all of them have are left out.
-    """
-    shares = {}
-    for name in names:
-        if not synthetic or not all(name in table for table in (original, *synthetic)):
-            continue
-        coder = ColumnCoder.fit(original[name], (groups or {}).get(name))
-        unknown = max(float((coder.encode(table[name]) < 0).mean()) for table in synthetic)
-        if unknown > MANY_UNFAMILIAR:
-            shares[name] = unknown
-    return shares

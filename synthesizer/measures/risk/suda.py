@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from operator import attrgetter
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -25,7 +26,9 @@ from pydantic import Field
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_table, check_keys
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.data.workers import counted
+from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
+from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.comparable import GroupsOf, problems_of
 from synthesizer.measures.risk.minimal_uniques import Cells, count_sets, minimal_uniques
@@ -63,6 +66,34 @@ class SudaBand(Row):
     above: float = column("Above", "share")
     up_to: float = column("Up to", "share")
     records: int = column("Records", "count")
+
+
+_MATCH = "probability that a unique match is right"
+UNIQUES = FigureKind(
+    "uniques",
+    "uniques",
+    "{records} whose values of all keys nobody shares",
+    "a count",
+)
+SHARE_UNIQUE = FigureKind("share_unique", "share unique", "share of the {records} that are unique")
+SPECIAL_UNIQUES = FigureKind(
+    "special_uniques",
+    "special uniques",
+    "uniques with the highest tenth of SUDA scores",
+    "a count",
+)
+SHARE_SPECIAL = FigureKind(
+    "share_special",
+    "share special",
+    "share of the {records} that are special uniques",
+)
+DIS = FigureKind("data_intrusion_simulation", "DIS", _MATCH)
+LARGEST_DIS_SUDA = FigureKind(
+    "largest_dis_suda",
+    "largest DIS-SUDA",
+    f"{_MATCH}, for the {{record}} most at risk",
+)
+MEAN_DIS_SUDA = FigureKind("mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, averaged over the uniques")
 
 
 class SudaResult(Result):
@@ -104,48 +135,15 @@ class SudaResult(Result):
     def figures(self) -> tuple[Figure, ...]:
         """Uniques, special uniques and the probabilities that unique matches are right."""
         n, scored = self.n, self.uniques - self.uniques_without_score
-        match = "probability that a unique match is right"
         return (
-            _figure("uniques", self.uniques, n, "{records} whose values of all keys nobody shares"),
-            _figure("share unique", self.uniques / n, n, "share of the {records} that are unique"),
-            _figure(
-                "special uniques",
-                self.special_uniques,
-                n,
-                "uniques with the highest tenth of SUDA scores",
-            ),
-            _figure(
-                "share special",
-                self.special_uniques / n,
-                n,
-                "share of the {records} that are special uniques",
-            ),
-            _figure("DIS", self.dis, self.uniques, match),
-            _figure(
-                "largest DIS-SUDA",
-                self.largest_dis_suda,
-                scored,
-                f"{match}, for the {{record}} most at risk",
-            ),
-            _figure(
-                "mean DIS-SUDA", self.mean_dis_suda, scored, f"{match}, averaged over the uniques"
-            ),
+            UNIQUES.of(self.uniques, n),
+            SHARE_UNIQUE.of(self.uniques / n, n),
+            SPECIAL_UNIQUES.of(self.special_uniques, n),
+            SHARE_SPECIAL.of(self.special_uniques / n, n),
+            DIS.of(self.dis, self.uniques),
+            LARGEST_DIS_SUDA.of(self.largest_dis_suda, scored),
+            MEAN_DIS_SUDA.of(self.mean_dis_suda, scored),
         )
-
-
-def _figure(name: str, value: float | None, n: int, meaning: str) -> Figure:
-    key = {"DIS": "data_intrusion_simulation"}.get(
-        name, name.lower().replace(" ", "_").replace("-", "_")
-    )
-    is_count = name.endswith("uniques")
-    return Figure(
-        key=key,
-        name=name,
-        value=value,
-        meaning=meaning,
-        direction="a count" if is_count else "lower is safer",
-        n=n,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -498,3 +496,36 @@ def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> Float
         return np.empty(0)
     weights = scores ** -score_exponent(n_keys)
     return np.asarray(1 / (1 + (1 - dis) / dis * weights / weights.mean()))
+
+
+def _measured(case: Case) -> SudaScores:
+    options, keys = case.settings.suda, case.asked.keys
+    size = options.max_size or affordable_size(len(keys), case.original.n_rows)
+    return suda(
+        case.original,
+        **case.key_groups,
+        options=options,
+        max_size=min(size, len(keys)),
+        progress=counted(case.listener, "special uniques"),
+    )
+
+
+MEASURES = (
+    Measure(
+        "suda",
+        "scenario",
+        words="special uniques",
+        options=SudaOptions,
+        compute=_measured,
+        kept=attrgetter("result"),
+        figures=(
+            UNIQUES,
+            SHARE_UNIQUE,
+            SPECIAL_UNIQUES,
+            SHARE_SPECIAL,
+            DIS,
+            LARGEST_DIS_SUDA,
+            MEAN_DIS_SUDA,
+        ),
+    ),
+)

@@ -21,19 +21,18 @@ from synthesizer.data.codes import Codes, ColumnCoder, JointCoder
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, check_keys
 from synthesizer.data.table import Table
-from synthesizer.measures.figure import Figure, Row, column, shown
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column, shown
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import (
     GroupsOf,
     OfTarget,
     Synthetic,
     fixed_groups,
-    of_all,
     problems_of,
-    risk_figure,
     split,
     stacked_columns,
 )
-from synthesizer.measures.risk.scenario import Tolerance
+from synthesizer.measures.scenario import Tolerance
 
 
 def agreement(one: Codes, other: Codes) -> float | None:
@@ -136,6 +135,22 @@ class TcapRow(Row):
         return _share(self.guessed, self.attributed)
 
 
+TCAP = FigureKind(
+    "tcap",
+    "TCAP",
+    "how often a guess is right where the synthetic {records} with the same keys agree on one "
+    "target",
+    title="TCAP, all datasets together",
+    limit=Limit(some=True, exact=True),
+    is_axis=True,
+)
+TCAP_OF_MATCHED = FigureKind(
+    "tcap_of_matched",
+    "TCAP of matched {records}",
+    "share of all {records} whose keys are found with such a right guess",
+)
+
+
 class TcapResult(OfTarget):
     """Targeted CAP of nested datasets."""
 
@@ -151,33 +166,25 @@ class TcapResult(OfTarget):
         """TCAP of all datasets together, relative to attributed and to matched records."""
         row, released = self.synthetic[-1], self.original
         chance = None if row.chance is None else row.chance * row.attributed / row.matched
+        detail = f"target: {self.target}, tau = {self.tau:g}; more datasets agree less often"
         return (
-            risk_figure(
-                of_all("TCAP", row.m),
+            TCAP.of(
                 row.tcap,
-                self._meaning("attributed"),
                 row.attributed,
-                key="tcap",
+                detail,
+                datasets=row.m,
                 baseline=row.baseline,
                 chance=row.chance,
                 original=released.tcap,
             ),
-            risk_figure(
-                of_all("TCAP of matched {records}", row.m),
+            TCAP_OF_MATCHED.of(
                 row.of_matched,
-                self._meaning("matched"),
                 row.matched,
-                key="tcap_of_matched",
+                detail,
+                datasets=row.m,
                 chance=chance,
                 original=released.of_matched,
             ),
-        )
-
-    def _meaning(self, which: str) -> str:
-        return (
-            f"share of {which} {{records}} whose {self.target} is read off rightly where synthetic "
-            "{records} of the same key in all datasets together agree "
-            f"(tau = {self.tau:g}); more datasets agree less often"
         )
 
 
@@ -292,3 +299,20 @@ def _row(m: int, classes: Classes, *, ours: Codes, truth: Codes, tau: float) -> 
             *(np.bincount(codes, minlength=len(counts)) for codes in (attributed, true))
         ),
     )
+
+
+MEASURES = (
+    Measure(
+        "tcap",
+        "scenario",
+        after="regression on m",
+        switch="cap",
+        # a class agrees on a value, never on an interval around each of its values
+        compute=lambda case: (
+            None
+            if case.asked.tolerance
+            else tcap(*case.pair, **case.by_class, tau=case.settings.tau)
+        ),
+        figures=(TCAP, TCAP_OF_MATCHED),
+    ),
+)

@@ -31,12 +31,14 @@ import numpy as np
 from pydantic import Field
 
 from synthesizer.data.options import MAX_REPEATS
-from synthesizer.data.randomness import AnySeed, seeded
+from synthesizer.data.randomness import AnySeed, Seed, seeded
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, Row, column
+from synthesizer.measures.figure import TWO_SIDED, Figure, FigureKind, Limit, Measured, Row, column
+from synthesizer.measures.measure import Case, Collecting, Measure, seeing
 from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.suda import SudaSize, affordable_size, suda
+from synthesizer.measures.utility.sequences import career_of
 
 _LOOKS = 2_000_000
 """Persons times sets of periods of one kind, beyond which fewer sets are drawn."""
@@ -97,6 +99,52 @@ class PersonRow(Row):
     suda: float = column("SUDA", "number", "score by sets of periods")
 
 
+UNICITY = FigureKind(
+    "unicity",
+    "unicity of careers",
+    "share of the {records} whose states in {} nobody shares, mean over random periods: of the "
+    "original, before anything is synthesised",
+    on_screen=True,
+)
+_TOLD = (
+    "how much of the rest of a career an intruder who knows {} reads off rightly, where the "
+    "synthetic {records} who share it point to one of the original; chance is what a new sample "
+    "reveals"
+)
+CAREERS_TOLD = FigureKind("careers_told", "told by {}", _TOLD, on_screen=True)
+MOVES_TOLD = FigureKind("moves_told", "told by moves", _TOLD, on_screen=True)
+LARGEST_CAREER_RISK = FigureKind(
+    "largest_career_risk",
+    "risk of the {record} most at risk",
+    "how much of the other periods an intruder who knows {} reads off rightly about the {record} "
+    "of whom it is most, mean over random periods",
+)
+_BEYOND = (
+    "panels: how much more of a career an intruder who knows {what} reads off of {records} who "
+    "were in the data than of others; about 0 adds nothing, below 0 is as good as 0"
+)
+CAREERS_BEYOND = FigureKind(
+    "careers_beyond",
+    "told by {} of the fitted",
+    _BEYOND.replace("{what}", "a few periods of it"),
+    title="careers told by a few periods, fitted minus unseen",
+    ideal=0.0,
+    checks=("trajectories", "differential_confidentiality"),
+    limit=Limit(low=-1, judged="low"),
+    is_axis=True,
+)
+MOVES_BEYOND = FigureKind(
+    "moves_beyond",
+    "told by moves of the fitted",
+    _BEYOND.replace("{what}", "in which periods somebody moves"),
+    title="careers told by moves, fitted minus unseen",
+    ideal=0.0,
+    checks=("trajectories", "differential_confidentiality"),
+    limit=Limit(low=-1, judged="low"),
+    is_axis=True,
+)
+
+
 class Trajectories(Measured):
     """Careers as keys: {records} who stand out by parts of them, and what the datasets tell."""
 
@@ -120,51 +168,24 @@ class Trajectories(Measured):
     def figures(self) -> tuple[Figure, ...]:
         """Who is unique, what is told by random periods and by moves, and who is told most."""
         row = self.known[self.points - 1]
-        unicity = Figure(
-            key="unicity",
-            name="unicity of careers",
-            value=row.unique,
-            meaning=f"share of the {{records}} whose states in {row.known} nobody shares, mean "
-            "over random periods: of the original, before anything is synthesised",
-            direction="lower is safer",
-            n=self.n,
-        )
         moves = next(kind for kind in self.known if kind.known == MOVES)
-        knows = f"the states of a {{record}} in {row.known}"
         figures = [
-            unicity,
-            self._told(row, "careers", f"told by {row.known}", knows),
-            self._told(moves, "moves", "told by moves", "the periods in which a {record} moves"),
+            UNICITY.of(row.unique, self.n, item=row.known),
+            self._told(CAREERS_TOLD, row),
+            self._told(MOVES_TOLD, moves),
         ]
         if self.worst:
             first = self.worst[0]
             figures.append(
-                Figure(
-                    key="largest_career_risk",
-                    name="risk of the {record} most at risk",
-                    value=first.risk,
-                    meaning=f"how much of the other periods an intruder who knows {knows} reads "
-                    "off rightly about the {record} of whom it is most, mean over random periods",
-                    direction="lower is safer",
-                    n=self.n,
-                    low=first.low,
-                    high=first.high,
+                LARGEST_CAREER_RISK.of(
+                    first.risk, self.n, item=row.known, low=first.low, high=first.high
                 )
             )
         return tuple(figures)
 
-    def _told(self, row: KnownRow, key: str, name: str, knows: str) -> Figure:
-        return Figure(
-            key=f"{key}_told",
-            name=name,
-            value=row.told,
-            meaning=f"how much of the rest of a career an intruder who knows {knows} reads off "
-            "rightly, where the synthetic {records} who share it point to one of the original; "
-            "chance is what a fresh sample tells",
-            direction="lower is safer",
-            n=self.n_synthetic,
-            chance=row.chance,
-            original=row.unique,
+    def _told(self, kind: FigureKind, row: KnownRow) -> Figure:
+        return kind.of(
+            row.told, self.n_synthetic, item=row.known, chance=row.chance, original=row.unique
         )
 
     @property
@@ -219,22 +240,17 @@ class TrajectoryHalves(Measured):
     def figures(self) -> tuple[Figure, ...]:
         """The differences by random periods, and by moves."""
         moves = next(kind for kind in self.known if kind.known == MOVES)
-        rows = (("careers", self.known[self.points - 1]), ("moves", moves))
+        rows = ((CAREERS_BEYOND, self.known[self.points - 1]), (MOVES_BEYOND, moves))
         return tuple(
-            Figure(
-                key=f"{key}_beyond",
-                name=f"told by {row.known if key == 'careers' else key} of the fitted",
-                value=row.fitted - row.unseen,
-                meaning=f"how much more of a career an intruder who knows {row.known} of it reads "
-                "off rightly of {records} who were fitted than of those who were not: the risk "
-                "that the release adds; about 0 adds nothing, below 0 is as good as 0",
-                direction="lower is safer",
-                n=2 * self.n,
+            kind.of(
+                row.fitted - row.unseen,
+                2 * self.n,
+                item=row.known,
                 low=row.low,
                 high=row.high,
                 chance=0.0,
             )
-            for key, row in rows
+            for kind, row in rows
         )
 
 
@@ -598,3 +614,48 @@ def trajectories_of_halves(
     return TrajectoryHalves(
         n=n, n_synthetic=len(made), points=min(options.points, n_periods - 1), known=tuple(rows)
     )
+
+
+_OF_PERIODS = Seed(0)
+"""Periods that an intruder knows are the same whatever the seed, so that runs can be compared."""
+
+
+def _told(case: Case) -> Collecting | None:
+    if len(case.periods.times) < 2:
+        return None
+    career = career_of(case)
+    original, options = career(case.original), case.settings.trajectories
+    return seeing(career, TrajectoryIntruder(original, options, seed=_OF_PERIODS))
+
+
+def _told_of_halves(case: Case) -> TrajectoryHalves | None:
+    run, options = case.halves, case.settings.trajectories
+    if len(case.periods.times) < 2 or not options.enabled:
+        return None
+    careers = map(career_of(case), (run.fitted, run.unseen, *run.synthetic))
+    return trajectories_of_halves(*careers, options=options, seed=_OF_PERIODS)
+
+
+MEASURES = (
+    Measure(
+        "trajectories",
+        "datasets",
+        after="weight as a key",
+        words="panels: persons found by parts of their careers, and what is told of the rest",
+        options=TrajectoryOptions,
+        needs=("panel",),
+        compute=_told,
+        result=Trajectories,
+        figures=(UNICITY, CAREERS_TOLD, MOVES_TOLD, LARGEST_CAREER_RISK),
+    ),
+    Measure(
+        "trajectories of halves",
+        "halves",
+        after="trajectories",
+        switch=None,
+        needs=("panel",),
+        compute=_told_of_halves,
+        result=TrajectoryHalves,
+        figures=(CAREERS_BEYOND, MOVES_BEYOND),
+    ),
+)

@@ -25,11 +25,21 @@ from synthesizer.data.errors import plural
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
-from synthesizer.measures.figure import TWO_SIDED, Figure, Measured, Row, column, side_of
+from synthesizer.measures.figure import (
+    TWO_SIDED,
+    Figure,
+    FigureKind,
+    Limit,
+    Measured,
+    Row,
+    column,
+    side_of,
+)
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.cap import cap_scores
-from synthesizer.measures.risk.comparable import OfTarget, risk_figure
+from synthesizer.measures.risk.comparable import OfTarget
 from synthesizer.measures.risk.rare_values import RARE
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.survey_design import weights_of
 
 FEWER_THAN = (2, 3, RARE)
@@ -45,6 +55,38 @@ class RareWeightRow(Row):
         "Synthetic", "share", "of its records have exactly such a weight; mean over the datasets"
     )
     fresh: float = column("Fresh sample", "share", "the same of a fresh sample of the population")
+
+
+RARE_WEIGHTS = FigureKind(
+    "rare_weights",
+    "rare weights",
+    "share of the synthetic {records} whose weight is exactly one that few original {records} "
+    "have, which names a small stratum or a person; chance: in a new sample; original: if its "
+    "weights went out",
+    limit=Limit(),
+)
+TOTALS_OF_FEW = FigureKind(
+    "totals_of_few",
+    "totals of few",
+    "levels of few original {records} whose weights add up in a dataset to exactly what they do in "
+    "the original: the weights of single persons divided among few, as after raking to such "
+    "totals; chance: with the weights in random order",
+    "a count",
+    on_screen=True,
+)
+WEIGHT_GAIN = FigureKind(
+    "weight_gain",
+    "gain by the weight",
+    "how much more often an intruder who knows the weight beside the keys reads off the right "
+    "target from a dataset; chance: from a new sample; original: from the original itself",
+    on_screen=True,
+)
+WEIGHT_MATCHES = FigureKind(
+    "weight_matches",
+    "matches by keys and weight",
+    "share of the synthetic {records} that equal exactly one original {record} in all keys and the "
+    "weight; chance: in a new sample; original: if it were released",
+)
 
 
 class WeightsShown(Measured):
@@ -92,28 +134,19 @@ class WeightsShown(Measured):
         """Share of synthetic records with a rare weight, and totals of few."""
         row = self.rows[-1]
         return (
-            risk_figure(
-                "rare weights",
+            RARE_WEIGHTS.of(
                 row.synthetic,
-                f"share of the synthetic {{records}} whose weight ({self.weight}) is exactly one "
-                f"that fewer than {row.fewer_than} original {{records}} have, which names a small "
-                "stratum or a person; chance: in a fresh sample; original: if its weights went out",
                 self.n_synthetic,
+                f"weight: {self.weight}, few: fewer than {row.fewer_than}",
                 chance=row.fresh,
                 original=row.original,
             ),
-            Figure(
-                key="totals_of_few",
-                name="totals of few",
-                value=float(self.totals),
-                meaning=f"levels that fewer than {RARE} original {{records}} have, whose weights "
-                "add up in a dataset to exactly what they do in the original, of "
-                f"{self.levels_of_few}: the weights of single persons divided among few, as after "
-                "raking to such totals; chance: with the weights in random order",
-                direction="a count",
-                n=self.n,
-                chance=float(self.totals_by_chance),
-                original=float(self.levels_of_few),
+            TOTALS_OF_FEW.of(
+                self.totals,
+                self.n,
+                f"of {self.levels_of_few} levels that fewer than {RARE} {{records}} have",
+                chance=self.totals_by_chance,
+                original=self.levels_of_few,
             ),
         )
 
@@ -253,27 +286,19 @@ class WeightAsKey(OfTarget, Measured):
         """What the weight adds to CAP, and records that match one person by keys and weight."""
         without, knowing = self.rows
         return (
-            risk_figure(
-                "gain by the weight",
+            WEIGHT_GAIN.of(
                 self.gain,
-                f"how much more often an intruder who knows the weight ({self.weight}) beside the "
-                f"keys reads off the right {self.target} from a dataset; chance: from a fresh "
-                "sample of the population; original: from the original itself",
                 self.n,
-                key="weight_gain",
+                f"weight: {self.weight}, target: {self.target}",
                 low=self.gain - TWO_SIDED * self.gain_error,
                 high=self.gain + TWO_SIDED * self.gain_error,
                 chance=knowing.fresh_cap - without.fresh_cap,
                 original=knowing.original_cap - without.original_cap,
             ),
-            risk_figure(
-                "matches by keys and weight",
+            WEIGHT_MATCHES.of(
                 knowing.matches,
-                "share of the synthetic {records} that equal exactly one original {record} in all "
-                f"keys and the weight; by the keys alone {without.matches:.3f}; chance: in a fresh "
-                "sample; original: if it were released",
                 self.n,
-                key="weight_matches",
+                f"by the keys alone {without.matches:.3f}",
                 chance=knowing.fresh_matches,
                 original=knowing.unique,
             ),
@@ -386,3 +411,29 @@ def _found(coder: JointCoder, sizes: IntArray, table: Table) -> IntArray:
 def _mean(values: BoolArray) -> float:
     """Return a share; 0 of nothing."""
     return float(values.mean()) if len(values) else 0.0
+
+
+MEASURES = (
+    Measure(
+        "weight_disclosure",
+        "datasets",
+        after="repeated_households",
+        words="what the survey weight gives away: rare weights, totals of few, a further key",
+        needs=("weight", "names"),
+        compute=lambda case: WeightsSeen(
+            case.original, case.names, case.survey_weight, seed=case.seed
+        ),
+        result=WeightsShown,
+        figures=(RARE_WEIGHTS, TOTALS_OF_FEW),
+    ),
+    Measure(
+        "weight as a key",
+        "scenario",
+        after="weight_disclosure",
+        switch="weight_disclosure",
+        needs=("weight",),
+        compute=lambda case: weight_as_key(*case.pair, case.asked, case.survey_weight),
+        result=WeightAsKey,
+        figures=(WEIGHT_GAIN, WEIGHT_MATCHES),
+    ),
+)

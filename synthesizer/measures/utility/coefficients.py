@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import scipy
 from pydantic import Field
 
 from synthesizer.data.table import FloatArray
-from synthesizer.measures.figure import Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
 from synthesizer.measures.utility.combining import FIXED, CombinedEstimates, Lower, Rule, Upper
 from synthesizer.measures.utility.fits import Fit
 from synthesizer.measures.utility.formulas import Family
@@ -102,6 +101,37 @@ def titled(formula: str, group: Mapping[str, str], weights: str | None = None) -
     values = [f"{name} {value}" for name, value in group.items()]
     values += [] if weights is None else [f"weights {weights}"]
     return f"{formula} ({', '.join(values)})" if values else formula
+
+
+MEAN_CI_OVERLAP = FigureKind(
+    "mean_ci_overlap",
+    "mean CI overlap",
+    "mean share of each coefficient's confidence interval that the original and the synthetic one "
+    "have in common; negative where they do not touch; chance: what a right synthesis has",
+    "about 1 is good",
+    on_screen=True,
+)
+LOWEST_CI_OVERLAP = FigureKind(
+    "lowest_ci_overlap",
+    "lowest CI overlap",
+    "the same for the coefficient whose intervals differ most",
+    "about 1 is good",
+)
+MEAN_STANDARDISED_DIFFERENCE = FigureKind(
+    "mean_standardised_difference",
+    "mean standardised difference",
+    "mean size of the differences between synthetic and original coefficients, in standard errors "
+    "of the original",
+    "about 0 is good",
+)
+LACK_OF_FIT = FigureKind(
+    "lack_of_fit",
+    "lack of fit",
+    "all differences between synthetic and original coefficients at once, over what a correct "
+    "synthesis would show by chance; far above 1 the synthesis distorts this model",
+    "about 1 is good",
+)
+FIT_KINDS = (MEAN_CI_OVERLAP, LOWEST_CI_OVERLAP, MEAN_STANDARDISED_DIFFERENCE, LACK_OF_FIT)
 
 
 class FitComparison(Result):
@@ -197,48 +227,14 @@ class FitComparison(Result):
         n = self.datasets[0].n
         overlaps = [(c.overlap, c.name) for c in self.coefficients if c.overlap is not None]
         lowest, name = min(overlaps, default=(None, ""))
-        worst = f", {name}" if name else ""
         test = self.lack_of_fit
-        figure = partial(Figure, n=n)
+        p_value = "unknown" if test is None else _written(test.p_value)
         return (
-            figure(
-                key="mean_ci_overlap",
-                name="mean CI overlap",
-                value=self.mean_overlap,
-                meaning="mean share of each coefficient's confidence interval that the original "
-                "and the synthetic one have in common; negative where they do not touch; chance: "
-                "what a right synthesis has",
-                direction="about 1 is good",
-                chance=self.expected_overlap,
-                original=1.0,
-            ),
-            figure(
-                key="lowest_ci_overlap",
-                name="lowest CI overlap",
-                value=lowest,
-                meaning=f"the same for the coefficient whose intervals differ most{worst}",
-                direction="about 1 is good",
-                original=1.0,
-            ),
-            figure(
-                key="mean_standardised_difference",
-                name="mean standardised difference",
-                value=self.mean_standardised,
-                meaning="mean size of the differences between synthetic and original "
-                "coefficients, in standard errors of the original",
-                direction="about 0 is good",
-                original=0.0,
-            ),
-            figure(
-                key="lack_of_fit",
-                name="lack of fit",
-                value=None if test is None else test.ratio,
-                meaning="all differences between synthetic and original coefficients at once, over "
-                "what a correct synthesis would show by chance (p-value "
-                f"{'unknown' if test is None else _written(test.p_value)}); far above 1 the "
-                "synthesis distorts this model",
-                direction="about 1 is good",
-                original=0.0,
+            MEAN_CI_OVERLAP.of(self.mean_overlap, n, chance=self.expected_overlap, original=1.0),
+            LOWEST_CI_OVERLAP.of(lowest, n, name, original=1.0),
+            MEAN_STANDARDISED_DIFFERENCE.of(self.mean_standardised, n, original=0.0),
+            LACK_OF_FIT.of(
+                None if test is None else test.ratio, n, f"p-value {p_value}", original=0.0
             ),
         )
 

@@ -15,15 +15,17 @@ Groups that only one side has are left out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from synthesizer.data.pairs import check_comparable
 from synthesizer.data.table import FloatArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
+from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.utility.cells import Codes, check_original, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
-from synthesizer.measures.utility.tables import MEASURES, cell_measures
+from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures, worst_pairs
 
 MOST_PAIRS = 10
 MOST_LEVELS = 12
@@ -38,6 +40,22 @@ class ConditionalRow(Row):
     given: str = column("Within groups of", "text", "the variable that goes with both")
     groups: int = column("Groups", "count", "that the original has")
     s_pmse: float | None = column("Conditional S_pMSE", "number", "None for a single cell")
+
+
+CONDITIONAL_MEAN = FigureKind(
+    "conditional_mean",
+    "mean conditional S_pMSE",
+    "distance of the tables of the worst pairs within the groups of the variable that goes with "
+    "both, mean, over what chance gives",
+    "lower is better",
+    on_screen=True,
+)
+CONDITIONAL_WORST = FigureKind(
+    "conditional_worst",
+    "largest conditional S_pMSE",
+    "the same of the pair where it is largest",
+    "lower is better",
+)
 
 
 class ConditionalTables(Measured):
@@ -58,31 +76,13 @@ class ConditionalTables(Measured):
             return ()
         largest, worst = max(rows, key=lambda pair: pair[0])
         right, fresh = self.expected
-        good = f"expected of a right synthesis is {right:.3g}, of a fresh sample {fresh:.3g}"
-        pair = " and ".join(worst.variables)
+        good = f"expected of a right synthesis is {right:.3g}, of a new sample {fresh:.3g}"
+        mean, pair = float(np.mean([value for value, _ in rows])), " and ".join(worst.variables)
+        marks: dict[str, Any] = {"chance": right, "original": 0.0}
+        where = f"{good}; here {pair} within the groups of {worst.given}"
         return (
-            Figure(
-                key="conditional_mean",
-                name="mean conditional S_pMSE",
-                value=float(np.mean([value for value, _ in rows])),
-                meaning=f"distance of the tables of the {len(rows)} worst pairs within the groups "
-                f"of the variable that goes with both, mean, over what chance gives; {good}",
-                direction="lower is better",
-                n=self.n,
-                chance=right,
-                original=0.0,
-            ),
-            Figure(
-                key="conditional_worst",
-                name="largest conditional S_pMSE",
-                value=largest,
-                meaning=f"the same for the pair where it is largest, here {pair} within the groups "
-                f"of {worst.given}; {good}",
-                direction="lower is better",
-                n=self.n,
-                chance=right,
-                original=0.0,
-            ),
+            CONDITIONAL_MEAN.of(mean, self.n, f"{len(rows)} pairs; {good}", **marks),
+            CONDITIONAL_WORST.of(largest, self.n, where, **marks),
         )
 
 
@@ -192,7 +192,7 @@ def conditional_s(ours: FloatArray, theirs: FloatArray) -> float:
     total, df = 0.0, 0.0
     for o, s in zip(ours, theirs, strict=True):
         if o.any() and s.any():
-            measures = dict(zip(MEASURES, cell_measures(o, s), strict=True))
+            measures = dict(zip(CELL_MEASURES, cell_measures(o, s), strict=True))
             total, df = total + measures["VW"], df + measures["df"]
     return total / df if df else float("nan")
 
@@ -218,3 +218,37 @@ def cramers_v(first: Codes, second: Codes) -> float:
         return 0.0
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
     return float(np.sqrt(((counts - expected) ** 2 / expected).sum() / (n * free)))
+
+
+def _conditional_tables(case: Case) -> Collecting:
+    """Collect the worst pairs of the first dataset within the groups of a third variable."""
+    settings, counters = case.settings, list[ConditionalCounter]()
+
+    def add(synthetic: Table) -> None:
+        if not counters:
+            counter = ConditionalCounter(
+                case.original,
+                worst_pairs(case, MOST_PAIRS),
+                case.names,
+                groups=settings.table_groups,
+                proper=case.synthesis.proper,
+            )
+            counters.append(counter)
+        counters[0].add(synthetic)
+
+    return Collecting(add, lambda: counters[0].result())
+
+
+MEASURES = (
+    Measure(
+        "conditional_tables",
+        "datasets",
+        axis="utility",
+        after="pairs",
+        words="S_pMSE of the worst pairs within the groups of a third variable",
+        needs=("names",),
+        compute=_conditional_tables,
+        result=ConditionalTables,
+        figures=(CONDITIONAL_MEAN, CONDITIONAL_WORST),
+    ),
+)

@@ -14,6 +14,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_comparable
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 from synthesizer.measures.figure import Result, Row, collected, column
+from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.utility.cells import (
     Codes,
     FixedGroups,
@@ -28,6 +29,7 @@ from synthesizer.measures.utility.cells import (
     number_groups,
     table_problems,
 )
+from synthesizer.measures.utility.tables import TableCollecting, combine_tables, worst_pairs
 
 _QUANTILES = {"min": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "max": 1.0}
 
@@ -419,3 +421,57 @@ def _joint(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Codes:
 def _shown(groups: FixedGroups, counts: IntArray) -> tuple[tuple[str, ...], BoolArray]:
     shown = groups.shown(counts)
     return tuple(np.array(groups.labels, dtype=object)[shown].tolist()), shown
+
+
+_CANDIDATES = 2
+"""Times the tables of pairs that are kept: so many are counted."""
+
+
+def _pair_tables(case: Case) -> Collecting:
+    """Collect the tables of all pairs where they are few, else of the worst over the datasets.
+
+    These are among the worst of the first dataset, of which more are counted than are kept.
+    """
+    settings, counters = case.settings, list[PairCounter]()
+    most = settings.pair_tables
+
+    def add(synthetic: Table) -> None:
+        if not counters:
+            pairs = worst_pairs(case, _CANDIDATES * most)
+            counters.append(PairCounter(case.original, pairs, groups=settings.table_groups))
+        counters[0].add(synthetic)
+
+    def result() -> tuple[PairTable, ...]:
+        counted = counters[0].result()
+        tables: TableCollecting | None = case.done.get("tables")
+        if len(counted) <= most or tables is None or not tables.measured:
+            return counted[:most]
+        worst = combine_tables(tables.measured).worst(2, most)["names"]
+        by_names = {pair.variables: pair for pair in counted}
+        return tuple(by_names[names] for names in worst if names in by_names)
+
+    return Collecting(add, result)
+
+
+MEASURES = (
+    Measure(
+        "distributions",
+        "datasets",
+        axis="utility",
+        after="tables",
+        switch="one_way",
+        words="distribution of every variable",
+        needs=("names",),
+        compute=lambda case: DistributionCounter(case.original, case.names),
+    ),
+    Measure(
+        "pairs",
+        "datasets",
+        axis="utility",
+        after="distributions",
+        switch="two_way",
+        words="S_pMSE of every pair of variables",
+        needs=("names",),
+        compute=_pair_tables,
+    ),
+)

@@ -25,7 +25,8 @@ from synthesizer.data.codes import Codes
 from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import FloatArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.utility.cells import FixedGroups, check_original, table_problems
 from synthesizer.measures.utility.distributions import pair_groups
 
@@ -47,6 +48,23 @@ class SyntheticRow(Row):
 
     score: float = column("k-marginal", "share", "1 for equal tables; SDNist writes 1,000 times it")
     sample: float = column("As good as a sample of", "share", "of the original's records")
+
+
+EQUIVALENT_SAMPLE = FigureKind(
+    "equivalent_sample",
+    "as good as a sample of",
+    "share of the original's {records} that, drawn at random, are as accurate for the tables of "
+    "pairs as a synthetic dataset",
+    "about 1 is good",
+    on_screen=True,
+)
+K_MARGINAL = FigureKind(
+    "k_marginal",
+    "k-marginal",
+    "1 minus half the absolute differences of the shares of cells, mean over tables of pairs; "
+    "times 1,000 the score of the SDNist report",
+    "about 1 is good",
+)
 
 
 class EquivalentSample(Measured):
@@ -83,26 +101,18 @@ class EquivalentSample(Measured):
         right, fresh = self.expected
         n = self.n + sum(self.n_synthetic)
         return (
-            Figure(
-                key="equivalent_sample",
-                name="as good as a sample of",
-                value=self.sample,
-                meaning="share of the original's {records} that, drawn at random, tell as much of "
-                f"the tables of pairs as a synthetic dataset; a right synthesis has {right:.2f}, a "
-                f"fresh sample of the population {fresh:.2f}, the original 1",
-                direction="about 1 is good",
-                n=n,
+            EQUIVALENT_SAMPLE.of(
+                self.sample,
+                n,
+                f"a right synthesis has {right:.2f}, a new sample of the population {fresh:.2f}, "
+                "the original 1",
                 chance=right,
                 original=1.0,
             ),
-            Figure(
-                key="k_marginal",
-                name="k-marginal",
-                value=float(np.mean([row.score for row in self.datasets])),
-                meaning=f"1 minus half the absolute differences of the shares of cells, mean over "
-                f"{self.pairs} tables of pairs; times 1,000 the score of the SDNist report",
-                direction="about 1 is good",
-                n=n,
+            K_MARGINAL.of(
+                float(np.mean([row.score for row in self.datasets])),
+                n,
+                f"{self.pairs} tables",
                 original=1.0,
             ),
         )
@@ -225,3 +235,24 @@ def _share_of(distance: float, scale: Sequence[tuple[float, float]]) -> float:
     else:
         found = float(np.interp(distance, apart, x))
     return float(1 / (1 + found * found))
+
+
+MEASURES = (
+    Measure(
+        "equivalent_sample",
+        "datasets",
+        axis="utility",
+        after="household_pairs",
+        words="share of the original's records that tell as much of all pairs",
+        needs=("names",),
+        compute=lambda case: SampleScale(
+            case.original,
+            case.names,
+            groups=case.settings.table_groups,
+            proper=case.synthesis.proper,
+            seed=case.seed,
+        ),
+        result=EquivalentSample,
+        figures=(EQUIVALENT_SAMPLE, K_MARGINAL),
+    ),
+)

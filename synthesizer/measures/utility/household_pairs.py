@@ -15,16 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column, shown
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column, shown
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.utility.cells import Codes
 from synthesizer.measures.utility.distributions import pair_groups
-from synthesizer.measures.utility.tables import MEASURES, cell_measures
+from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures
 
 MIN_PAIRS = 30
 """Pairs of a kind, from which on they are compared."""
@@ -71,6 +73,32 @@ class CompositionRow(Row):
     synthetic: float = column("Synthetic", "share")
 
 
+_GOOD = "a bootstrap has 1, a new sample of the population about 2"
+HOUSEHOLD_PAIRS = FigureKind(
+    "household_pairs",
+    "pairs in households: ratio to a bootstrap",
+    "mean distance of synthetic from original tables of what two members of a household have, over "
+    f"that of bootstraps of the original's households; {_GOOD}",
+    "lower is better",
+    limit=Limit(high=None),
+)
+HOUSEHOLD_PAIRS_WORST = FigureKind(
+    "household_pairs_worst",
+    "worst pair in households: ratio to a bootstrap",
+    f"the same of the table where it is largest; {_GOOD}",
+    "lower is better",
+    limit=Limit(high=None),
+)
+HOUSEHOLD_COMPOSITION = FigureKind(
+    "household_composition",
+    "composition of households",
+    "share of the households that would have to have another size, or other members, for both "
+    "files to be alike; the chance is what bootstraps of the original's households give",
+    "lower is better",
+    on_screen=True,
+)
+
+
 class HouseholdPairs(Measured):
     """How members of a household go together, and how households are made up."""
 
@@ -94,47 +122,16 @@ class HouseholdPairs(Measured):
         return tuple(self._figures())
 
     def _figures(self) -> Iterator[Figure]:
-        what = (
-            "distance of synthetic from original tables of what two members of a household have, "
-            "over that of bootstraps of the original's households"
-        )
-        good = "a bootstrap has 1, a fresh sample of the population about 2"
         rows = [(row.ratio, row) for row in self.same if row.ratio is not None]
         if rows:
             largest, worst = max(rows, key=lambda pair: pair[0])
             mean = float(np.mean([ratio for ratio, _ in rows]))
-            for key, name, value, words in (
-                ("household_pairs", "pairs in households", mean, f"mean of {len(rows)} tables"),
-                (
-                    "household_pairs_worst",
-                    "worst pair in households",
-                    largest,
-                    f"largest, here {worst.variables} of {worst.members}",
-                ),
-            ):
-                yield Figure(
-                    key=key,
-                    name=f"{name}: ratio to a bootstrap",
-                    value=value,
-                    meaning=f"{what}, {words}; {good}",
-                    direction="lower is better",
-                    n=self.n,
-                    chance=1.0,
-                    original=0.0,
-                )
+            here = f"here {worst.variables} of {worst.members}"
+            marks: dict[str, Any] = {"chance": 1.0, "original": 0.0}
+            yield HOUSEHOLD_PAIRS.of(mean, self.n, f"{len(rows)} tables", **marks)
+            yield HOUSEHOLD_PAIRS_WORST.of(largest, self.n, here, **marks)
         distance, usual = self.composition
-        yield Figure(
-            key="household_composition",
-            name="composition of households",
-            value=distance,
-            meaning="share of the households that would have to have another size, or other "
-            "members, for both files to be alike; the chance is what bootstraps of the original's "
-            "households give",
-            direction="lower is better",
-            n=self.n,
-            chance=usual,
-            original=0.0,
-        )
+        yield HOUSEHOLD_COMPOSITION.of(distance, self.n, chance=usual, original=0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,7 +351,7 @@ def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
     """Return S_pMSE and the total-variation distance of two tables of counts."""
     if not theirs.any():
         return float("nan"), 1.0
-    measures = dict(zip(MEASURES, cell_measures(ours, theirs), strict=True))
+    measures = dict(zip(CELL_MEASURES, cell_measures(ours, theirs), strict=True))
     return measures["S_pMSE"], measures["SPECKS"]
 
 
@@ -370,3 +367,20 @@ def _shares(
         if original or synthetic:
             rows.append(CompositionRow(households=label, original=original, synthetic=synthetic))
     return tuple(rows)
+
+
+MEASURES = (
+    Measure(
+        "household_pairs",
+        "datasets",
+        axis="utility",
+        after="conditional_tables",
+        words="households: tables of what two members have, and who lives together",
+        needs=("households", "names"),
+        compute=lambda case: HouseholdPairCounter(
+            case.members, case.names, groups=case.settings.table_groups, seed=case.seed
+        ),
+        result=HouseholdPairs,
+        figures=(HOUSEHOLD_PAIRS, HOUSEHOLD_PAIRS_WORST, HOUSEHOLD_COMPOSITION),
+    ),
+)

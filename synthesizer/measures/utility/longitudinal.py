@@ -20,13 +20,25 @@ from pydantic import Field
 
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.view import changed_rows, period_labels
+from synthesizer.data.panel.view import changed_rows, panel_of, period_labels
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, IntArray
-from synthesizer.measures.figure import Attempts, Figure, Measured, Result, Row, column, shown
+from synthesizer.measures.figure import (
+    Attempts,
+    Figure,
+    FigureKind,
+    Limit,
+    Measured,
+    Result,
+    Row,
+    column,
+    shown,
+)
+from synthesizer.measures.measure import Case, Collecting, Measure, seeing
 from synthesizer.measures.utility.sequences import (
     FLOOR_PERSONS,
     REPEATS,
+    WORDS,
     SequenceComparison,
     SequenceResult,
     States,
@@ -34,8 +46,6 @@ from synthesizer.measures.utility.sequences import (
     state_labels,
 )
 
-RATIO = "careers: largest ratio to the noise floor"
-CHANGING = "histories: largest difference in share ever changing"
 CAREERS = "careers"
 
 
@@ -99,6 +109,36 @@ class VariableHistory(Row):
         return not self.changing and not any(self.changing_synthetic)
 
 
+SEQUENCE_RATIO = FigureKind(
+    "sequence_ratio",
+    "careers: largest ratio to the noise floor",
+    "panels: how far the careers are from the original's, over what bootstraps of its persons "
+    "give, where it is most; 1 is the level of a new sample, below 1 is as good as 1",
+    "lower is better",
+    title="careers: largest distance over noise",
+    ideal=1.0,
+    limit=Limit(high=None),
+    is_axis=True,
+)
+CAREER_DISTANCES = {
+    name: FigureKind(
+        f"careers_{name}",
+        f"careers: {name.replace('_', ' ')}",
+        f"total-variation distance of the {words}, from 0 to 1; the chance is what bootstraps of "
+        "the original's persons give",
+        "lower is better",
+    )
+    for name, words in WORDS.items()
+}
+CHANGING = FigureKind(
+    "histories_largest_difference_in_share_ever_changing",
+    "histories: largest difference in share ever changing",
+    "difference of synthetic and original in the share of persons whose value ever changes, of the "
+    "variable where it is largest",
+    "lower is better",
+)
+
+
 class PanelResult(Result):
     """Careers and histories, original beside synthetic."""
 
@@ -125,44 +165,13 @@ class PanelResult(Result):
 
     def _figures(self) -> Iterator[tuple[str, Figure]]:
         n = self.original.persons + sum(dataset.persons for dataset in self.synthetic)
-        figure = partial(Figure, direction="lower is better", n=n)
         careers = self.sequences
         if careers is not None:
-            yield (
-                CAREERS,
-                figure(
-                    key="sequence_ratio",
-                    name=RATIO,
-                    value=careers.worst_ratio,
-                    meaning="largest distance of synthetic from original careers over that of "
-                    "bootstraps of the original's persons; about 1 is noise",
-                    chance=1.0,
-                ),
-            )
+            yield CAREERS, SEQUENCE_RATIO.of(careers.worst_ratio, n, chance=1.0)
             for row in careers.rows:
-                yield (
-                    CAREERS,
-                    figure(
-                        key=f"careers_{row.name}",
-                        name=f"careers: {row.name.replace('_', ' ')}",
-                        value=row.mean,
-                        meaning=f"total-variation distance of the {row.meaning}, from 0 to 1; the "
-                        "chance is what bootstraps of the original's persons give",
-                        chance=row.floor,
-                    ),
-                )
+                yield CAREERS, CAREER_DISTANCES[row.name].of(row.mean, n, chance=row.floor)
         for first in self.worst[:1]:
-            yield (
-                first.name,
-                figure(
-                    key="histories_largest_difference_in_share_ever_changing",
-                    name=CHANGING,
-                    value=abs(first.difference) / 100,
-                    meaning="difference of synthetic and original in the share of persons whose "
-                    "value ever changes, of the variable where it is largest",
-                    chance=0.0,
-                ),
-            )
+            yield first.name, CHANGING.of(abs(first.difference) / 100, n, chance=0.0)
 
 
 Codes = npt.NDArray[np.int64]
@@ -344,6 +353,26 @@ class NewPeriodsRow(Row):
         return self.mean / self.floor if self.floor else None
 
 
+_NEW = {
+    "transitions": FigureKind(
+        "new_transitions",
+        "new transitions: ratio to the noise floor",
+        "how far they are from the original's, over what bootstraps of its {records} give; 1 is as "
+        "near as persons drawn from the original are",
+        "about 1 is good",
+        on_screen=True,
+    ),
+    "steps": FigureKind(
+        "new_steps",
+        "new transitions given the past: ratio to the noise floor",
+        "the same given the state before: what the published file is off does not count",
+        "about 1 is good",
+        on_screen=True,
+    ),
+}
+"""The figure of each row that has one."""
+
+
 class NewPeriods(Measured):
     """Careers of the new periods, original beside synthetic."""
 
@@ -358,24 +387,10 @@ class NewPeriods(Measured):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """The ratios of the transitions, as they are and given the state before."""
-        meanings = {
-            "transitions": "how far they are from the original's, over what bootstraps of its "
-            "{records} give; 1 is as near as persons drawn from the original are",
-            "steps": "the same given the state before: what the published file is off does not "
-            "count",
-        }
-        names = {"transitions": "new transitions", "steps": "new transitions given the past"}
         return tuple(
-            Figure(
-                key=f"new_{row.name}",
-                name=f"{names[row.name]}: ratio to the noise floor",
-                value=row.ratio,
-                meaning=f"from {self.first!r} on: {meanings[row.name]}",
-                direction="about 1 is good",
-                n=self.n,
-            )
+            _NEW[row.name].of(row.ratio, self.n, f"from {self.first!r} on")
             for row in self.rows
-            if row.name in names
+            if row.name in _NEW
         )
 
 
@@ -460,3 +475,42 @@ def _distance(one: FloatArray, other: FloatArray) -> float:
     if (one.sum() > 0) != (other.sum() > 0):
         return 1.0
     return float(np.abs(one / max(one.sum(), 1e-300) - other / max(other.sum(), 1e-300)).sum() / 2)
+
+
+def _histories(case: Case) -> Collecting:
+    original = panel_of(case.original)
+    collector = PanelCollector(original, case.periods, case.seed, attempts=Attempts())
+    return seeing(panel_of, collector)
+
+
+def _new_periods(case: Case) -> Collecting | None:
+    if case.since is None:
+        return None
+    original = panel_of(case.original)
+    return seeing(panel_of, NewPeriodsCounter(original, case.periods, case.since, case.seed))
+
+
+MEASURES = (
+    Measure(
+        "sequences",
+        "datasets",
+        axis="utility",
+        after="full table",
+        result_field="panel",
+        words="panels: careers, and the histories of all variables",
+        needs=("panel",),
+        compute=_histories,
+        figures=(SEQUENCE_RATIO, *CAREER_DISTANCES.values(), CHANGING),
+    ),
+    Measure(
+        "new periods",
+        "datasets",
+        axis="utility",
+        after="sequences",
+        switch="sequences",
+        needs=("panel",),
+        compute=_new_periods,
+        result=NewPeriods,
+        figures=tuple(_NEW.values()),
+    ),
+)

@@ -26,7 +26,8 @@ from synthesizer.data.options import MAX_REPEATS
 from synthesizer.data.pairs import Data
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.measures.figure import Figure, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column
+from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.survey_design import weights_of
 from synthesizer.measures.utility.cells import (
@@ -116,6 +117,38 @@ class PropensityResult(PropensityMeans):
     synthetic_scores: tuple[float, ...] = ()
 
 
+PMSE = FigureKind(
+    "pmse",
+    "pMSE",
+    "how well a model tells synthetic from original {records}: mean squared distance of its "
+    "predictions from the synthetic share; 0: not at all",
+    "lower is better",
+)
+PMSE_RATIO = FigureKind(
+    "pmse_ratio",
+    "pMSE ratio",
+    "how well a model tells synthetic from original {records} (pMSE), over what is expected by "
+    "chance, of the model where it is largest; below 1 is as good as 1",
+    "about 1 is good",
+    ideal=1.0,
+    limit=Limit(high=None),
+    is_axis=True,
+)
+STANDARDISED_PMSE = FigureKind(
+    "standardised_pmse",
+    "standardised pMSE",
+    "how many standard deviations pMSE is above what is expected by chance",
+    "about 0 is good",
+)
+SPECKS = FigureKind(
+    "specks",
+    "SPECKS",
+    "largest distance between the distributions of original and synthetic {records}' propensity "
+    "scores; 0: alike, 1: told apart",
+    "lower is better",
+)
+
+
 class PmseResult(Comparison):
     """Propensity scores of every synthetic dataset against the original, and on average."""
 
@@ -148,42 +181,13 @@ class PmseResult(Comparison):
     def figures(self) -> tuple[Figure, ...]:
         """The means: pMSE (chance: its null expectation), its two standardised forms, SPECKS."""
         who, mean = _WHO[self.model], self.mean
-        figure = partial(Figure, n=self.n_all)
+        n, by = self.n_all, f"by {who}"
+        expected = f"{by}; expected {self._null}"
         return (
-            figure(
-                key="pmse",
-                name="pMSE",
-                value=mean.pmse,
-                meaning=f"how well {who} tells synthetic from original {{records}}: mean squared "
-                f"distance of its predictions from the synthetic share; 0: not at all{self._doubt}",
-                direction="lower is better",
-                chance=mean.expected,
-            ),
-            figure(
-                key="pmse_ratio",
-                name="pMSE ratio",
-                value=mean.s_pmse,
-                meaning=f"pMSE by {who}, divided by what is expected {self._null}{self._limits}"
-                f"{self._doubt}",
-                direction="about 1 is good",
-                chance=1.0,
-            ),
-            figure(
-                key="standardised_pmse",
-                name="standardised pMSE",
-                value=mean.z_pmse,
-                meaning=f"how many standard deviations pMSE by {who} is above what is expected "
-                f"{self._null}{self._doubt}",
-                direction="about 0 is good",
-            ),
-            figure(
-                key="specks",
-                name="SPECKS",
-                value=mean.specks,
-                meaning=f"largest distance between the distributions of original and synthetic "
-                f"{{records}}' propensity scores by {who}; 0: alike, 1: told apart{self._doubt}",
-                direction="lower is better",
-            ),
+            PMSE.of(mean.pmse, n, f"{by}{self._doubt}", chance=mean.expected),
+            PMSE_RATIO.of(mean.s_pmse, n, f"{expected}{self._limits}{self._doubt}", chance=1.0),
+            STANDARDISED_PMSE.of(mean.z_pmse, n, f"{expected}{self._doubt}"),
+            SPECKS.of(mean.specks, n, f"{by}{self._doubt}"),
         )
 
     @property
@@ -556,3 +560,42 @@ def _problems(
         yield f"permutations ({options.permutations}) must not be negative"
     if min_leaf < 1:
         yield f"min_leaf ({min_leaf}) must be at least 1"
+
+
+def _scores(case: Case) -> Collecting:
+    """Collect how well a model tells the records of each dataset from original ones."""
+    scores: list[PmseResult] = []
+
+    def add(synthetic: Table) -> None:
+        score = pmse(
+            case.original,
+            synthetic,
+            model=case.item,
+            options=case.settings.propensity,
+            names=case.names,
+            seed=case.seed,
+            first=len(scores) + 1,
+            n_jobs=case.workers,
+            copied=case.synthesis.kept,
+        )
+        scores.append(score)
+
+    return Collecting(add, lambda: combine_pmse(scores))
+
+
+MEASURES = (
+    Measure(
+        "propensity score by {}",
+        "datasets",
+        axis="utility",
+        after="regressions",
+        result_field="propensity",
+        switch="propensity",
+        words="propensity scores",
+        options=PropensityOptions,
+        items=lambda case: [(model, model) for model in case.settings.propensity.models],
+        needs=("names",),
+        compute=_scores,
+        figures=(PMSE_RATIO, PMSE, STANDARDISED_PMSE, SPECKS),
+    ),
+)

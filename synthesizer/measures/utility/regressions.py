@@ -43,7 +43,8 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.survey_design import weights_of
 from synthesizer.measures.utility.cells import check_original
 from synthesizer.measures.utility.fits import DEPENDENT, dependent
@@ -85,6 +86,41 @@ class RegressionRow(Row):
     overlap: float = column("CI overlap", "share", "mean of the intervals; 0 without a fit")
     worst: str | None = column("Furthest off", "text", "the coefficient; mean over the datasets")
     worst_error: float | None = column("By SE", "number", "synthetic minus original")
+
+
+COEFFICIENTS_OFF = FigureKind(
+    "regressions_beyond",
+    "coefficients off",
+    "share of the coefficients of regressions of one variable on the others that lie more than "
+    "1.96 of the original's standard errors off; a right synthesis of the original's size has "
+    "0.05, a proper one and a new sample 0.166",
+    "lower is better",
+    limit=Limit(),
+    is_axis=True,
+)
+COEFFICIENTS_ERROR = FigureKind(
+    "regressions_error",
+    "mean error of coefficients",
+    "how far these coefficients are off on average, in the original's standard errors; a right "
+    "synthesis of the original's size has 0.8, a proper one and a new sample 1.13",
+    "lower is better",
+    limit=Limit(high=None),
+    is_axis=True,
+)
+REGRESSIONS_OVERLAP = FigureKind(
+    "regressions_overlap",
+    "CI overlap of regressions",
+    "mean share of these coefficients' 95 % intervals that original and synthetic data have in "
+    "common; negative where they lie far apart",
+    "about 1 is good",
+    on_screen=True,
+)
+REGRESSIONS_WORST = FigureKind(
+    "regressions_worst",
+    "largest error of a coefficient",
+    "largest of these errors, in standard errors of the original",
+    "lower is better",
+)
 
 
 class Regressions(Measured):
@@ -164,57 +200,31 @@ class Regressions(Measured):
         if not self.rows:
             return ()
         shares, errors = self.expected_shares, self.expected_errors
-        what = (
-            f"of the {self.n_coefficients} coefficients of {len(self.rows)} regressions of one "
-            "variable on the others"
-        )
+        what = f"{self.n_coefficients} coefficients of {len(self.rows)} regressions"
+        expected = "expected of a right synthesis is {:.3g}, of a new sample {:.3g}"
         worst, n = self.furthest, self.n + sum(self.n_synthetic)
-        place = f"; here {worst.worst} in the regression of {worst.response}" if worst else ""
+        place = f"here {worst.worst} in the regression of {worst.response}" if worst else ""
         return (
-            Figure(
-                key="regressions_beyond",
-                name="coefficients off",
-                value=self.beyond,
-                meaning=f"share {what} that differ from the original's by more than 1.96 of its "
-                f"standard errors; expected of a right synthesis is {shares[0]:.3f}, of a fresh "
-                f"sample of the population {shares[1]:.3f}",
-                direction="lower is better",
-                n=n,
+            COEFFICIENTS_OFF.of(
+                self.beyond,
+                n,
+                f"{what}; {expected.format(*shares)}",
                 chance=shares[0],
                 original=0.0,
             ),
-            Figure(
-                key="regressions_error",
-                name="mean error of coefficients",
-                value=self.error,
-                meaning=f"mean size of the errors {what}, in standard errors of the original, "
-                f"as in a random sample of {self.sample or 0:.0%} of it; "
-                f"expected of a right synthesis is {errors[0]:.2f}, of a fresh sample "
-                f"{errors[1]:.2f}",
-                direction="lower is better",
-                n=n,
+            COEFFICIENTS_ERROR.of(
+                self.error,
+                n,
+                f"as in a random sample of {self.sample or 0:.0%} of the original; "
+                f"{expected.format(*errors)}",
                 chance=errors[0],
                 original=0.0,
             ),
-            Figure(
-                key="regressions_overlap",
-                name="CI overlap of regressions",
-                value=self._mean("overlap"),
-                meaning=f"mean share {what}' 95 % intervals that original and synthetic data have "
-                "in common; negative where they lie far apart",
-                direction="about 1 is good",
-                n=n,
-                chance=1 - errors[0] / (2 * CRITICAL),
-                original=1.0,
+            REGRESSIONS_OVERLAP.of(
+                self._mean("overlap"), n, chance=1 - errors[0] / (2 * CRITICAL), original=1.0
             ),
-            Figure(
-                key="regressions_worst",
-                name="largest error of a coefficient",
-                value=abs(worst.worst_error or 0.0) if worst else None,
-                meaning=f"largest of these errors, in standard errors of the original{place}",
-                direction="lower is better",
-                n=n,
-                original=0.0,
+            REGRESSIONS_WORST.of(
+                abs(worst.worst_error or 0.0) if worst else None, n, place, original=0.0
             ),
         )
 
@@ -586,3 +596,20 @@ def _varying(places: Codes, spread: FloatArray) -> tuple[Codes, FloatArray]:
     """Return the columns that vary, and their covariance."""
     varies = spread.diagonal() > DEPENDENT
     return places[varies], spread[np.ix_(varies, varies)]
+
+
+MEASURES = (
+    Measure(
+        "regressions",
+        "datasets",
+        axis="utility",
+        after="weighted_estimates",
+        words="each number and each variable of two levels regressed on the others",
+        needs=("names",),
+        compute=lambda case: RegressionCounter(
+            case.original, case.names, proper=case.synthesis.proper, seed=case.seed
+        ),
+        result=Regressions,
+        figures=(COEFFICIENTS_OFF, COEFFICIENTS_ERROR, REGRESSIONS_OVERLAP, REGRESSIONS_WORST),
+    ),
+)

@@ -10,7 +10,7 @@ perfect model would give that draws careers independently.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,11 @@ import numpy.typing as npt
 from synthesizer.data.errors import DataError
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.panel.view import ABSENT, OTHERS, period_labels
+from synthesizer.data.panel.view import ABSENT, OTHERS, panel_of, period_labels
 from synthesizer.data.randomness import AnySeed, seeded
-from synthesizer.data.table import FloatArray, IntArray
+from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.measures.figure import Result, Row, column
+from synthesizer.measures.measure import Case
 
 WORDS: Mapping[str, str] = {
     "headcounts": "share of persons in each state, period by period",
@@ -322,6 +323,12 @@ def career_matrix(table: PanelTable, career: str | None) -> IntArray:
         return index.matrix(np.zeros(index.n_rows, dtype=np.int32), 1)
     column = table[career]
     return index.matrix(np.asarray(column.data, dtype=np.int32), column.variable.n_codes)
+
+
+def career_of(case: Case) -> Callable[[Table], IntArray]:
+    """Return what reads the states of persons, by period, from a view of a panel."""
+    career = case.periods.career
+    return lambda view: career_matrix(panel_of(view), career)
 
 
 def state_labels(table: PanelTable, career: str | None) -> tuple[str, ...]:

@@ -36,6 +36,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import combinations
 from typing import Annotated, Any
 
 import numpy as np
@@ -46,7 +48,8 @@ from pydantic import BeforeValidator, PlainSerializer
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data
 from synthesizer.data.table import FloatArray, Table
-from synthesizer.measures.figure import Direction, Figure, Result, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Result, Row, column
+from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.utility.cells import (
     WAYS,
     Comparison,
@@ -60,7 +63,7 @@ from synthesizer.measures.utility.cells import (
     tables_of,
 )
 
-MEASURES = (
+CELL_MEASURES = (
     "VW", "FT", "JSD", "SPECKS", "WMabsDD", "U", "G", "pMSE", "PO50", "MabsDD", "dBhatt",
     "S_VW", "S_FT", "S_JSD", "S_WMabsDD", "S_G", "S_pMSE", "df", "dfG",
     "ROE", "chi_square",
@@ -72,11 +75,75 @@ LEVEL = 0.05
 _TESTS = {"p": "VW", "p_chi_square": "chi_square"}
 _DIGITS = 6
 _ALL = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}
-_REJECTIONS = {
-    "chi-square": "Pearson's test of two independent samples has p below 0.05; a right synthesis "
-    "with fixed parameters is nearer than that, and hardly ever rejected",
-    "VW": "the test of draws from a right model with fixed parameters has p below 0.05",
-}
+_GOOD = (
+    "a right synthesis has about 1, a proper one and a new sample of the population 1 + k/n "
+    "(k synthetic, n original {records})"
+)
+
+
+def _kinds(ways: int) -> dict[str, FigureKind]:
+    """Return the kinds of figures of the tables of an order; those of triples are not judged."""
+    way, tables, is_main = WAYS[ways], _ALL[ways], ways == 2
+    of_worst: dict[str, Any] = (
+        {"limit": Limit(high=None), "checks": (f"{way}_way",)} if ways < 3 else {}
+    )
+    name = f"{way}-way S_pMSE"
+    return {
+        "mean": FigureKind(
+            f"mean_{way}_way",
+            f"mean {name}",
+            f"how far the tables of {tables} are from the original's, on average; {_GOOD}",
+            "lower is better",
+            on_screen=is_main,
+            is_axis=is_main,
+            **(of_worst if is_main else {}),
+        ),
+        "worst": FigureKind(
+            f"worst_{way}_way",
+            f"largest {name}",
+            f"the same of the table of {tables} that is farthest off",
+            "lower is better",
+            on_screen=ways < 3,
+            is_axis=ways < 3,
+            **of_worst,
+        ),
+        "roe": FigureKind(
+            f"roe_{way}_way",
+            f"ROE ({way}-way)",
+            "smaller of the original and the synthetic proportion of a cell divided by the larger, "
+            f"averaged over the cells of {tables}; 1: equal, and small cells pull it down",
+            "about 1 is good",
+            summary={"roe_two_way": "value"} if is_main else {},
+            on_screen=is_main,
+        ),
+        "rejected": FigureKind(
+            f"chi_square_rejections_{way}_way",
+            f"chi-square rejections ({way}-way)",
+            f"share of {tables} in which Pearson's test of two independent samples has p below "
+            "0.05; a right synthesis with fixed parameters is nearer than that, and hardly ever "
+            "rejected",
+            "lower is better",
+        ),
+        "rejected_vw": FigureKind(
+            f"vw_rejections_{way}_way",
+            f"VW rejections ({way}-way)",
+            f"share of {tables} in which the test of draws from a right model with fixed "
+            "parameters has p below 0.05",
+            "lower is better",
+        ),
+    }
+
+
+KINDS = {ways: _kinds(ways) for ways in (2, 1, 3)}
+"""Kinds of figures by the order of the tables, pairs first."""
+JENSEN_SHANNON = FigureKind(
+    "jensen_shannon_distance",
+    "Jensen-Shannon distance",
+    "distance between the full contingency tables of the original and the synthetic data; 0: "
+    "equal, 1: no cell shared. With many variables most cells hold one {record}, and it is near 1 "
+    "for any honest synthesis",
+    "lower is better",
+)
 
 
 class TableRow(Row):
@@ -178,41 +245,13 @@ class TableUtility(Result):
 
 
 def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> Iterator[Figure]:
-    way, tables = WAYS[order.ways], _ALL[order.ways]
-
-    def figure(
-        name: str,
-        key: str,
-        value: float | None,
-        meaning: str,
-        direction: Direction = "lower is better",
-        chance: float | None = None,
-    ) -> Figure:
-        return Figure(
-            key=f"{key}_{way}_way", name=name, value=value, meaning=meaning,
-            direction=direction, n=n, chance=chance,
-        )  # fmt: skip
-
-    what = f"distance of synthetic from original counts in {tables}, over what chance gives; {good}"
+    kinds = KINDS[order.ways]
     where = f"; here {' and '.join(order.worst)}" if order.s_pmse_max is not None else ""
-    name = f"{way}-way S_pMSE"
-    yield figure(f"mean {name}", "mean", order.s_pmse_mean, f"mean {what}", chance=expected)
-    yield figure(
-        f"largest {name}", "worst", order.s_pmse_max, f"largest {what}{where}", chance=expected
-    )
-    yield figure(
-        f"ROE ({way}-way)",
-        "roe",
-        order.roe_mean,
-        "smaller of the original and the synthetic proportion of a cell divided by the larger, "
-        f"averaged over the cells of {tables}; 1: equal, and small cells pull it down",
-        "about 1 is good",
-    )
-    shares = (order.rejected, order.rejected_vw)
-    for share, (test, reference) in zip(shares, _REJECTIONS.items(), strict=True):
-        key = f"{test.lower().replace('-', '_')}_rejections"
-        meaning = f"share of {tables} in which {reference}"
-        yield figure(f"{test} rejections ({way}-way)", key, share, meaning, chance=LEVEL)
+    yield kinds["mean"].of(order.s_pmse_mean, n, good, chance=expected)
+    yield kinds["worst"].of(order.s_pmse_max, n, f"{good}{where}", chance=expected)
+    yield kinds["roe"].of(order.roe_mean, n)
+    yield kinds["rejected"].of(order.rejected, n, chance=LEVEL)
+    yield kinds["rejected_vw"].of(order.rejected_vw, n, chance=LEVEL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,7 +363,7 @@ def table_utility(
             of_table = ":".join(chosen), chosen, len(chosen), dataset
             rows.append((*of_table, *cell_measures(o, s), *associations))
     by_dataset = pd.DataFrame(
-        rows, columns=["variables", "names", "ways", "dataset", *MEASURES, *ASSOCIATIONS]
+        rows, columns=["variables", "names", "ways", "dataset", *CELL_MEASURES, *ASSOCIATIONS]
     )
     for name, statistic in _TESTS.items():  # not a number without degrees of freedom
         by_dataset[name] = scipy.stats.chi2.sf(by_dataset[statistic], by_dataset["df"])
@@ -362,14 +401,14 @@ def _averaged(by_dataset: pd.DataFrame) -> TableMeasures:
     table = [numbers.setdefault(names, len(numbers)) for names in by_dataset["names"]]
     first = np.unique(table, return_index=True)[1]
     mean = by_dataset[["variables", "names", "ways"]].take(first).reset_index(drop=True)
-    averaged = [*MEASURES, *ASSOCIATIONS]
+    averaged = [*CELL_MEASURES, *ASSOCIATIONS]
     mean = mean.join(by_dataset[averaged].groupby(np.array(table)).mean())
     mean = mean.sort_values("S_pMSE", ascending=False, kind="stable", ignore_index=True)
     return TableMeasures(by_dataset=by_dataset, mean=mean)
 
 
 def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
-    """Return `MEASURES` for the counts of one table's cells.
+    """Return `CELL_MEASURES` for the counts of one table's cells.
 
     Parameters
     ----------
@@ -379,11 +418,12 @@ def cell_measures(o: FloatArray, s: FloatArray) -> tuple[float, ...]:
     Returns
     -------
     tuple of float
-        In the order of `MEASURES`; standardised measures are NaN for a single cell.
+        In the order of `CELL_MEASURES`; standardised measures are NaN for a single cell.
 
     Examples
     --------
-    >>> measures = dict(zip(MEASURES, cell_measures(np.array([3.0, 1.0]), np.array([2.0, 2.0]))))
+    >>> values = cell_measures(np.array([3.0, 1.0]), np.array([2.0, 2.0]))
+    >>> measures = dict(zip(CELL_MEASURES, values))
     >>> round(measures["VW"], 6), measures["SPECKS"], measures["df"]
     (1.066667, 0.25, 1)
     """
@@ -463,18 +503,8 @@ class DistanceResult(Comparison):
     @property
     def figures(self) -> tuple[Figure, ...]:
         """The mean distance."""
-        figure = Figure(
-            key="jensen_shannon_distance",
-            name="Jensen-Shannon distance",
-            value=self.mean,
-            meaning="distance between the full contingency tables of the original and the "
-            f"synthetic data ({len(self.names)} variables together); 0: equal, 1: no cell shared. "
-            "With many variables most cells hold one {record}, and it is near 1 for any honest "
-            "synthesis",
-            direction="lower is better",
-            n=self.n_all,
-        )
-        return (figure,)
+        detail = f"{len(self.names)} variables together"
+        return (JENSEN_SHANNON.of(self.mean, self.n_all, detail),)
 
 
 def combine_distances(results: Sequence[DistanceResult]) -> DistanceResult:
@@ -531,3 +561,76 @@ def _distance(
         cells_synthetic=int((s > 0).sum()),
         cells_both=int(((o > 0) & (s > 0)).sum()),
     )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TableCollecting(Collecting):
+    """Measures of the tables of every dataset so far."""
+
+    measured: list[TableMeasures]
+
+
+def _tables(case: Case) -> TableCollecting | None:
+    """Collect measures of tables; those of kept variables alone are left out."""
+    settings, measured = case.settings, list[TableMeasures]()
+    if not settings.ways:
+        return None
+
+    def add(synthetic: Table) -> None:
+        dataset = table_utility(
+            case.original,
+            [synthetic],
+            names=case.names,
+            ways=settings.ways,
+            groups=settings.table_groups,
+            quantiles_of="original",  # as in the tables of pairs, which show the figure's counts
+        )
+        measured.append(dataset.without(case.synthesis.kept))
+
+    return TableCollecting(
+        add=add, result=lambda: combine_tables(measured).result(), measured=measured
+    )
+
+
+def worst_pairs(case: Case, most: int) -> list[tuple[str, str]]:
+    """Return the worst pairs of the first dataset; the first of all where they are few or off."""
+    every = list(combinations(case.names, 2))
+    tables: TableCollecting | None = case.done.get("tables")
+    if len(every) <= most or tables is None or not tables.measured:
+        return every[:most]
+    return [(a, b) for a, b in tables.measured[0].worst(2, most)["names"]]
+
+
+def _distances(case: Case) -> Collecting:
+    """Collect the Jensen-Shannon distance of the full tables."""
+    results: list[DistanceResult] = []
+    groups = case.settings.table_groups
+    compare = partial(jensen_shannon, case.original, names=case.names, groups=groups)
+    return Collecting(
+        lambda synthetic: results.append(compare(synthetic)), lambda: combine_distances(results)
+    )
+
+
+MEASURES = (
+    Measure(
+        "tables",
+        "datasets",
+        axis="utility",
+        switch=None,
+        needs=("names",),
+        compute=_tables,
+        figures=tuple(kind for kinds in KINDS.values() for kind in kinds.values()),
+    ),
+    Measure(
+        "full table",
+        "datasets",
+        axis="utility",
+        after="propensity score by {}",
+        result_field="distance",
+        switch="full_table",
+        words="Jensen-Shannon distance of the table of all variables",
+        needs=("names",),
+        compute=_distances,
+        figures=(JENSEN_SHANNON,),
+    ),
+)

@@ -42,14 +42,15 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import AnySeed
 from synthesizer.data.relations import Relation, find_relations, has_code, rows_off
 from synthesizer.data.table import BoolArray, FloatArray, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Direction, Figure, FigureKind, Measured, Row, column
+from synthesizer.measures.halves import HalfRun
+from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import stacked_columns
-from synthesizer.measures.risk.halves import HalfRun
 from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleScale
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
 
-LOOKS: Mapping[str, str] = {
+_SENTENCES: Mapping[str, str] = {
     "unseen_pairs": "Pairs of variables are as accurate as in a random {value}% of the holdout",
     "associations": "{value}% of the associations between variables in the holdout are kept",
     "impossible_records": "{value}% of the {records} are impossible ({what})",
@@ -57,14 +58,46 @@ LOOKS: Mapping[str, str] = {
     "conditional_spread": "The spread of {what} than in the holdout by a factor of {value}",
 }
 """What the value of each look is, with places for it and for what was compared."""
-LOOK_TITLES: Mapping[str, str] = {
-    "unseen_pairs": "accuracy of pairs",
-    "associations": "associations kept",
-    "impossible_records": "impossible records",
-    "tails": "means and tails of numbers",
-    "conditional_spread": "conditional spread",
-}
-"""The name of each look in tables."""
+
+
+def _kind(
+    key: str, title: str, meaning: str, direction: Direction = "lower is better"
+) -> FigureKind:
+    name = f"{title}, beside the holdout"
+    return FigureKind(key, name, meaning, direction, title=title, on_screen=True)
+
+
+_KINDS = (
+    _kind(
+        "unseen_pairs",
+        "accuracy of pairs",
+        "share of the holdout that, drawn at random, is as accurate for pairs of variables",
+        "higher is better",
+    ),
+    _kind(
+        "associations",
+        "associations kept",
+        "share of the associations between variables in the holdout that are kept",
+        "higher is better",
+    ),
+    _kind(
+        "impossible_records",
+        "impossible records",
+        "share of the {records} that do what no training and no holdout {record} does",
+    ),
+    _kind(
+        "tails",
+        "means and tails of numbers",
+        "difference from the holdout, in multiples of what chance explains",
+    ),
+    _kind(
+        "conditional_spread",
+        "conditional spread",
+        "factor by which the spread given another variable differs from that in the holdout",
+    ),
+)
+LOOKS: Mapping[str, FigureKind] = {kind.key: kind for kind in _KINDS}
+"""The figure of each look."""
 FEWEST = 50
 """Records of each side, and values of each number, that are compared at least."""
 MOST_VARIABLES = 60
@@ -86,13 +119,12 @@ MOST_GROUPS, IN_GROUP = 50, 20
 EXACT = 1e-3
 """Standard deviations that are added to each spread: none at all is no divisor."""
 _SHOWN = 5
-_SHARES = ("unseen_pairs", "associations")
 
 
 class UnseenLook(Row):
     """What was compared with the holdout, the worst first of each kind"""
 
-    key: str = column("Kind", "text", show=LOOK_TITLES.__getitem__)
+    key: str = column("Kind", "text", show=lambda key: LOOKS[key].title)
     what: str = column("What", "text")
     value: float = column("Synthetic", "number")
     fresh: float = column("New sample", "number", "of the size of the training records")
@@ -100,7 +132,7 @@ class UnseenLook(Row):
     @property
     def sentence(self) -> str:
         """What was compared, with a place for the {value}."""
-        return LOOKS[self.key].replace("{what}", self.what)
+        return _SENTENCES[self.key].replace("{what}", self.what)
 
 
 class Unseen(Measured):
@@ -121,15 +153,9 @@ class Unseen(Measured):
     def figures(self) -> tuple[Figure, ...]:
         """The worst of each kind."""
         return tuple(
-            Figure(
-                key=look.key, name=f"{LOOK_TITLES[look.key]}, beside the holdout",
-                value=look.value, chance=look.fresh, n=self.n + self.n_synthetic,
-                direction="higher is better" if look.key in _SHARES else "lower is better",
-                meaning=look.sentence.replace("{value}%", f"{look.value:.1%}")
-                .replace("{value}", f"{look.value:.2f}"),
-            )
+            LOOKS[look.key].of(look.value, self.n + self.n_synthetic, look.what, chance=look.fresh)
             for look in self.worst
-        )  # fmt: skip
+        )
 
 
 def unseen(
@@ -161,7 +187,7 @@ def unseen(
     Examples
     --------
     >>> from synthesizer.data.table import Column, Kind, Variable
-    >>> from synthesizer.measures.risk.halves import control_run
+    >>> from synthesizer.measures.halves import control_run
     >>> rng = np.random.default_rng(1)
     >>> def people(n):
     ...     age = rng.normal(size=n)
@@ -335,3 +361,20 @@ def _spreads(numbers: Numbers) -> Iterator[UnseenLook]:
             value, fresh = (max(one / ours, ours / one) for one in (made, training))
             what = f"{name} given {given} is {'wider' if made > ours else 'narrower'}"
             yield UnseenLook(key="conditional_spread", what=what, value=value, fresh=fresh)
+
+
+MEASURES = (
+    Measure(
+        "unseen",
+        "halves",
+        axis="utility",
+        after="equivalent_sample",
+        words="pairs, impossible records, tails and spread beside records held out",
+        needs=("names",),
+        compute=lambda case: unseen(
+            case.halves, case.drawn, groups=case.settings.table_groups, seed=case.seed
+        ),
+        result=Unseen,
+        figures=tuple(LOOKS.values()),
+    ),
+)

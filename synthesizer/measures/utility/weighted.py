@@ -34,9 +34,11 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, Kind, Table
-from synthesizer.measures.figure import Figure, Measured, Row, column
+from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
+from synthesizer.measures.measure import Case, Measure, is_on
 from synthesizer.measures.survey_design import Design, design_mean, weights_of
 from synthesizer.measures.utility.cells import check_original, table_problems
+from synthesizer.measures.utility.compare_fit import design_of
 from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, MOST_PAIRS
 from synthesizer.measures.utility.propensity import by_weighted_tree
@@ -86,6 +88,51 @@ class WeightedVariable(Row):
     )
 
 
+WEIGHTED_TWO_WAY = FigureKind(
+    "weighted_two_way",
+    "weighted two-way distance",
+    "total variation of the tables of all pairs by the survey weight, on average",
+    "lower is better",
+    on_screen=True,
+)
+WEIGHTED_S_PMSE = FigureKind(
+    "weighted_s_pmse",
+    "weighted two-way S_pMSE",
+    "S_pMSE of the tables of all pairs by the survey weight, on average",
+    "about 1 is good",
+    on_screen=True,
+)
+WEIGHTED_MEANS = FigureKind(
+    "weighted_means",
+    "weighted means off",
+    "mean size of the errors of the weighted means of numbers, in standard errors of the original",
+    "lower is better",
+    on_screen=True,
+)
+WEIGHTED_BEYOND = FigureKind(
+    "weighted_beyond",
+    "weighted coefficients off",
+    "share of the coefficients of regressions of one variable on the others, by the survey weight, "
+    "that differ from the original's by more than 1.96 of its standard errors (robust ones)",
+    "lower is better",
+    on_screen=True,
+)
+WEIGHTED_PMSE_RATIO = FigureKind(
+    "weighted_pmse_ratio",
+    "weighted pMSE ratio",
+    "pMSE by a classification tree that weighs {records} by the survey weight, divided by what is "
+    "expected when {records} are called original or synthetic at random",
+    "about 1 is good",
+)
+WEIGHT_TOTAL = FigureKind(
+    "weight_total",
+    "sum of weights",
+    "sum of the survey weights in a synthetic dataset over that in the original; totals of numbers "
+    "are off as much",
+    "about 1 is good",
+)
+
+
 class WeightedEstimates(Measured):
     """Shares, means and totals with and without the survey weight."""
 
@@ -128,72 +175,34 @@ class WeightedEstimates(Measured):
             *self._of_pairs(n),
             *self._of_means(n),
             *self._of_models(n),
-            Figure(
-                key="weight_total",
-                name="sum of weights",
-                value=self.total_synthetic / self.total_original,
-                meaning=f"sum of the weights ({self.weight}) in a synthetic dataset over that in "
-                "the original; totals of numbers are off as much",
-                direction="about 1 is good",
-                n=n,
-                original=1.0,
-            ),
+            WEIGHT_TOTAL.of(self.total_synthetic / self.total_original, n, original=1.0),
         )
 
     def _of_pairs(self, n: int) -> Iterator[Figure]:
         for row in self.tables:
             if row.ways == 2:
-                yield Figure(
-                    key="weighted_two_way",
-                    name="weighted two-way distance",
-                    value=row.weighted,
-                    meaning=f"total variation of the tables of all pairs weighted by {self.weight},"
-                    f" on average; of a right synthesis {row.weighted_right:.4f}; without weights "
+                yield WEIGHTED_TWO_WAY.of(
+                    row.weighted,
+                    n,
+                    f"of a right synthesis {row.weighted_right:.4f}; without weights "
                     f"{row.unweighted:.4f}, of a right synthesis {row.unweighted_right:.4f}",
-                    direction="lower is better",
-                    n=n,
                     chance=row.weighted_right,
                     original=0.0,
                 )
                 ratio = self.n * len(self.n_synthetic) / sum(self.n_synthetic)
-                yield Figure(
-                    key="weighted_s_pmse",
-                    name="weighted two-way S_pMSE",
-                    value=row.weighted_s_pmse,
-                    meaning=f"S_pMSE of the tables of all pairs weighted by {self.weight}, on "
-                    f"average; without weights {row.unweighted_s_pmse:.2f}",
-                    direction="about 1 is good",
-                    n=n,
+                yield WEIGHTED_S_PMSE.of(
+                    row.weighted_s_pmse,
+                    n,
+                    f"without weights {row.unweighted_s_pmse:.2f}",
                     chance=1 + 1 / ratio if self.proper else 1.0,
                     original=0.0,
                 )
 
     def _of_models(self, n: int) -> Iterator[Figure]:
         if self.beyond is not None:
-            yield Figure(
-                key="weighted_beyond",
-                name="weighted coefficients off",
-                value=self.beyond,
-                meaning="share of the coefficients of regressions of one variable on the others, "
-                f"weighted by {self.weight}, that differ from the original's by more than 1.96 of "
-                "its standard errors (robust ones)",
-                direction="lower is better",
-                n=n,
-                chance=self.beyond_right,
-                original=0.0,
-            )
+            yield WEIGHTED_BEYOND.of(self.beyond, n, chance=self.beyond_right, original=0.0)
         if self.propensity is not None:
-            yield Figure(
-                key="weighted_pmse_ratio",
-                name="weighted pMSE ratio",
-                value=self.propensity,
-                meaning=f"pMSE by a classification tree that weighs records by {self.weight}, "
-                "divided by what is expected when {records} are called original or synthetic at "
-                "random",
-                direction="about 1 is good",
-                n=n,
-                chance=1.0,
-            )
+            yield WEIGHTED_PMSE_RATIO.of(self.propensity, n, chance=1.0)
 
     def _of_means(self, n: int) -> Iterator[Figure]:
         pairs = [
@@ -204,15 +213,11 @@ class WeightedEstimates(Measured):
         if pairs and self.means_right is not None:
             weighted, plain = np.mean(pairs, axis=0).tolist()
             right = self.means_right
-            yield Figure(
-                key="weighted_means",
-                name="weighted means off",
-                value=weighted,
-                meaning="mean size of the errors of the weighted means of numbers, in standard "
-                f"errors of the original ({self.errors}); of a right synthesis {right:.2f}; "
-                f"without weights {plain:.2f}",
-                direction="lower is better",
-                n=n,
+            yield WEIGHTED_MEANS.of(
+                weighted,
+                n,
+                f"errors by {self.errors}; of a right synthesis {right:.2f}; without weights "
+                f"{plain:.2f}",
                 chance=right,
                 original=0.0,
             )
@@ -558,3 +563,49 @@ def _mean_error(ours: _Mean | None, scale: float, theirs: Sequence[_Mean | None]
         return None
     sizes = [abs(one.mean - ours.mean) / scale for one in theirs if one is not None]
     return float(np.mean(sizes)) if sizes else None
+
+
+def _counter(case: Case) -> WeightedCounter:
+    weight, settings, synthesis = case.survey_weight, case.settings, case.synthesis
+    strata, psu = (n if n in case.original else None for n in (settings.strata, settings.psu))
+    by = " and ".join(name for name in (strata, psu) if name is not None)
+    models = Models(
+        *(case.original, case.names, weight),
+        proper=synthesis.proper,
+        seed=case.seed,
+        regressions=is_on(settings, "regressions"),
+        propensity=is_on(settings, "propensity"),
+        workers=case.workers,
+    )
+    has_replicates = settings.replicates is not None
+    return WeightedCounter(
+        *(case.original, case.names, weight),
+        groups=settings.table_groups,
+        proper=synthesis.proper,
+        redrawn=synthesis.redrawn,
+        design=design_of(case.with_replicates, weight, strata, psu, settings.replicates),
+        design_in_words="by replicate weights" if has_replicates else f"by {by}",
+        models=models,
+    )
+
+
+MEASURES = (
+    Measure(
+        "weighted_estimates",
+        "datasets",
+        axis="utility",
+        after="unseen",
+        words="shares, tables of pairs, means and totals by the survey weight and without it",
+        needs=("names", "weight"),
+        compute=_counter,
+        result=WeightedEstimates,
+        figures=(
+            WEIGHTED_TWO_WAY,
+            WEIGHTED_S_PMSE,
+            WEIGHTED_MEANS,
+            WEIGHTED_BEYOND,
+            WEIGHTED_PMSE_RATIO,
+            WEIGHT_TOTAL,
+        ),
+    ),
+)

@@ -101,6 +101,10 @@ class Career(HistoryModel, CareerOptions):
     fitted_type = FittedCareer
     in_words = "a model of whole careers (number, lengths and states of their spells)"
 
+    def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool] | None:
+        """See `ConditionalModel.tree_draws`."""
+        return (self.even, False) if has_predictors or self.transition == "cart" else None
+
     def fit_history(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedCareer:

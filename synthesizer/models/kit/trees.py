@@ -9,7 +9,7 @@ Donors are drawn from the leaves, or from wider nodes around them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -20,6 +20,7 @@ import scipy
 
 from synthesizer.data.options import Count, NotNegative, Share, options
 from synthesizer.data.table import Column, FloatArray, IntArray
+from synthesizer.models.base import OtherOptions
 from synthesizer.models.kit.numbers import DonorModel
 from synthesizer.models.kit.numerics import check_floats, even_uniform
 from synthesizer.models.kit.predictors import MANY_LEVELS, Encoding, Float32Array
@@ -27,6 +28,8 @@ from synthesizer.models.kit.predictors import MANY_LEVELS, Encoding, Float32Arra
 Nodes = npt.NDArray[np.intp]
 LEAF = -1
 AUTO_LEAF = (20, 50)
+LARGE_LEAF, SMALL_LEAF = 100, 10
+"""Rows of leaves that are proposed for less risk, and twice those proposed for more use."""
 PROJECTED_COLUMNS = 10
 
 
@@ -82,6 +85,28 @@ class TreeOptions(DonorModel):
     even: bool = True
     proper: bool = False
     max_fit_rows: Count | None = 100_000
+
+    def safer(self) -> Sequence[OtherOptions]:
+        """See `ConditionalModel.safer`."""
+        return (OtherOptions({"min_leaf": self.large_leaf}, "larger leaves"),)
+
+    def truer(self) -> Sequence[OtherOptions]:
+        """See `ConditionalModel.truer`."""
+        return (OtherOptions({"min_leaf": self.small_leaf}, "smaller leaves"),)
+
+    def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool]:  # noqa: ARG002
+        """See `ConditionalModel.tree_draws`."""
+        return self.even, False
+
+    @property
+    def large_leaf(self) -> int:
+        """Rows of leaves that reveal less of single persons, twice the present ones or more."""
+        return max(LARGE_LEAF, 2 * (self.min_leaf or 0))
+
+    @property
+    def small_leaf(self) -> int:
+        """Rows of leaves that follow more of the data, half the present ones or fewer."""
+        return max(1, min(SMALL_LEAF, self.min_leaf or SMALL_LEAF) // 2)
 
     def leaf_rows(self, n_rows: int) -> int:
         """Return the smallest number of rows in a leaf for ``n_rows`` in all."""

@@ -56,6 +56,23 @@ _EXTREMES = (
     "not. Nothing tells which, so do not interpret single values.",
 )
 
+_MISSING = (
+    "Missing codes are no values",
+    "Leave out missing codes before you compute with a variable; why a value is missing was made "
+    "no better than the values.",
+)
+_HUNTING = (
+    "No hunting for significance",
+    "Models, changes and selection leave traces in synthetic data that look like effects, and "
+    "remove real effects. Decide before you look which analyses you will have verified; a test "
+    "that is significant here proves nothing, and one that is not disproves nothing.",
+)
+_WEIGHTS = (
+    "Weights are synthetic too",
+    "If a variable is a sampling weight, its values were made or changed like those of any other "
+    "variable: they need not add up to population totals, nor keep their relation to the sample "
+    "design.",
+)
 _APOSTROPHE = (
     "An apostrophe may not belong to the text",
     "Texts that begin like a formula (with =, +, - or @) have an apostrophe before them, which "
@@ -192,23 +209,9 @@ def _about_results(facts: Facts, released: Released) -> Iterator[tuple[str, str]
         )
     if m > 1:
         yield _stacked(m)
-    yield (
-        "Weights are synthetic too",
-        "If a variable is a sampling weight, its values were made like those of any other "
-        "variable: they need not add up to population totals, nor keep their relation to the "
-        "sample design.",
-    )
-    yield (
-        "Missing codes are no values",
-        "Leave out missing codes before you compute with a variable; why a value is missing was "
-        "modelled no better than the values.",
-    )
-    yield (
-        "No hunting for significance",
-        "Models leave traces in synthetic data that look like effects, and remove real effects. "
-        "Decide before you look which analyses you will have verified; a test that is significant "
-        "here proves nothing, and one that is not disproves nothing.",
-    )
+    yield _WEIGHTS
+    yield _MISSING
+    yield _HUNTING
 
 
 def _stacked(m: int) -> tuple[str, str]:
@@ -349,23 +352,9 @@ def _about_evolved_results(released: Released) -> Iterator[tuple[str, str]]:
     yield _EXTREMES
     if m > 1:
         yield _stacked(m)
-    yield (
-        "Weights were changed too",
-        "If a variable is a sampling weight, its values were changed like those of any other "
-        "variable: they need not add up to population totals, nor keep their relation to the "
-        "sample design.",
-    )
-    yield (
-        "Missing codes are no values",
-        "Leave out missing codes before you compute with a variable; a change may have put one in "
-        "or taken one out.",
-    )
-    yield (
-        "No hunting for significance",
-        "Changes and selection leave traces that look like effects, and remove real effects. "
-        "Decide before you look which analyses you will have verified; a test that is significant "
-        "here proves nothing, and one that is not disproves nothing.",
-    )
+    yield _WEIGHTS
+    yield _MISSING
+    yield _HUNTING
 
 
 _RULES: Mapping[str, tuple[str, str, str]] = {
@@ -380,6 +369,12 @@ _RULES: Mapping[str, tuple[str, str, str]] = {
         "T = U (k/n + (1 + k/n)/m)",
         "Raab, Nowok and Dibben (2016), Practical data synthesis for large samples, Journal of "
         "Privacy and Confidentiality 7(3)",
+    ),
+    "fully": (
+        "proper synthesis with many datasets",
+        "T = (1 + 1/m) B - U",
+        "Raghunathan, Reiter and Rubin (2003), Multiple imputation for statistical disclosure "
+        "limitation, Journal of Official Statistics 19(1)",
     ),
     "partially": (
         "partial synthesis",
@@ -401,11 +396,11 @@ _RULES: Mapping[str, tuple[str, str, str]] = {
 }
 """Name of the synthesis, total variance, and source of each combining rule."""
 
-_FULLY = (
-    "T = (1 + 1/m) B - U, where B is the variance between the estimates (Raghunathan, Reiter and "
-    "Rubin 2003)"
-)
-"""What may be used instead after proper synthesis, with many datasets."""
+
+def rule_in_words(rule: str) -> str:
+    """Return what a combining rule is for, its total variance, and its source."""
+    return f"for {'; '.join(_RULES[rule])}"
+
 
 _ENOUGH = 20
 """The rule for fully synthetic data is unstable with fewer datasets."""
@@ -514,7 +509,11 @@ def _steps(rule: str, n: int | None, facts: Facts, released: Released) -> Iterat
         )
     yield from _too_narrow(facts, released)
     if rule == "proper" and m >= _ENOUGH:
-        yield f"With {m} datasets the rule for fully synthetic data may be used as well: {_FULLY}."
+        _, full, source = _RULES["fully"]
+        yield (
+            f"With {m} datasets the rule for fully synthetic data may be used as well: {full}, "
+            f"where B is the variance between the estimates ({source})."
+        )
     yield (
         "A standard error that is computed as if a synthetic dataset were the real data is wrong: "
         "it leaves out what the synthesis adds to the uncertainty."

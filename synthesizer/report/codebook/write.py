@@ -1,35 +1,132 @@
-"""The codebook as files: ``codebook.json``, and a page that shows the same and adds nothing."""
+"""The codebook that goes to researchers: typed content, ``codebook.json``, and a page of the same.
+
+It holds no number computed from confidential data but one that the steward may publish, the number
+of records (`output: {publish_rows: true}`): it is made from the datasets themselves
+(`codebook.datasets`) and from what a manifest may tell (`codebook.facts`). Levels and extremes of
+the datasets are drawn from the confidential ones, so `measures.risk.rare_values` tells the steward
+which of them few persons have.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from markupsafe import Markup
 
 from synthesizer.data.errors import DataError, OutputError, listed, plural
 from synthesizer.data.files import check_inside, sha256, write_text, write_texts
 from synthesizer.data.table import Kind
-from synthesizer.measures.figure import plain
-from synthesizer.report.charts import el
-from synthesizer.report.codebook.datasets import FileFormat
-from synthesizer.report.codebook.release import ReleaseCodebook, release_codebook
-from synthesizer.report.codebook.words import Code, Described, Level
-from synthesizer.report.page import (
+from synthesizer.measures.figure import Result, plain
+from synthesizer.report.blocks import (
     Added,
     Block,
     DataTable,
+    Heading,
     Note,
     Section,
     Words,
-    fragment,
-    render,
     row_table,
+    section,
     written,
 )
-from synthesizer.report.record import Manifest, manifest_in
+from synthesizer.report.charts import el
+from synthesizer.report.codebook.conclusions import Analysis, Caution, analysis, cautions
+from synthesizer.report.codebook.datasets import FileFormat, read_released
+from synthesizer.report.codebook.facts import facts_of
+from synthesizer.report.codebook.words import (
+    Code,
+    Described,
+    Imposed,
+    Level,
+    described,
+    imposed,
+    synthesis_words,
+)
+from synthesizer.report.page import fragment, render
+from synthesizer.report.record import Manifest, PublicManifest, manifest_in
+
+PURPOSE = (
+    "To go with the synthetic datasets where these are released. Every number here was computed "
+    "from the synthetic datasets or set or published by the data holder."
+)
+
+
+class Datasets(Result):
+    """The files."""
+
+    files: tuple[str, ...]
+    """Names."""
+    rows: tuple[int, ...]
+    """Of each."""
+    format: FileFormat
+
+
+class Synthesis(Imposed):
+    """How the datasets were made."""
+
+    words: tuple[str, ...]
+    """Paragraphs."""
+    kept: tuple[str, ...]
+    """Variables whose values are the confidential ones."""
+    strata: tuple[str, ...]
+    proper: bool
+    evolved: str | None
+    """What whole datasets were evolved from: mutants, chain or files; None where they were not."""
+    even: bool | None
+    """Whether draws of trees were spread evenly; None where no tree was used, inside another model
+    neither."""
+    after: tuple[str, ...]
+    """What was done to every dataset in the end."""
+    packages: Mapping[str, str]
+    """Versions."""
+
+
+class ReleaseCodebook(Result):
+    """The content of ``codebook.json``, which the page shows and adds nothing to."""
+
+    format: Literal[1] = 1
+    purpose: str = PURPOSE
+    datasets: Datasets
+    synthesis: Synthesis
+    variables: tuple[Described, ...]
+    """In file order."""
+    analysis: Analysis
+    cautions: tuple[Caution, ...]
+
+
+def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> ReleaseCodebook:
+    """Return the codebook of synthetic datasets, from the public part of their manifest."""
+    facts = facts_of(manifest)
+    if not facts.steps or not paths:
+        raise DataError(
+            "manifest.json does not list datasets and the chain that made them; write the result "
+            "again with 'synthesizer run'"
+        )
+    released = read_released(paths, facts)
+    facts = facts.only(released.variables)
+    trees = facts.trees.values()
+    return ReleaseCodebook(
+        datasets=Datasets(files=released.files, rows=released.rows, format=released.format),
+        synthesis=Synthesis(
+            **dict(imposed(facts)),
+            words=tuple(synthesis_words(facts)),
+            kept=tuple(facts.kept),
+            strata=facts.strata if facts.is_modelled else (),
+            proper=facts.config.proper,
+            evolved=facts.start,
+            even=any(tree.even for tree in trees) if trees else None,
+            after=facts.after,
+            packages=facts.packages,
+        ),
+        variables=tuple(described(released, facts)),
+        analysis=analysis(facts, released),
+        cautions=cautions(facts, released),
+    )
+
 
 NAMES = ("codebook.html", "codebook.json")
 """The files that are written."""
@@ -224,24 +321,22 @@ def _format(form: FileFormat) -> str:
     )
 
 
-def _cautions(codebook: ReleaseCodebook) -> Section:
-    blocks: list[Block] = [
-        el("p", {}, el("strong", {}, f"{caution.title}."), " ", caution.text)
-        for caution in codebook.cautions
-    ]
+@section("cautions", "What not to conclude", "Read this before you use the data.")
+def _cautions(codebook: ReleaseCodebook) -> Iterator[Block]:
     if kept := codebook.synthesis.kept:
         text = f"Not synthetic, but copied from the confidential data: {listed(kept, _MOST_NAMES)}."
-        blocks.insert(0, Note(text, "alert"))
-    return Section(
-        anchor="cautions",
-        title="What not to conclude",
-        lead="Read this before you use the data.",
-        blocks=blocks,
-    )
+        yield Note(text, "alert")
+    for caution in codebook.cautions:
+        yield el("p", {}, el("strong", {}, f"{caution.title}."), " ", caution.text)
 
 
-def _overview(variables: Sequence[Described]) -> Section:
-    """Return a table with a line for each variable, linked to its entry."""
+@section(
+    "variables",
+    "Variables",
+    "Ranges, levels and shares are those of the synthetic datasets, all taken together.",
+)
+def _overview(variables: Sequence[Described]) -> Iterator[Block]:
+    """Yield a table with a line for each variable, linked to its entry."""
     labels = [variable.label for variable in variables]
     columns = [
         *([Added("label", "text", lambda variable: variable.label)] if any(labels) else []),
@@ -253,14 +348,8 @@ def _overview(variables: Sequence[Described]) -> Section:
         ),
     ]
     links = [el("a", {"href": f"#v{i}"}, variable.name) for i, variable in enumerate(variables, 1)]
-    table = row_table(
+    yield row_table(
         variables, "Variables in the order of the files", names=columns, labels=("variable", links)
-    )
-    return Section(
-        anchor="variables",
-        title="Variables",
-        lead="Ranges, levels and shares are those of the synthetic datasets, all taken together.",
-        blocks=[table],
     )
 
 
@@ -386,21 +475,13 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
     )
 
 
-def _analysis(codebook: ReleaseCodebook) -> Section:
-    analysis = codebook.analysis
-    source = [f"Source: {analysis.source}."] if analysis.source else []
-    blocks: list[Block] = [Words([*analysis.words, *source])]
-    if not analysis.applies:
-        blocks.insert(0, Note("No valid standard errors from this release.", "alert"))
-    if analysis.code:
-        blocks += [
-            el("h3", {}, "Example in Python"),
-            Words(["With the package that made these data. Other programs can use the formula."]),
-            el("div", {"class": "scroll"}, el("pre", {}, el("code", {}, analysis.code))),
-        ]
-    return Section(
-        anchor="analysis",
-        title="Estimates and standard errors",
-        lead="One result from all datasets together.",
-        blocks=blocks,
-    )
+@section("analysis", "Estimates and standard errors", "One result from all datasets together.")
+def _analysis(codebook: ReleaseCodebook) -> Iterator[Block]:
+    how = codebook.analysis
+    if not how.applies:
+        yield Note("No valid standard errors from this release.", "alert")
+    yield Words([*how.words, *([f"Source: {how.source}."] if how.source else [])])
+    if how.code:
+        yield Heading("Example in Python")
+        yield Words(["With the package that made these data. Other programs can use the formula."])
+        yield el("div", {"class": "scroll"}, el("pre", {}, el("code", {}, how.code)))

@@ -20,7 +20,7 @@ import yaml
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.measures.utility.formulas import Atom
-from synthesizer.report.page import joined
+from synthesizer.report.blocks import joined
 from synthesizer.verification.coefficient_questions import OfCoefficient, years_of
 from synthesizer.verification.public_schema import PublicSchema
 from synthesizer.verification.query import NO_FORMULA, Query, query_of, text_problems

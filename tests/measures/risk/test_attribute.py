@@ -10,7 +10,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.attribute import attribute
-from synthesizer.measures.risk.scenario import Exclusion
+from synthesizer.measures.scenario import Exclusion
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from synthesizer import check
-from synthesizer.measures.risk.scenario import Question
+from synthesizer.measures.scenario import Question
 
 ROUNDS = 12
 ASKED = {

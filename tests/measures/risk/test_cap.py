@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
-from synthesizer.measures.risk import Tolerance, cap, cap_scores, special_uniques
-from synthesizer.measures.risk.cap import cap_regression, regress_on_m
+from synthesizer.measures.risk.cap import cap, cap_regression, cap_scores, regress_on_m
+from synthesizer.measures.risk.suda import special_uniques
+from synthesizer.measures.scenario import Tolerance
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from synthesizer.cli.screen_checks import risk_lines
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
+from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.results import RiskResult
-from synthesizer.measures.risk import Scenario, copied_uniques
-from synthesizer.measures.risk.copied import fresh_limit
+from synthesizer.measures.risk.copied import copied_uniques, fresh_limit
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
-from synthesizer.measures.utility.suite import Synthesis
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import numeric

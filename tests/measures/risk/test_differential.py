@@ -6,21 +6,19 @@ from scipy import stats
 from synthesizer.data.codes import cut_points
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.risk import (
-    cap_scores,
-    differential_confidentiality,
-    gather,
-    reproduced_uniques,
-)
+from synthesizer.measures.halves import control_run, half_runs
+from synthesizer.measures.risk.cap import cap_scores
 from synthesizer.measures.risk.differential import (
     GroupComparison,
     Grouping,
     HalfPart,
     compare_halves,
+    differential_confidentiality,
+    gather,
 )
-from synthesizer.measures.risk.halves import control_run, half_runs
+from synthesizer.measures.risk.identity import reproduced_uniques
 from synthesizer.measures.risk.intervals import welch
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.run_directories import filled
 from tests.tables import coded, numeric

@@ -6,24 +6,20 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures import risk
+from synthesizer.measures import halves, risk, scenario
 from synthesizer.measures.measure_options import Part
-from synthesizer.measures.risk import (
-    attacks,
-    attribute,
-    cap,
-    cap_u,
-    copied_uniques,
-    determined,
-    identity,
-    inference,
-    nearer_share,
-    rare_values,
-    replicated_uniques,
-    reproduced_uniques,
-    suda,
-    tcap,
-)
+from synthesizer.measures.risk.attacks import attacks
+from synthesizer.measures.risk.attribute import attribute
+from synthesizer.measures.risk.cap import cap, cap_u
+from synthesizer.measures.risk.copied import copied_uniques
+from synthesizer.measures.risk.determined import determined
+from synthesizer.measures.risk.identity import identity, reproduced_uniques
+from synthesizer.measures.risk.nearest import nearer_share
+from synthesizer.measures.risk.public_inference import inference
+from synthesizer.measures.risk.rare_values import rare_values
+from synthesizer.measures.risk.replicated import replicated_uniques
+from synthesizer.measures.risk.suda import suda
+from synthesizer.measures.risk.tcap import tcap
 from tests.measures.alike import in_other_units, numbers, permuted, relabelled, widened
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
@@ -206,7 +202,7 @@ THRESHOLDS = (0.5, 0.8, 0.9, 0.99)
 
 
 def test_defaults_and_ranges_are_as_documented():
-    found = defaults(risk)
+    found = defaults(risk, halves, scenario)
     assert found.pop("Scenario")["reason"] == "as configured"
     assert found == {
         "Copied": {"confidence": 0.999, "may_keep": True},
@@ -231,14 +227,13 @@ def test_defaults_and_ranges_are_as_documented():
         "memory": {"most": 10_000},
         "mixed_records": {"real": 2},
         "nearer_share": {"max_pairs": 250_000_000},
-        "risk_figure": {"key": ""},
         "suda": {"missing": "value", "record_contributions": False},
         "suggest": {"max_keys": 6},
         "tcap": {"tau": 1.0},
         "welch": {"level": 0.95},
         "wilson": {"level": 0.95},
     }  # fmt: skip
-    assert options(risk) == {
+    assert options(risk, scenario) == {
         "AttackOptions.attempts": {"default": 5000, "minimum": 10, "maximum": 100_000},
         "AttackOptions.enabled": {"default": True},
         "DifferentialOptions.enabled": {"default": True},
@@ -268,10 +263,10 @@ def test_what_results_leave_out_is_nothing_but_for_these():
         "CopiedUniques.may_keep": True,
         "InferenceResult.units": "persons",
         "RareValues.fewer_than": 5,
-        "Scenario.reason": "as configured",
+        "RareValues.n_outside": 0,
+        "RareValuesRow.exact": 0,
+        "RareValuesRow.exact_outside": 0,
         "ScenarioRisk.unfamiliar": {},
-        "Tolerance.absolute": 0.0,
-        "Tolerance.relative": 0.0,
         "_Known.in_periods": True,
         **{f"_Seen.{name}": 0 for name in ("n", "hits", "told", "squares", "found")},
     }

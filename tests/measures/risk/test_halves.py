@@ -5,7 +5,7 @@ import pytest
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
-from synthesizer.measures.risk.halves import (
+from synthesizer.measures.halves import (
     as_halves,
     control_run,
     equal_sizes,

@@ -11,7 +11,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.risk.replicated import HouseholdsSeen
-from synthesizer.measures.risk.scenario import Scenario
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
 from tests.household_file import form_of, household_frame, table_of, view_of
 

@@ -12,9 +12,9 @@ from synthesizer.data.pairs import as_table
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import person_view
 from synthesizer.data.table import Column, Kind, Table
-from synthesizer.measures.risk import Question
 from synthesizer.measures.risk.curves import MAX_POINTS
 from synthesizer.measures.risk.public_inference import inference, inference_scores
+from synthesizer.measures.scenario import Question
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -54,10 +54,10 @@ def test_figures_by_hand(worked):
         assert figure.chance is figure.original is None
         key = figure.key.removesuffix(end).replace("_0.5", "")
         assert figure.n == figures[key].n
-    assert "(of everybody)" in figures["guessed_right_from_margins"].meaning
+    assert "; margins of all" in figures["guessed_right_from_margins"].meaning
     known = inference(PEOPLE, MADE, **SETTINGS, baseline=["agency"])
     by_agency = {figure.key: figure for figure in known.figures}
-    assert "(by agency)" in by_agency["guessed_right_from_margins"].meaning
+    assert "margins by agency" in by_agency["guessed_right_from_margins"].meaning
     assert by_agency["guessed_right_from_margins"].value == pytest.approx(4 / 5)
     assert by_agency["guessed_right"] == figures["guessed_right"]
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.guesses import guesses
-from synthesizer.measures.risk.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     FEW_REPEATS,
@@ -220,6 +220,15 @@ def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
     one = inside.take(np.full(40, 17))
     again = near_verbatim(control_run(inside, outside, (planted(fresh, one, 1, rng),)), NAMES)
     assert again.repeats > again.repeats_by_chance
+    twenty = inside.take(np.repeat(np.arange(20), 11))  # none of them so often as that one
+    several = near_verbatim(control_run(inside, outside, (planted(fresh, twenty, 1, rng),)), NAMES)
+    assert several.repeats > several.repeats_by_chance
+    # the holdout lacks a level
+    level = inside[NAMES[0]].data == 0
+    lacking = outside.take(np.flatnonzero(outside[NAMES[0]].data != 0))
+    made = planted(fresh, inside.take(np.flatnonzero(level)[:100]), 1, rng)
+    of_level = near_verbatim(control_run(inside, lacking, (made,)), NAMES).groups
+    assert any(group.variable == NAMES[0] and group.low > 0 for group in of_level)
 
 
 @pytest.mark.parametrize(("changed", "look"), [(0, 0), (1, 1)])
@@ -296,8 +305,8 @@ def test_the_interval_is_newcombes():
     assert ends == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
 
 
-def test_groups_of_enough_persons_of_whom_the_holdout_has_one_are_looked_at():
-    """Ten of a level in the data are enough, nine are not; one outside is, none is not."""
+def test_groups_of_enough_persons_are_looked_at_whatever_the_holdout_has_of_them():
+    """Ten of a level in the data are enough, nine are not."""
     inside, outside, made, rng = three(400, 9)
     ranks = {table: rng.permutation(400) for table in ("inside", "outside")}
 
@@ -312,5 +321,5 @@ def test_groups_of_enough_persons_of_whom_the_holdout_has_one_are_looked_at():
         drawn = made.with_column(sides[0]["z"])
         return near_verbatim(control_run(*sides, (drawn,)), [*NAMES, "z"]).n_groups
 
-    assert with_level(FEWEST, 1) == with_level(FEWEST, 30) == with_level(FEWEST - 1, 30) + 1
-    assert with_level(FEWEST, 0) == with_level(FEWEST - 1, 30)
+    few = with_level(FEWEST - 1, 30)
+    assert {with_level(FEWEST, outside) for outside in (0, 1, 30)} == {few + 1}

@@ -3,13 +3,14 @@
 import pytest
 
 from synthesizer.data.table import Table
-from synthesizer.measures.risk import Tolerance, determined
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues, Dominance
+from synthesizer.measures.risk.comparable import unfamiliar
+from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import DifferentialResult, GroupComparison
 from synthesizer.measures.risk.identity import IdentityResult
-from synthesizer.measures.risk.scenario import Exclusion, Scenario
-from synthesizer.measures.risk.scenario_risk import ScenarioRisk, unfamiliar
+from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.risk.suda import SudaResult
+from synthesizer.measures.scenario import Exclusion, Scenario, Tolerance
 from tests.run_directories import filled
 from tests.tables import coded, numeric, persons
 

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.risk import key_counts, suggest
+from synthesizer.measures.risk.identity import key_counts
+from synthesizer.measures.risk.suggest import suggest
 
 
 def coded(name, codes, size):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.cap import cap_u
-from synthesizer.measures.risk.scenario import Tolerance
 from synthesizer.measures.risk.tcap import tcap
+from synthesizer.measures.scenario import Tolerance
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric

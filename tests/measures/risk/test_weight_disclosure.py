@@ -10,8 +10,8 @@ from synthesizer import check
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import collected
-from synthesizer.measures.risk.scenario import Scenario
 from synthesizer.measures.risk.weight_disclosure import FEWER_THAN, WeightsSeen, weight_as_key
+from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import ALL_OFF
 from tests.household_file import form_of, household_frame, view_of
 from tests.tables import coded, numeric

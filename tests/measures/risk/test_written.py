@@ -14,6 +14,7 @@ from pydantic import ValidationError
 import synthesizer.measures.risk as risk
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Result, Row, collected, in_units, plain, typed
+from synthesizer.measures.halves import control_run
 from synthesizer.measures.risk.attacks import Attack, attacks
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
@@ -21,7 +22,6 @@ from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
 from synthesizer.measures.risk.guesses import guesses
-from synthesizer.measures.risk.halves import control_run
 from synthesizer.measures.risk.identity import identity, reproduced_uniques
 from synthesizer.measures.risk.memorisation import memory
 from synthesizer.measures.risk.near_verbatim import near_verbatim
@@ -35,12 +35,12 @@ from synthesizer.measures.risk.replicated import (
     RepeatedHouseholds,
     replicated_uniques,
 )
-from synthesizer.measures.risk.scenario import Exclusion, Scenario
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.suggest import suggest
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.risk.trajectories import TrajectoryIntruder, trajectories_of_halves
 from synthesizer.measures.risk.weight_disclosure import WeightsSeen, weight_as_key
+from synthesizer.measures.scenario import Exclusion, Scenario
 from tests.measures.cells import odd_cells
 from tests.tables import coded, numeric
 

@@ -17,20 +17,14 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import utility
 from synthesizer.measures.figure import Result, collected
 from synthesizer.measures.measure_options import Part
-from synthesizer.measures.utility import (
-    compare_fit,
-    distributions,
-    jensen_shannon,
-    pair_tables,
-    pmse,
-    table_utility,
-)
 from synthesizer.measures.utility.combining import Rule
+from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
+from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.equivalent_sample import SampleScale
-from synthesizer.measures.utility.propensity import combine_pmse
+from synthesizer.measures.utility.propensity import combine_pmse, pmse
 from synthesizer.measures.utility.regressions import RegressionCounter
-from synthesizer.measures.utility.tables import combine_distances
+from synthesizer.measures.utility.tables import combine_distances, jensen_shannon, table_utility
 from tests.measures.alike import in_other_units, numbers, permuted, relabelled, widened
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
@@ -265,8 +259,6 @@ def test_what_results_leave_out_is_nothing_but_for_these() -> None:
         "Distribution.others": 0,
         "FittedData.n_uninformative": 0,
         "FixedGroups.others": 0,
-        "Synthesis.may_keep": True,
-        "UtilityResult.units": "records",
         "WeightedEstimates.errors": "independent records",
         **{f"{kind}.{name}": at for kind in ("_Response", "_Term")
            for name, at in (("centre", 0.0), ("scale", 1.0))},
@@ -285,7 +277,6 @@ def test_defaults_and_ranges_are_as_documented() -> None:
         "RegressionCounter": {"proper": False},
         "SampleScale": {"groups": 5, "proper": False},
         "Models": {"workers": 1},
-        "Synthesis": {"may_keep": True, "proper": False, "redrawn": False},
         "WeightedCounter": {"design_in_words": "", "groups": 5, "proper": False, "redrawn": False},
         "by_weighted_tree": {"n_jobs": 1, "permutations": 10},
         "combine": {"level": 0.95, "rule": "simple"},

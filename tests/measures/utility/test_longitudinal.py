@@ -18,7 +18,7 @@ from synthesizer.measures.figure import Attempts
 from synthesizer.measures.utility import sequences
 from synthesizer.measures.utility.longitudinal import (
     CHANGING,
-    RATIO,
+    SEQUENCE_RATIO,
     PanelCollector,
     changing_share,
     cramers_v,
@@ -255,9 +255,9 @@ def test_every_variable_has_a_row_and_time_has_none() -> None:
 def test_figures_and_the_sample() -> None:
     found = collected(panel(), panel(50, 1))
     figures = {figure.name: figure for _, figure in found.figures}
-    assert figures[RATIO].value == pytest.approx(found.sequences.worst_ratio)
-    assert figures[CHANGING].value == pytest.approx(abs(found.worst[0].difference) / 100)
-    assert (figures[RATIO].chance, figures[RATIO].n) == (1.0, 110)
+    assert figures[SEQUENCE_RATIO.name].value == pytest.approx(found.sequences.worst_ratio)
+    assert figures[CHANGING.name].value == pytest.approx(abs(found.worst[0].difference) / 100)
+    assert (figures[SEQUENCE_RATIO.name].chance, figures[SEQUENCE_RATIO.name].n) == (1.0, 110)
     for row in found.sequences.rows:
         figure = figures[f"careers: {row.name.replace('_', ' ')}"]
         assert (figure.key, figure.value) == (f"careers_{row.name}", row.mean)

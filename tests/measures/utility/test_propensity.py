@@ -14,7 +14,7 @@ from synthesizer.measures.utility.propensity import (
     measured,
     pmse,
 )
-from synthesizer.measures.utility.tables import MEASURES, cell_measures
+from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures
 from tests.reference_data import expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -223,7 +223,7 @@ def test_a_full_tree_of_one_variable_is_its_table(ours, theirs):
     original, made = Table([coded("a", ours, "wxyz")]), Table([coded("a", theirs, "wxyz")])
     result = tree(original, made, permutations=0, min_leaf=1)
     o, s = (np.bincount(codes, minlength=4).astype(float) for codes in (ours, theirs))
-    expected = dict(zip(MEASURES, cell_measures(o, s), strict=True))
+    expected = dict(zip(CELL_MEASURES, cell_measures(o, s), strict=True))
     assert result.pmse == pytest.approx(expected["pMSE"], abs=1e-12)
     assert result.specks == pytest.approx(expected["SPECKS"], abs=1e-12)
     # A tree does not split leaves that are all of one side.

@@ -9,16 +9,12 @@ from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import Attempts, Result, plain, typed
-from synthesizer.measures.utility import (
-    combine,
-    compare_fit,
-    distributions,
-    jensen_shannon,
-    pair_tables,
-    pmse,
-    table_utility,
-)
+from synthesizer.measures.utility.combining import combine
+from synthesizer.measures.utility.compare_fit import compare_fit
+from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.longitudinal import PanelCollector
+from synthesizer.measures.utility.propensity import pmse
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from tests.measures.cells import odd_cells
 from tests.tables import coded, numeric, persons
 

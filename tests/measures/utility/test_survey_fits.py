@@ -8,7 +8,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Kind
 from synthesizer.measures.survey_design import Design, ReplicateWeights, design_mean
-from synthesizer.measures.utility import compare_fit
+from synthesizer.measures.utility.compare_fit import compare_fit
 
 DECLARED = {name: Declaration(kind=Kind.NUMERIC) for name in ("x", "y", "w", "visits")}
 BRR = ReplicateWeights(columns="rep*", method="brr")

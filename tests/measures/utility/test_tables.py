@@ -12,21 +12,23 @@ from scipy.spatial.distance import jensenshannon
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.utility import (
-    MEASURES,
+from synthesizer.measures.utility.cells import cramers_v
+from synthesizer.measures.utility.tables import (
+    ASSOCIATIONS,
+    CELL_MEASURES,
     cell_measures,
+    combine_distances,
     combine_tables,
+    jensen_shannon,
     table_utility,
 )
-from synthesizer.measures.utility.cells import cramers_v
-from synthesizer.measures.utility.tables import ASSOCIATIONS, combine_distances, jensen_shannon
 from tests.reference_data import REFERENCE, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
 
 def measures(o, s):
     found = cell_measures(np.array(o, dtype=float), np.array(s, dtype=float))
-    return dict(zip(MEASURES, found, strict=True))
+    return dict(zip(CELL_MEASURES, found, strict=True))
 
 
 counts = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=8).filter(
@@ -109,7 +111,7 @@ def test_datasets_are_averaged_and_combined():
     assert both.mean["variables"].size == 3 + 3 + 1
     assert not both.mean["variables"].str.contains("who").any()
     assert both.mean["S_pMSE"].is_monotonic_decreasing
-    assert list(both.mean.columns) == ["variables", "names", "ways", *MEASURES, *ASSOCIATIONS]
+    assert list(both.mean.columns) == ["variables", "names", "ways", *CELL_MEASURES, *ASSOCIATIONS]
     one = both.by_dataset[both.by_dataset["variables"] == "a:b"]
     row = both.mean.set_index("variables").loc["a:b"]
     assert row["VW"] == pytest.approx(one["VW"].mean())
@@ -333,7 +335,7 @@ def test_p_values_have_the_right_size():
         o = rng.multinomial(500, weights).astype(float)
         for name, probabilities in (("chi_square", weights), ("VW", o / 500)):
             s = rng.multinomial(800, probabilities).astype(float)
-            statistic = cell_measures(o, s)[MEASURES.index(name)]
+            statistic = cell_measures(o, s)[CELL_MEASURES.index(name)]
             low[name].append(stats.chi2.sf(statistic, 3) < 0.2)
     for shares in low.values():
         assert np.mean(shares) == pytest.approx(0.2, abs=0.08)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.results import CheckResults, RiskResult
-from synthesizer.measures.risk.halves import control_run
+from synthesizer.measures.halves import control_run
+from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
 from synthesizer.measures.utility.cells import cramers_v
-from synthesizer.measures.utility.suite import UtilityResult
 from synthesizer.measures.utility.unseen import EXPECTED, Unseen, kept_share, unseen
 from synthesizer.measures.verdict import verdict
 

@@ -9,8 +9,12 @@ from typing import Any
 import pytest
 
 from synthesizer.measures.figure import plain
-from synthesizer.report.codebook.release import ReleaseCodebook, release_codebook
-from synthesizer.report.codebook.write import codebook_page, run_codebook
+from synthesizer.report.codebook.write import (
+    ReleaseCodebook,
+    codebook_page,
+    release_codebook,
+    run_codebook,
+)
 from synthesizer.report.record import Manifest
 
 

@@ -10,9 +10,8 @@ import pytest
 from synthesizer.measures.figure import plain
 from synthesizer.report.codebook.conclusions import Analysis, Caution
 from synthesizer.report.codebook.datasets import FileFormat
-from synthesizer.report.codebook.release import Datasets, ReleaseCodebook, Synthesis
 from synthesizer.report.codebook.words import Code, Described, Level, Making, Range
-from synthesizer.report.codebook.write import codebook_page
+from synthesizer.report.codebook.write import Datasets, ReleaseCodebook, Synthesis, codebook_page
 from tests.report.codebook.books import page_of
 from tests.report.fixtures import Page
 from tests.run_directories import filled

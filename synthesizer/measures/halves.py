@@ -16,7 +16,6 @@ from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.pairs import Data, as_tables, check_comparable, column_names
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
-from synthesizer.measures.risk.comparable import Synthetic
 
 LogLikelihoods = Callable[[Table], Iterable[tuple[str, FloatArray]]]
 """Returns, for each variable whose model can tell, the log-probabilities of records."""
@@ -219,7 +218,7 @@ def all_names(data: Data) -> tuple[str, ...]:
 
 
 def as_halves(
-    fitted: Data, unseen: Data, synthetic: Synthetic, names: Sequence[str]
+    fitted: Data, unseen: Data, synthetic: Data | Sequence[Data], names: Sequence[str]
 ) -> tuple[Table, Table, tuple[Table, ...]]:
     """Return both halves and the synthetic datasets as tables of the named variables, checked."""
     if not names:

@@ -168,7 +168,7 @@ class Question(Part):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The question as keyword arguments of `synthesizer.measures.risk.inference`."""
+        """The question as keyword arguments of `public_inference.inference`."""
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     def rows(self, data: Table) -> Table:

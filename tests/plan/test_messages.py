@@ -1,0 +1,91 @@
+"""Every problem that a steward can meet before the run: its code, and its sentence in one file.
+
+``messages.txt`` has a block for each bad configuration: the source and what is changed in its
+configuration, and below the code and sentence of each problem. To write it anew, call
+``python -m tests.plan.test_messages`` and read the difference.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+import yaml
+
+import synthesizer.plan
+from synthesizer.data.errors import SynthesizerError
+from synthesizer.engine.registry import Registry
+from synthesizer.plan.findings import sentences
+from synthesizer.plan.plan import prepare
+from tests.plan.sources import SECRET, SOURCES
+
+FILE = Path(__file__).with_name("messages.txt")
+CASES = [block.splitlines() for block in FILE.read_text(encoding="utf-8").split("\n\n")]
+REGISTRY = Registry.load()
+
+
+def lines_of(source: str, change: dict[str, Any]) -> list[str]:
+    """Return code and sentence of every problem of a source whose configuration is changed."""
+    text, base = SOURCES[source]
+    Path("data.csv").write_text(text, encoding="utf-8")
+    config = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "seed": 1} | base
+    try:
+        prepare(config | change, REGISTRY)
+    except SynthesizerError as error:
+        assert error.exit_code == 2
+        return [f"  {problem.code}: {problem}" for problem in error.problems]
+    return []
+
+
+def lines_of_block(head: str) -> list[str]:
+    """Return what stands below the first line of a block."""
+    source, _, change = head.partition(": ")
+    return lines_of(source, yaml.safe_load(change))
+
+
+@pytest.mark.parametrize(("head", "lines"), [(head, lines) for head, *lines in CASES])
+def test_message(head: str, lines: list[str], tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert lines_of_block(head) == lines
+    assert not any(SECRET in line for line in lines)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["data.csv"]
+
+
+def test_every_code_of_a_sentence_is_used() -> None:
+    """And every sentence has its facts: with others, `problem` fails where it is called."""
+    used = dict(calls())
+    chosen = {"strata_change_in_households", "strata_change_in_persons", "strata_change_in_rows"}
+    assert {*used} | chosen == {*sentences()} | {"strata_change_in_rows"}
+    for code, facts in used.items():
+        needed = {field for _, field, _, _ in Formatter().parse(sentences()[code]) if field}
+        assert None in facts or needed <= facts, code
+
+
+def calls() -> Iterator[tuple[str, set[str | None]]]:
+    """Yield the code and the names of the facts of every call of `problem` and `note`."""
+    for path in Path(synthesizer.plan.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Name("problem" | "note") | ast.Attribute(attr="problem" | "note"),
+                    args=[ast.Constant(str(code))],
+                ):
+                    yield code, {keyword.arg for keyword in node.keywords}
+
+
+def main() -> None:
+    """Write the file anew."""
+    with TemporaryDirectory() as folder:
+        os.chdir(folder)
+        blocks = ["\n".join([head, *lines_of_block(head)]) for head, *_ in CASES]
+    FILE.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
