@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Sets up its own environment, then lint, types and tests. Further words go to pytest.
-# The server is tested on PostgreSQL and in Chromium, too: root gets Debian's packages where they are
-# missing; where they cannot be had, those tests are skipped.
+# Sets up its own environment, then lint, types and the tests that a change can break.
+#   scripts/test.sh --all   # also in a browser, on PostgreSQL, in R, with faults, fuzzing, backends
+# Further words go to pytest. For --all root gets Debian's packages where they are missing; where
+# they cannot be had, those tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup_environment.sh "$PWD/.venv-test" dev
@@ -25,19 +26,21 @@ has_postgresql() {
 install_chromium() { apt-get update -qq && debian chromium chromium-driver; }
 has_chromium() { command -v chromium >/dev/null && command -v chromedriver >/dev/null; }
 
-has_postgresql || as_root PostgreSQL install_postgresql
-has_postgresql || echo "PostgreSQL is not installed and cannot be: its tests are skipped"
-has_chromium || as_root Chromium install_chromium
-has_chromium || echo "Chromium is not installed and cannot be: its tests are skipped"
+if [[ " $* " == *" --all "* ]]; then
+  has_postgresql || as_root PostgreSQL install_postgresql
+  has_postgresql || echo "PostgreSQL is not installed and cannot be: its tests are skipped"
+  has_chromium || as_root Chromium install_chromium
+  has_chromium || echo "Chromium is not installed and cannot be: its tests are skipped"
 
-# axe-core, which looks for faults of accessibility: only the script inside the package is used, so
-# what the package would import stays away.
-python -c 'import importlib.metadata; importlib.metadata.version("axe-playwright-python")' 2>/dev/null ||
-  python -m pip install --quiet --disable-pip-version-check --no-deps \
-    --constraint constraints.txt axe-playwright-python ||
-  echo "axe-core cannot be had: pages are not tested for accessibility"
+  # axe-core, which looks for faults of accessibility: only the script inside the package is used, so
+  # what the package would import stays away.
+  python -c 'import importlib.metadata; importlib.metadata.version("axe-playwright-python")' 2>/dev/null ||
+    python -m pip install --quiet --disable-pip-version-check --no-deps \
+      --constraint constraints.txt axe-playwright-python ||
+    echo "axe-core cannot be had: pages are not tested for accessibility"
 
-command -v Rscript >/dev/null || echo "R is not installed: the tests of clients/r are skipped"
+  command -v Rscript >/dev/null || echo "R is not installed: the tests of clients/r are skipped"
+fi
 
 ruff check .
 ruff format --check .

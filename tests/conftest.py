@@ -54,8 +54,43 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests of backends first: the more a process holds, the slower it forks."""
+THOROUGH = (
+    "end_to_end/test_backends.py",
+    "end_to_end/test_kill.py",
+    "end_to_end/test_r_client.py",
+    "faults/",
+    "report/test_pages_in_browser.py",
+    "scripts/",
+    "test_site.py",
+    "verification/server/test_browser.py",
+    "verification/server/test_fuzz_server.py",
+    "verification/server/test_http_channels.py",
+    "verification/server/test_page_claims.py",
+    "verification/server/test_store_trials.py",
+)
+"""Tests that need a browser, R or minutes: files and folders that run with --all alone, as those
+of PostgreSQL do."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --all."""
+    parser.addoption("--all", action="store_true", help="also tests of " + ", ".join(THOROUGH))
+
+
+def is_thorough(item: pytest.Item) -> bool:
+    """Whether a test runs with --all alone."""
+    return "[postgresql" in item.name or any(f"/tests/{one}" in str(item.path) for one in THOROUGH)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what runs with --all alone, unless a word names it, and run backends first: the
+    more a process holds, the slower it forks.
+    """
+    named = [Path(word.partition("::")[0]).resolve() for word in config.option.file_or_dir]
+    if not config.option.all:
+        left = {i for i in items if is_thorough(i) and i.path.resolve() not in named}
+        config.hook.pytest_deselected(items=[*left])
+        items[:] = [item for item in items if item not in left]
     items.sort(key=lambda item: item.path.name != "test_backends.py")
 
 

@@ -15,7 +15,7 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.data.values import single_value
-from synthesizer.engine.chain import ChainSpec
+from synthesizer.engine.chain import ChainSpec, parallel
 from synthesizer.engine.extending import Extending, fit_extension
 from synthesizer.engine.source import Request
 from synthesizer.models.careers.career import Career
@@ -64,7 +64,9 @@ def published(first: int, n: int = 120) -> PanelTable:
     return panel(n, seed=5).until(first)
 
 
-def fitted(first: int = 2, law: PanelTable | None = None, **changes: Any) -> Extending:
+def fitted(
+    first: int = 2, law: PanelTable | None = None, n_jobs: int | None = None, **changes: Any
+) -> Extending:
     known = published(first)
     names = (law or known).names
     given = [as_panel(published(first).select(names)) for _ in range(3)]
@@ -73,10 +75,8 @@ def fitted(first: int = 2, law: PanelTable | None = None, **changes: Any) -> Ext
         yield from given[request.first : request.first + request.m]
 
     spec = ChainSpec(**({"steps": STEPS, "frame": FRAME} | changes))
-    replicates = 2 if changes.get("proper") else 1
-    return fit_extension(
-        spec, law or panel(), first, yielded, known.n_units, Seed(1), replicates=replicates
-    )
+    more = {"n_jobs": n_jobs, "replicates": 2 if changes.get("proper") else 1}
+    return fit_extension(spec, law or panel(), first, yielded, known.n_units, Seed(1), **more)
 
 
 def drawn(source: Extending, **words: Any) -> PanelTable:
@@ -114,10 +114,48 @@ def test_what_is_published_stays_and_new_periods_follow_the_data(first: int) -> 
 
 
 def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -> None:
+    asked: list[int | None] = []
+
+    def counted(n_jobs: int | None, tasks: Any, progress: Any) -> list[Any]:
+        asked.append(n_jobs)
+        return parallel(1, tasks, progress)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("synthesizer.engine.extending.parallel", counted)
+        drawn(fitted(n_jobs=2), n_jobs=3)
+    assert asked == [2, 2, 3]  # two periods and a dataset
     monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 25)
     source = fitted()
     assert source.count_blocks(2, None) == 2 * 2 * 4  # datasets, periods, blocks of 98 persons
     assert_same(drawn(source, n_jobs=1), drawn(source, n_jobs=2))
+
+
+def test_a_generator_is_named_after_its_purpose_its_place_and_its_variable(monkeypatch) -> None:
+    paths: list[tuple[str | int, ...]] = []
+    real = Seed.generator
+
+    def spy(seed: Seed, *path: str | int) -> np.random.Generator:
+        paths.append(path)
+        return real(seed, *path)
+
+    monkeypatch.setattr(Seed, "generator", spy)
+    names, years, two = [step.variable for step in STEPS], (2, 3), (0, 1)
+    source = fitted(proper=True)
+    expected: list[tuple[str | int, ...]] = [("screen", 0)]
+    expected += [("bootstrap", 0, replicate) for replicate in two]
+    expected += [("extend", year, r, name) for year in years for r in two for name in names]
+    assert sorted(paths, key=str) == sorted(expected, key=str)
+    paths.clear()
+    monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 50)
+    list(source.generate(Seed(2), m=2))
+    expected = [
+        ("extend", dataset, year, name, block)
+        for dataset in two
+        for year in years
+        for name in names
+        for block in range(2)
+    ]
+    assert sorted(paths, key=str) == sorted(expected, key=str)
 
 
 def test_rules_and_zeros_hold_in_new_periods_alone() -> None:
@@ -153,13 +191,6 @@ def test_proper_synthesis_has_a_fit_for_each_dataset() -> None:
         )
         assert_same(made, same)
         assert (made["grade"].data != other["grade"].data).any()
-
-
-def test_datasets_of_one_fit_differ() -> None:
-    one, two = (as_panel(table) for table in fitted().generate(Seed(2), m=2))
-    assert_same(one.until(2), two.until(2))
-    here = one.index.period == 2
-    assert (one["grade"].data[here] != two["grade"].data[here]).any()
 
 
 def test_models_of_single_rows_draw_new_periods_alone() -> None:

@@ -2,7 +2,6 @@
 
 import importlib
 import pickle
-import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -68,15 +67,12 @@ def registry():
     return made
 
 
-def test_built_in_models_come_through_the_entry_points():
+def test_models_of_installed_packages_come_through_the_entry_points():
     loaded = Registry.load()
     assert set(loaded.names) >= BUILT_IN
     assert loaded.entry("sample").package == "synthesizer"
     assert loaded.entry("sample").model_class is Sample
-
-
-def test_every_declared_entry_point_loads():
-    for entry in Registry.load().entries():
+    for entry in loaded.entries():
         assert issubclass(entry.model_class, ConditionalModel)
         assert entry.version
 
@@ -95,13 +91,12 @@ def test_a_broken_package_is_named_and_breaks_no_other(target, reason, registry)
     registry._add(broken)
     with pytest.raises(ModelError) as caught:
         registry.get("broken")
-    where = f"model 'broken' (entry point {target!r} of package 'theirs')"
-    assert str(caught.value).startswith(where)
-    assert reason in str(caught.value)
+    for word in ("'broken'", repr(target), "'theirs'", reason):
+        assert word in str(caught.value)
     assert registry.entry("sample").abilities is Sample.abilities
     assert registry.fitted_type("sample") is FittedSample
     assert registry.name_of_fitted(FittedSample) in ("example", "sample")
-    with pytest.raises(ModelError, match="a model whose fit returns int is not registered"):
+    with pytest.raises(ModelError, match="int"):
         registry.name_of_fitted(int)
 
 
@@ -127,44 +122,40 @@ def test_options_are_typed(registry):
     assert isinstance(model.names, tuple)
 
 
-@pytest.mark.parametrize("text", [".inf", "inf", ".Inf", "Infinity", "+.inf", float("inf")])
+@pytest.mark.parametrize("text", [".inf", "+.inf", "Infinity", float("inf")])
 def test_infinity_is_a_number_where_one_is_expected(text):
     registry = Registry.load()
     assert registry.build("career", {"theta": text}).theta == float("inf")
     assert registry.build("career", {"theta": "auto"}).theta == "auto"
-    with pytest.raises(ConfigError, match="must be a whole number$"):
-        registry.build("career", {"min_leaf": str(text)})
-    with pytest.raises(ConfigError, match="at least 0"):
-        registry.build("career", {"theta": "-.inf"})
+    for wrong in ({"min_leaf": str(text)}, {"theta": "-.inf"}):
+        with pytest.raises(ConfigError, match=next(iter(wrong))):
+            registry.build("career", wrong)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "named"),
     [
-        ({}, "option 'share' is missing; it has no default"),
-        ({"share": "0.5"}, "share ('0.5') must be a number; it was read as text, "),
-        ({"share": "1e-4"}, "write 0.0001 without quotes"),
-        ({"share": True}, "share (True) must be a number"),
-        ({"share": 2}, "share (2) must be at most 1"),
-        ({"share": 0, "size": 5.5}, "size (5.5) must be a whole number"),
-        ({"share": 0, "depth": "x"}, "depth ('x') must be a whole number"),
-        ({"share": 0, "smoothing": "some"}, "must be 'none' or 'density'"),
-        ({"share": 0, "sise": 5}, "unknown option 'sise'; did you mean 'size'? Known: base, depth"),
-        ({"share": 0, "size": 5, "minb": 5}, "'size' is given twice, once as 'minbucket' or"),
-        ({"share": 0, "base": "sampel"}, "option 'base': unknown model 'sampel'; did you mean"),
-        ({"share": 0, "base": 3}, "option 'base': must be the name of a model or {model: NAME"),
+        ({}, ["option 'share' is missing"]),
+        ({"share": "1e-4"}, ["share ('1e-4')", "write 0.0001"]),
+        ({"share": True}, ["share (True)"]),
+        ({"share": 0, "smoothing": "some"}, ["'some'", "'none' or 'density'"]),
+        ({"share": 0, "sise": 5}, ["'sise'", "did you mean 'size'? Known: base, depth"]),
+        ({"share": 0, "size": 5, "minb": 5}, ["'size' is given twice", "'minbucket' or 'minb'"]),
+        ({"share": 0, "base": "sampel"}, ["option 'base'", "'sampel'; did you mean 'sample'"]),
+        ({"share": 0, "base": 3}, ["option 'base'", "{model: NAME"]),
+        (
+            {"share": 3, "size": "x", "sighs": 1, "names": 4},
+            ["unknown option 'sighs'", "share (3)", "size ('x')", "names (4)"],
+        ),
     ],
 )
-def test_wrong_options_are_named(registry, options, message):
-    with pytest.raises(ConfigError, match=re.escape(message)) as caught:
-        registry.build("example", options)
-    assert all(problem.startswith("model 'example': ") for problem in caught.value.problems)
-
-
-def test_all_wrong_options_are_reported_at_once(registry):
+def test_wrong_options_are_named_all_at_once(registry, options, named):
     with pytest.raises(ConfigError) as caught:
-        registry.build("example", {"share": 3, "size": "x", "sighs": 1, "names": 4})
-    assert len(caught.value.problems) == 4
+        registry.build("example", options)
+    problems = caught.value.problems
+    assert len(problems) == (len(named) if len(options) == 4 else 1)
+    assert all(problem.startswith("model 'example': ") for problem in problems)
+    assert all(word in str(caught.value) for word in named)
 
 
 @pytest.mark.parametrize(
@@ -175,59 +166,40 @@ def test_a_model_that_wraps_another_gets_it_built(registry, base):
     assert model.base in (Sample(), Example(share=0.25))
 
 
-def test_a_wrapped_model_without_a_name_is_refused(registry):
+def test_models_without_a_name_and_names_without_one_model_are_refused(registry):
     class Nameless(Sample):
         """Offered by nobody."""
 
-    with pytest.raises(ConfigError, match="option 'base': model Nameless is not registered; list"):
+    with pytest.raises(ConfigError, match="option 'base': model Nameless"):
         registry.build("example", {"share": 0, "base": Nameless()})
-    with pytest.raises(ModelError, match="model Nameless is not registered"):
+    with pytest.raises(ModelError, match="Nameless"):
         registry.name_of(Nameless())
-
-
-def test_name_clash_names_both_packages(registry):
-    with pytest.raises(ModelError, match="offered twice, by package 'synthesizer' and .* 'mine'"):
+    with pytest.raises(ModelError, match="'synthesizer' and .* 'mine'"):
         registry.register("sample", Sample, package="mine")
+    for wrong in (int, ConditionalModel):
+        with pytest.raises(ModelError, match="'wrong'"):
+            registry.register("wrong", wrong)
+    with pytest.raises(ConfigError, match=r"--plugin MODULE"):
+        registry.get("hotdeck")
 
 
-@pytest.mark.parametrize("wrong", [int, ConditionalModel])
-def test_only_conditional_models_are_registered(wrong):
-    with pytest.raises(ModelError, match="model 'wrong'"):
-        Registry().register("wrong", wrong)
-
-
-def test_aliases_lead_to_models_that_exist():
+def test_aliases_and_roles_lead_to_models_that_exist(registry):
     loaded = Registry.load()
-    synthpop = ["bag", "ctree", "lognorm", "logreg", "norm", "polr", "polyreg", "ranger", "rf"]
-    assert set(METHOD_ALIASES) == {"", *synthpop}
-    words = [
-        "first",
-        "keep",
-        "derived",
-        "follows",
-        "career",
-        "unchanging",
-        "rare",
-        "changing",
-        "size",
-        "even",
-        "member",
-    ]
-    assert list(ROLES) == words
+    synthpop = "bag ctree lognorm logreg norm polr polyreg ranger rf"
+    assert set(METHOD_ALIASES) == {"", *synthpop.split()}
+    roles = "first keep derived follows career unchanging rare changing size even member"
+    assert list(ROLES) == roles.split()
     for alias, name in METHOD_ALIASES.items():
         assert alias not in loaded.names
         assert loaded.canonical(alias) == name
     assert set(ROLES.values()) <= set(loaded.names)
+    registry.register("rf", Sample)
+    assert registry.canonical("rf") == "rf"  # a registered name wins
 
 
 def test_options_of_a_model_reach_it_where_another_wraps_it_by_default():
     made = Registry.load().build("grouped", {"by": ["a"]}, usual={"cart": {"min_leaf": 9}})
     assert (made.base.min_leaf, made.by) == (9, ("a",))
-
-
-def test_a_registered_name_wins_over_an_alias(registry):
-    registry.register("rf", Sample)
-    assert registry.canonical("rf") == "rf"
 
 
 def test_schema_describes_every_option(registry):
@@ -328,44 +300,31 @@ def test_a_plugin_may_be_an_installed_package_too(plugin, registry):
 
 
 @pytest.mark.parametrize(
-    ("models", "reason"),
+    ("models", "named"),
     [
-        ("{'sample': Marginal}", "model 'sample' is offered by package 'synthesizer' already"),
+        ("{'sample': Marginal}", "'sample' is offered by package 'synthesizer'"),
         ("{}", "registers no model"),
         ("[Marginal]", "registers no model"),
-        ("{'marginal': 3}", "model 'marginal' is no subclass of ConditionalModel"),
-        ("{'~ age': Marginal}", "MODELS names '~ age'"),
-        ("{'parametric': Marginal}", "MODELS names 'parametric'"),
-        ("1 / 0", "cannot be imported: ZeroDivisionError"),
-        (r"exit('no\n licence')", "cannot be imported: SystemExit: no licence; mend it"),
-        ("exit()", "cannot be imported: SystemExit"),
+        ("{'marginal': 3}", "'marginal' is no subclass"),
+        ("{'~ age': Marginal}", "'~ age'"),
+        ("{'parametric': Marginal}", "'parametric'"),
+        ("1 / 0", "ZeroDivisionError"),
+        (r"exit('no\n licence')", "SystemExit: no licence; "),
     ],
 )
-def test_faulty_plugins_are_named(plugin, registry, models, reason):
-    name = plugin(models)
+def test_faulty_plugins_are_named_all_at_once(plugin, registry, models, named):
+    names = [plugin(models), "absent_plugin", "", ".relative"]
     with pytest.raises(ConfigError) as caught:
-        registry.with_plugins([name])
-    (problem,) = caught.value.problems
-    assert problem.startswith(f"plug-in '{name}': ")
-    assert reason in problem
-
-
-def test_all_faulty_plugins_are_told_at_once(plugin, registry):
-    name = plugin("{'sample': Marginal}")
-    with pytest.raises(ConfigError) as caught:
-        registry.with_plugins(["absent_plugin", name, "json", "", ".relative"])
-    assert len(caught.value.problems) == 5
-    assert "ModuleNotFoundError" in caught.value.problems[0]
-    assert "PYTHONPATH" in caught.value.problems[0]
-    assert caught.value.problems[2].startswith("plug-in 'json': registers no model; give it MODELS")
+        registry.with_plugins(names)
+    problems = caught.value.problems
+    for name, problem in zip(names, problems, strict=True):
+        assert problem.startswith(f"plug-in '{name}': ")
+    assert named in problems[0]
+    assert "ModuleNotFoundError" in problems[1]
+    assert "PYTHONPATH" in problems[1]
 
 
 def test_two_plugins_with_one_name_clash(plugin, registry):
     names = [plugin("{'marginal': Marginal}", name) for name in ("plugin_one", "plugin_two")]
     with pytest.raises(ConfigError, match="'plugin_two'.*by package 'plugin_one' already"):
         registry.with_plugins(names)
-
-
-def test_an_unknown_model_names_both_ways_to_add_it(registry):
-    with pytest.raises(ConfigError, match=r"plugins \(--plugin MODULE\), or install its package"):
-        registry.get("hotdeck")

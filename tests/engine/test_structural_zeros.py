@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine import structural_zeros as module
 from synthesizer.engine.structural_zeros import FEW, structural_zeros
-
-
-def coded(name: str, codes: IntArray, n_levels: int) -> Column:
-    levels = tuple(f"level {k}" for k in range(n_levels))
-    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
-    return Column(variable, codes.astype(np.int32))
+from tests.models.fits import coded
 
 
 def independent(n: int, seed: int) -> list[Column]:
@@ -193,7 +188,7 @@ def test_wide_files_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> No
         for k, c in enumerate(columns)
     )
     n_pairs = len(list(combinations(columns, 2)))
-    assert structural_zeros(table).skipped == 0
+    assert (structural_zeros(table).skipped, structural_zeros(table).left_out) == (0, "")
     monkeypatch.setattr(module, "MOST_WORK", 3_000)
     search = structural_zeros(table)
     assert n_pairs - 15 < search.skipped < n_pairs
@@ -208,3 +203,68 @@ def test_large_files_are_screened_on_some_persons(monkeypatch: pytest.MonkeyPatc
     whole = structural_zeros(Table(nested(4_000))).found
     monkeypatch.setattr(module, "MOST_ROWS", 900)
     assert structural_zeros(Table(nested(4_000))).found == whole
+
+
+@pytest.mark.parametrize(("work", "rows"), [(10, 100), (6 * 150 + 5, 150), (10**9, 700)])
+def test_a_pair_is_screened_on_its_share_of_the_work_within_two_ends(
+    work: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(module, "LEAST_ROWS", 100)
+    monkeypatch.setattr(module, "MOST_ROWS", 700)
+    monkeypatch.setattr(module, "_sample", lambda owners, most: asked.append(most) or owners[:50])
+    structural_zeros(Table(nested(1_000)), triples=False, work=work)
+    assert asked == [rows]
+
+
+def repeated(seed: int) -> PanelTable:
+    """Persons of one to nine rows, whose two variables go together but for one row in ten."""
+    rng = np.random.default_rng(seed)
+    present = np.arange(9) < rng.integers(1, 10, 80)[:, None]
+    index = PanelIndex.of_presence(present, np.arange(9.0))
+    one = np.minimum(rng.geometric(0.15, index.n_rows) - 1, 19)
+    two = np.where(rng.random(index.n_rows) < 0.1, rng.integers(0, 5, index.n_rows), one % 5)
+    return PanelTable([coded("one", one, 20), coded("two", two, 5)], index)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_excess_in_persons_is_that_of_slow_counting(seed: int) -> None:
+    """Good's variance of what one person has alone, and Kish's effect of several rows a person."""
+    table, log = repeated(seed), 0.7
+    owners = np.asarray(table.owners).tolist()
+    persons = module._Persons.of(np.array(owners))
+    sizes = [owners.count(person) for person in set(owners)]
+    mean = sum(sizes) / len(sizes)
+    assert (persons.n, persons.mean) == (80, mean)
+    assert persons.design == pytest.approx(80 * sum(n**2 for n in sizes) / sum(sizes) ** 2)
+    pairs = list(zip(*(column.data.tolist() for column in table.columns), strict=True))
+    holders = {pair: {o for p, o in zip(pairs, owners, strict=True) if p == pair} for pair in pairs}
+    kept = [
+        all(len({o for q, o in zip(pairs, owners, strict=True) if q[k] == pair[k]}) > 1
+            for k in (0, 1)) for pair in pairs
+    ]  # fmt: skip
+    alone = [own and len(holders[pair]) == 1 for own, pair in zip(kept, pairs, strict=True)]
+    singles = dict.fromkeys(owners, 0.0)
+    for owner, is_alone in zip(owners, alone, strict=True):
+        singles[owner] += is_alone / mean
+    variance = sum(value**2 for value in singles.values())
+    shared = {pair for pair, own in zip(pairs, kept, strict=True) if own}
+    twice = sum((pairs.count(p) / mean) ** 2 for p in shared if len(holders[p]) == 2) / 2
+    codes = [module._codes(column, np.array(owners)) for column in table.columns]
+    counted = module._Counted.of([code for code in codes if code is not None], persons, 1)
+    assert counted.fresh == pytest.approx(sum(alone) / len(pairs))
+    gap = (counted.independent - counted.fresh) * 80
+    for exact, spread in ((False, variance), (True, variance + twice)):
+        expected = gap - (2 * spread * log) ** 0.5 - persons.design * log
+        assert counted.excess(log, exact=exact) == pytest.approx(max(expected, 0))
+        assert expected > 0
+    assert counted.excess(1e9) == 0
+
+
+@pytest.mark.parametrize("most", [1, 100, 333, 10**6])
+def test_a_sample_is_of_all_rows_of_some_persons(most: int) -> None:
+    owners = np.repeat(np.arange(300), 2)
+    rows = module._sample(owners, most)
+    assert (np.bincount(owners[rows], minlength=300) % 2 == 0).all()
+    assert len(rows) <= max(most, 2)
+    assert len(rows) > min(most, 600) / 2

@@ -44,7 +44,17 @@ class Forgets(Broken):
         return FittedSample(donors).sample(predictors, rng=rng)
 
 
-def broken(fault_fit=None, abilities=None, base=Broken, **methods):
+class Slotted:
+    """Holds something where no attribute shows it."""
+
+    __slots__ = "inner"
+
+    def __init__(self, inner):
+        self.inner = inner
+
+
+def broken(fault=None, abilities=None, base=Broken, **methods):
+    """Return a model that draws from the margin, but for methods, or a fault in its fit."""
     fitted_class = type("FittedBroken", (base,), methods)
 
     @dataclass(frozen=True, kw_only=True)
@@ -53,73 +63,51 @@ def broken(fault_fit=None, abilities=None, base=Broken, **methods):
 
         def fit(self, predictors, target, *, rng):
             fitted = fitted_class(target)
-            if fault_fit is not None:
-                fault_fit(fitted, predictors, target)
+            if fault is not None:
+                fault(fitted, predictors, target)
             return fitted
 
     Model.abilities = abilities or Abilities()
     return Model()
 
 
-def marginal(self, predictors, rng):
-    return FittedSample.sample(self, predictors, rng=rng)
+def changed(change, *, coded=False, **abilities):
+    """Return a model whose drawn codes, or numbers, are changed."""
+
+    def sample(self, predictors, *, rng):
+        drawn = FittedSample.sample(self, predictors, rng=rng)
+        if drawn.is_coded != coded:
+            return drawn
+        return Column(drawn.variable, change(drawn.data, rng))
+
+    return broken(sample=sample, abilities=Abilities(**abilities))
 
 
-def column_with(self, data, variable=None):
-    return Column(variable or self.donors.variable, data)
+def seeded(seed):
+    def sample(self, predictors, *, rng):
+        return FittedSample.sample(self, predictors, rng=np.random.default_rng(seed))
+
+    return broken(sample=sample)
 
 
-def same_always(self, predictors, *, rng):
-    return marginal(self, predictors, np.random.default_rng(0))
+def refusing(refuses):
+    """Return a model that draws for no table of a kind."""
 
+    def sample(self, predictors, *, rng):
+        if refuses(predictors):
+            raise IndexError("refused")
+        return FittedSample.sample(self, predictors, rng=rng)
 
-def global_state(self, predictors, *, rng):
-    return marginal(self, predictors, np.random.default_rng())
+    return broken(sample=sample)
 
 
 def one_too_many(self, predictors, *, rng):
     return self.donors.take(rng.integers(len(self.donors), size=predictors.n_rows + 1))
 
 
-def wrong_type(self, predictors, *, rng):
-    data = marginal(self, predictors, rng).data
-    return column_with(self, data.astype(np.int64 if data.dtype.kind == "i" else np.float32))
-
-
 def other_variable(self, predictors, *, rng):
     variable = Variable(name="z", kind=self.donors.variable.kind)
-    return column_with(self, marginal(self, predictors, rng).data, variable)
-
-
-def out_of_range(self, predictors, *, rng):
-    drawn = marginal(self, predictors, rng)
-    return column_with(self, drawn.data + np.int32(1)) if drawn.is_coded else drawn
-
-
-def new_number(self, predictors, *, rng):
-    drawn = marginal(self, predictors, rng)
-    return drawn if drawn.is_coded else column_with(self, drawn.data + 0.001)
-
-
-def infinite(self, predictors, *, rng):
-    drawn = marginal(self, predictors, rng)
-    return drawn if drawn.is_coded else column_with(self, drawn.data * np.inf)
-
-
-def dislikes_unseen(self, predictors, *, rng):
-    if "p_coded" in predictors and (predictors["p_coded"].data == 3).any():
-        raise IndexError("level 3")
-    return marginal(self, predictors, rng)
-
-
-def needs_rows(self, predictors, *, rng):
-    if predictors.n_rows == 0:
-        raise ValueError("no rows")
-    return marginal(self, predictors, rng)
-
-
-def needs_predictors(fitted, predictors, target):
-    predictors["p_number"]
+    return Column(variable, FittedSample.sample(self, predictors, rng=rng).data)
 
 
 def needs_two_rows(fitted, predictors, target):
@@ -127,37 +115,33 @@ def needs_two_rows(fitted, predictors, target):
         raise ValueError("too few")
 
 
-def writes_target(fitted, predictors, target):
+def needs_predictors(fitted, predictors, target):
+    predictors["p_number"]
+
+
+def reverses(fitted, predictors, target):
     if target.data.flags.writeable:
         target.data[0] = target.data[1]
         target.data[:] = target.data[::-1].copy()
 
 
-def sorts_in_place(fitted, predictors, target):
-    before = target.data.copy()
-    target.data[:] = before  # no change, but a write
+def writes_the_same(fitted, predictors, target):
+    target.data[:] = target.data.copy()
 
 
-def keeps_table(fitted, predictors, target):
-    object.__setattr__(fitted, "hidden", {"deep": [predictors]})
+def keeping(part):
+    """Return a fault: what the fit keeps of the predictors, where it is there."""
+
+    def keeps(fitted, predictors, target):
+        if {"p_gappy", "p_number"} <= set(predictors):
+            object.__setattr__(fitted, "hidden", part(predictors))
+
+    return keeps
 
 
-class Slotted:
-    __slots__ = "inner"
-
-    def __init__(self, inner):
-        self.inner = inner
-
-
-def keeps_column(fitted, predictors, target):
-    if "p_gappy" in predictors:
-        object.__setattr__(fitted, "hidden", Slotted(predictors["p_gappy"]))
-
-
-def keeps_matrix(fitted, predictors, target):
-    if "p_number" in predictors:
-        number = predictors["p_number"].data
-        object.__setattr__(fitted, "hidden", np.stack([np.zeros(len(number)), number], axis=1))
+def matrix(predictors):
+    number = predictors["p_number"].data
+    return np.stack([np.zeros(len(number)), number], axis=1)
 
 
 def remembers(fitted, predictors, target):
@@ -168,45 +152,42 @@ def jumps(self, predictors, *, steps, rng):
     return self.donors.take(np.zeros(0, dtype=int))
 
 
-def invents_when_constant(self, predictors, *, rng):
-    drawn = marginal(self, predictors, rng)
-    if drawn.is_coded:
-        return drawn
-    return column_with(self, drawn.data + rng.integers(0, 5, len(drawn)))
+def unseen_level(predictors):
+    return "p_coded" in predictors and bool((predictors["p_coded"].data == 3).any())
+
+
+def plus(amount):
+    return lambda data, rng: data + data.dtype.type(amount)
+
+
+def invented(data, rng):
+    return data + rng.integers(0, 5, len(data))
 
 
 FAULTS = {
-    "same draw for every generator": (broken(sample=same_always), "Another generator must give"),
-    "own randomness": (broken(sample=global_state), "The same generators must give"),
+    "same draw for every generator": (seeded(0), "Another generator must give"),
+    "own randomness": (seeded(None), "The same generators must give"),
     "one row too many": (broken(sample=one_too_many), "161 values were drawn for 160 rows"),
-    "type of the codes": (broken(sample=wrong_type), "values are int64, wanted is int32"),
+    "type of the codes": (changed(lambda d, _: d.astype(np.int64), coded=True), "are int64"),
+    "type of the numbers": (changed(lambda d, _: d.astype(np.float32)), "are float32"),
     "variable": (broken(sample=other_variable), "not of the target's variable"),
-    "code out of range": (broken(sample=out_of_range), "codes are out of range"),
-    "new number": (broken(sample=new_number), "values are new, which neither"),
-    "more decimals": (
-        broken(sample=new_number, abilities=Abilities(new_values=True)),
-        "more than 0 decimals",
-    ),
-    "infinite": (
-        broken(sample=infinite, abilities=Abilities(new_values=True)),
-        "values are not finite",
-    ),
-    "unseen level": (broken(sample=dislikes_unseen), "must accept predictor levels and numbers"),
-    "no row": (broken(sample=needs_rows), "Fit must work on one row or person, a draw for none"),
+    "code out of range": (changed(plus(1), coded=True), "codes are out of range"),
+    "new number": (changed(plus(0.001)), "values are new"),
+    "more decimals": (changed(plus(0.001), new_values=True), "more than 0 decimals"),
+    "infinite": (changed(plus(np.inf), new_values=True), "values are not finite"),
+    "unseen level": (refusing(unseen_level), "levels and numbers"),
+    "no row": (refusing(lambda table: not table.n_rows), "a draw for none"),
     "one row": (broken(needs_two_rows), "raised ValueError: too few"),
     "no predictors": (broken(needs_predictors), "without any predictor"),
-    "constant target": (
-        broken(sample=invents_when_constant, abilities=Abilities(new_values=True)),
-        "A constant target must be drawn as that constant",
-    ),
-    "input changed": (broken(writes_target), "leave their inputs unchanged. But variable 'y'"),
-    "input written": (broken(sorts_in_place), "must accept read-only arrays"),
-    "table kept": (broken(keeps_table), "it holds a table"),
-    "column kept": (broken(keeps_column), "it holds the column 'p_gappy'"),
-    "matrix kept": (broken(keeps_matrix), "it holds the values of p_number"),
-    "state not plain": (broken(base=NotPlain), "cannot be saved; annotate the field plainly"),
+    "constant target": (changed(invented, new_values=True), "A constant target"),
+    "input changed": (broken(reverses), "But variable 'y'"),
+    "input written": (broken(writes_the_same), "read-only arrays"),
+    "table kept": (broken(keeping(lambda table: {"deep": [table]})), "it holds a table"),
+    "column kept": (broken(keeping(lambda t: Slotted(t["p_gappy"]))), "the column 'p_gappy'"),
+    "matrix kept": (broken(keeping(matrix)), "the values of p_number"),
+    "state not plain": (broken(base=NotPlain), "cannot be saved"),
     "state incomplete": (broken(remembers, base=Forgets), "rebuilt model draws differently"),
-    "wider draw": (broken(sample_wider=jumps), "sample_wider must keep the promises"),
+    "wider draw": (broken(sample_wider=jumps), "sample_wider"),
     "copy": (broken(abilities=Abilities(copies_rows=True)), "must return the target itself"),
 }
 
@@ -225,9 +206,9 @@ def test_the_unbroken_model_passes():
 
 
 def test_only_the_kinds_that_are_asked_for_are_tested():
-    check_model(broken(sample=new_number), kinds=[Kind.BOOLEAN])
+    check_model(changed(plus(0.001)), kinds=[Kind.BOOLEAN])
     with pytest.raises(AssertionError, match="on a date target"):
-        check_model(broken(sample=infinite, abilities=Abilities(new_values=True)), kinds=["date"])
+        check_model(changed(plus(np.inf), new_values=True), kinds=["date"])
     with pytest.raises(AssertionError, match="at least one kind"):
         check_model(broken(), kinds=[])
 

@@ -45,13 +45,6 @@ def test_a_chain_of_inequalities_holds_and_bends_nothing(order: str) -> None:
     assert np.mean(made.a == made.b) == pytest.approx(0.2, abs=0.04)
 
 
-def test_a_forbidden_inequality_is_drawn_inside_too() -> None:
-    original = chain()[["b", "a"]]
-    made = synthetic(original, forbid=["a > b"])
-    assert (made.a <= made.b).all()
-    assert ks_2samp(original.b - original.a, made.b - made.a).pvalue > 0.05
-
-
 def test_missing_values_bound_nothing_and_keep_their_share() -> None:
     rng = np.random.default_rng(2)
     original = chain()[["a", "b"]]
@@ -112,6 +105,22 @@ def test_draws_equal_slow_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     assert between.draw(table, rng).data.tolist() == [value + 3 for value in low]
 
 
+def test_rows_that_break_the_bounds_teach_nothing_unless_all_do() -> None:
+    rng, model = np.random.default_rng(1), Cart(safe=0, tilt=False)
+    low = np.tile([0.0, 10.0], 50)
+    values = np.where(np.arange(100) < 40, low - 7, low + 3)  # the first forty break them
+    table, bounds = Table([numeric("a", low, 0)]), Bounds(low=("a",))
+    fitted = FittedBounds.of(model, bounds, table, numeric("b", values, 0), rng)
+    assert fitted.reach == (3, 13)
+    assert (fitted.draw(table, rng).data == low + 3).all()
+    broken = table.take(slice(0, 40)), numeric("b", values[:40], 0)
+    fitted = FittedBounds.of(model, bounds, *broken, rng)
+    assert fitted.reach == (-7, 3)
+    equal = numeric("b", low, 0)  # a number at its bound keeps it
+    fitted = FittedBounds.of(model, Bounds(low=("a",), high=("a",)), table, equal, rng)
+    assert (fitted.draw(table, rng).data == low).all()
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_heaps_and_precisions_equal_slow_counting(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -131,17 +140,6 @@ def test_heaps_and_precisions_equal_slow_counting(seed: int) -> None:
     assert 250.0 in heaps
     assert 10.0 in bounds._precisions(values, 0)
     assert bounds._precisions(np.arange(1.0, 1001.0), 0).tolist() == [1.0]
-
-
-def test_sums_are_no_numbers_of_few_where_others_are_near() -> None:
-    rng = np.random.default_rng(5)
-    low = rng.integers(0, 100, 400) * 100.0
-    high = low + rng.integers(1, 9_000, 400)
-    table = Table([numeric("a", low, 0)])
-    fitted = FittedBounds.of(Cart(), Bounds(low=("a",)), table, numeric("b", high, 0), rng)
-    drawn = fitted.draw(table, rng).data
-    rare = {v for v in high.tolist() if high.tolist().count(v) < 5}
-    assert not rare & set(drawn.tolist())
 
 
 def test_no_sum_is_a_number_of_few_where_most_beside_it_are() -> None:
@@ -169,14 +167,6 @@ def test_sums_of_floats_that_few_hold_are_moved() -> None:
     assert not numbers.is_rare(moved).any()
 
 
-def test_dates_of_the_file_stay_whole_days() -> None:
-    days = numeric("b", np.arange(50.0) + 2, kind=Kind.DATE)
-    table = Table([numeric("a", np.arange(50.0), kind=Kind.DATE)])
-    rng = np.random.default_rng(1)
-    drawn = FittedBounds.of(Cart(), Bounds(low=("a",)), table, days, rng).draw(table, rng).data
-    assert np.array_equal(drawn, np.floor(drawn))
-
-
 def test_a_panel_keeps_to_values_of_the_person() -> None:
     """Hired in or before the first year: the year is time, the hire one value a person."""
     rng = np.random.default_rng(6)
@@ -194,27 +184,6 @@ def test_a_panel_keeps_to_values_of_the_person() -> None:
     ours, theirs = (d.groupby("who").agg({"hire": "first", "year": "first"}) for d in (frame, made))
     gaps = [d.year - d.hire for d in (ours, theirs)]
     assert ks_2samp(*gaps).pvalue > 0.05
-
-
-def test_a_history_keeps_its_distance_to_what_changes() -> None:
-    rng = np.random.default_rng(7)
-    base = 50 + np.cumsum(rng.exponential(1, (300, 4)), axis=1) + rng.normal(0, 9, (300, 1))
-    extra = np.repeat(rng.exponential(2, (300, 1)), 4, axis=1)
-    new = rng.random((300, 4)) < 0.5
-    extra[new] = rng.exponential(2, new.sum())
-    frame = pd.DataFrame(
-        {
-            "who": np.repeat(np.arange(300), 4),
-            "year": np.tile(np.arange(2001, 2005), 300),
-            "state": rng.choice(["x", "y"], 1_200),
-            "base": base.ravel().round(2),
-            "total": (base + extra).ravel().round(2),
-        }
-    )
-    panel = {"person": "who", "time": "year", "career": "state"}
-    made = synthetic(frame, panel=panel, rules="base <= total")
-    assert (made.base <= made.total).all()
-    assert ks_2samp(frame.total - frame.base, made.total - made.base).pvalue > 0.05
 
 
 def test_a_distance_follows_the_distance_before() -> None:
@@ -262,26 +231,3 @@ def test_a_saved_model_draws_the_same(tmp_path: Path) -> None:
     model.save(tmp_path / "model")
     (again,) = Synthesizer.load(tmp_path / "model").generate(seed=3)
     pd.testing.assert_frame_equal(model.generate(seed=3)[0], again)
-
-
-def test_of_two_signs_between_two_numbers_the_strict_one_counts() -> None:
-    original = chain(100)
-    original.loc[:9, "b"] = np.nan
-    with pytest.raises(Exception, match="smaller than themselves"):
-        synthetic(original, rules=["a < b", "a <= b", "b <= a"], on_violation="ignore")
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"rules": ["a <= nobody"]}, "rule 1: condition"),
-        ({"rules": ["a <= b", "b < a"]}, "rule 2: every confidential row"),
-        ({"rules": ["a > c"]}, "every confidential row breaks it"),
-        ({"rules": ["a <= b"], "keep": ["a", "b", "c"]}, "kept or derived"),
-        ({"rules": [{"always": "a <= b", "then": {"a": 1}}]}, "needs if and then"),
-        ({"rules": ["a <="]}, "cannot be read"),
-    ],
-)
-def test_rules_that_cannot_be_kept_are_refused(options: dict[str, Any], words: str) -> None:
-    with pytest.raises(Exception, match=words):
-        synthetic(chain(100), **options)

@@ -26,11 +26,6 @@ def test_an_unseen_level_looks_like_the_reference():
     assert design.matrix(Table([coded("a", [0, 2], 3)])).tolist() == [[1, 0], [1, 0]]
 
 
-def test_a_code_beyond_those_of_the_fit_looks_like_the_reference():
-    design = Design.fit(Table([coded("a", [0, 0, 1], 2)]), min_frequency=1)
-    assert design.matrix(Table([coded("a", [1, 4], 5)])).tolist() == [[1, 1], [1, 0]]
-
-
 def test_rare_levels_share_a_column():
     table = Table([coded("a", [0] * 9 + [1] * 4 + [2, 2, 3], 4)])
     matrix = Design.fit(table, min_frequency=3).matrix(table)

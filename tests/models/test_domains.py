@@ -6,20 +6,15 @@ import numpy as np
 import pytest
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.table import Column, IntArray, Kind, Table, Variable
+from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances, Masks, evened, mask_of
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.limits import Limits, Support, found_supports
+from tests.models.fits import coded
 
 N = 4_000
-
-
-def coded(name: str, codes: IntArray, size: int) -> Column:
-    levels = tuple(f"{name} {k}" for k in range(size))
-    variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
-    return Column(variable, codes.astype(np.int32))
 
 
 def pairs(n: int = N) -> tuple[Table, Column]:

@@ -1,6 +1,7 @@
 """What draws keep to: redrawing from the model, then ever wider, then all values; supports."""
 
 import numpy as np
+import pytest
 
 from synthesizer.data.codec import Codec
 from synthesizer.data.table import Table
@@ -24,9 +25,9 @@ def of_values(values):
     return numeric("x", np.asarray(values, dtype=float))
 
 
-def test_what_is_allowed_stays():
-    column = of_values([1, 2, 3])
-    calls = []
+@pytest.mark.parametrize(("free", "expected"), [(None, [1, 7, 3]), ([2], [1, 2, 3])])
+def test_what_is_allowed_stays_and_only_free_rows_are_redrawn(free, expected):
+    column, calls = of_values([1, 2, 3]), []
 
     def draw(rows, widen):
         calls.append(rows.tolist())
@@ -35,25 +36,12 @@ def test_what_is_allowed_stays():
     def judge(rows, values):
         return values.data == 2
 
-    found, bad = redrawn(column, draw, Limits(judge), np.random.default_rng(1))
-    assert found.data.tolist() == [1, 7, 3]
+    rows = None if free is None else np.array(free)
+    found, bad = redrawn(column, draw, Limits(judge), np.random.default_rng(1), rows)
+    assert found.data.tolist() == expected
     assert len(bad) == 0
-    assert calls == [[1]]
+    assert calls == ([[1]] if free is None else [])
     assert column.data.tolist() == [1, 2, 3]
-
-
-def test_only_free_rows_are_redrawn():
-    def judge(rows, values):
-        return values.data < 5
-
-    def draw(rows, widen):
-        return of_values(np.full(len(rows), 9))
-
-    found, bad = redrawn(
-        of_values([1, 2, 3]), draw, Limits(judge), np.random.default_rng(1), np.array([2])
-    )
-    assert found.data.tolist() == [1, 2, 9]
-    assert len(bad) == 0
 
 
 def test_own_neighbourhood_first_then_wider():
@@ -123,22 +111,20 @@ def test_the_first_allowed_of_several_draws_is_taken():
     assert left.tolist() == [4]
 
 
-def test_values_of_the_pool_by_their_frequency():
-    found, bad = search([1.0, 2.0], [0, 0, 1, 1, 1, 2])
-    assert len(bad) == 0
-    assert abs((found.data == 1).mean() - 0.75) < 0.1
-    again, _ = search([1.0, 2.0], [0, 0, 1, 1, 1, 2])
+@pytest.mark.parametrize(
+    ("allowed", "reserve", "left"),
+    [([1.0, 2.0], None, 0), ([5.0], [4, 5], 0), ([9.0], [4, 5], 400), ([9.0], None, 400)],
+)
+def test_values_of_the_pool_by_their_frequency_then_those_of_the_reserve(allowed, reserve, left):
+    """Rows that no value is allowed in are returned."""
+    values = reserve and of_values(reserve)
+    found, bad = search(allowed, [0, 0, 1, 1, 1, 2], values)
+    again, _ = search(allowed, [0, 0, 1, 1, 1, 2], values)
     assert np.array_equal(found.data, again.data)
-
-
-def test_the_reserve_comes_last_and_positions_without_any_value_are_told():
-    found, bad = search([5.0], [0, 1], of_values([4, 5]))
-    assert (found.data == 5).all()
-    assert len(bad) == 0
-    _, bad = search([9.0], [0, 1], of_values([4, 5]))
-    assert bad.tolist() == list(range(400))
-    _, bad = search([9.0], [0, 1])
-    assert bad.tolist() == list(range(400))
+    assert bad.tolist() == list(range(left))
+    if not left:
+        share = 0.75 if allowed[0] == 1 else 1
+        assert (found.data == allowed[0]).mean() == pytest.approx(share, abs=0.1)
 
 
 def test_missing_codes_are_values_too():
@@ -167,47 +153,32 @@ def test_missing_codes_are_values_too():
     assert len(bad) == 0
 
 
-def test_limits_of_a_part_of_the_rows():
-    limits = Limits(lambda rows, values: rows % 2 == 0)
-    part = limits.of_rows(np.array([1, 2, 4]))
-    assert part.judge(np.array([0, 1, 2]), None).tolist() == [False, True, True]
-    assert Limits().of_rows(np.array([1])).judge is None
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_broken_where_the_data_lack_the_pair_of_values_or_missing_codes(seed):
+    rng = np.random.default_rng(seed)
 
+    def pairs(n):
+        states = rng.integers(0, 3, n) // 2
+        return Table(
+            [
+                coded("a", rng.integers(0, 3, n), "pqr"),
+                numeric("b", rng.integers(0, 5, n), states, missing=("",)),
+            ]
+        )
 
-CODEC = Codec()
+    def keys(table):
+        b = zip(table["b"].missing_state(), np.nan_to_num(table["b"].data), strict=True)
+        return list(zip(table["a"].data, b, strict=True))
 
-
-def pairs(a, b, states=None):
-    missing = ("",) if states is not None else ()
-    return Table([coded("a", a, ("p", "q", "r")), numeric("b", b, states, missing=missing)])
-
-
-DATA = pairs([0, 0, 1, 2], [1, 2, 2, 3], [0, 0, 0, 1])
-SUPPORT = Support.of(DATA, ("a", "b"), "b")
-
-
-def test_rows_are_broken_where_the_data_lack_the_pair():
-    drawn = pairs([0, 0, 1, 1, 2, 2, 0], [1, 2, 1, 2, 3, 0, 9], [0, 0, 0, 0, 0, 1, 0])
-    assert SUPPORT.broken(drawn).tolist() == [False, False, True, False, True, False, True]
-    assert not SUPPORT.broken(DATA).any()
-
-
-def test_random_rows_against_sets():
-    rng = np.random.default_rng(1)
-    data, drawn = (pairs(rng.integers(0, 3, 30), rng.integers(0, 9, 30)) for _ in range(2))
-    known = set(zip(data["a"].data.tolist(), data["b"].data.tolist(), strict=True))
-    slow = [
-        pair not in known
-        for pair in zip(drawn["a"].data.tolist(), drawn["b"].data.tolist(), strict=True)
-    ]
-    assert Support.of(data, ("a", "b"), "b").broken(drawn).tolist() == slow
-
-
-def test_saved_and_read():
-    again = CODEC.typed(Support, CODEC.plain(Support, SUPPORT))
+    data, drawn = pairs(12), pairs(60)
+    support = Support.of(data, ("a", "b"), "b")
+    known = set(keys(data))
+    slow = [pair not in known for pair in keys(drawn)]
+    assert support.broken(drawn).tolist() == slow
+    assert 0 < sum(slow) < len(slow)
+    again = Codec().typed(Support, Codec().plain(Support, support))
     assert (again.variable, again.text) == ("b", "support [a, b]")
-    drawn = pairs([0, 1], [1, 1], [0, 0])
-    assert again.broken(drawn).tolist() == SUPPORT.broken(drawn).tolist()
+    assert again.broken(drawn).tolist() == slow
 
 
 def keeping(wish, firm):
@@ -221,19 +192,19 @@ def keeping(wish, firm):
     return redrawn(of_values(np.zeros(50)), draw, limits, np.random.default_rng(1))
 
 
-def test_all_limits_are_kept_where_some_value_keeps_them():
-    found, bad = keeping(lambda x: x < 5, lambda x: x % 2 == 0)
+@pytest.mark.parametrize("wished", [4, 3])
+def test_all_limits_are_kept_where_some_value_keeps_them_and_the_firm_ones_always(wished):
+    """Even numbers are forbidden for good; those below 5, or odd ones, where others are left."""
+    wish = (lambda x: x < 5) if wished == 4 else (lambda x: x % 2 == 1)
+    found, bad = keeping(wish, lambda x: x % 2 == 0)
     assert not len(bad)
-    assert set(found.data) <= {5, 7, 9}
-
-
-def test_the_firm_limits_decide_where_not_all_can_be_kept():
-    found, bad = keeping(lambda x: x % 2 == 1, lambda x: x % 2 == 0)
-    assert not len(bad)
-    assert set(found.data) <= {1, 3, 5, 7, 9}
+    assert set(found.data) <= ({5, 7, 9} if wished == 4 else {1, 3, 5, 7, 9})
 
 
 def test_parts_and_further_judges_keep_what_is_firm():
+    part = Limits(lambda rows, values: rows % 2 == 0).of_rows(np.array([1, 2, 4]))
+    assert part.judge(np.array([0, 1, 2]), None).tolist() == [False, True, True]
+    assert Limits().of_rows(np.array([1])).judge is None
     limits = Limits(lambda _, v: v.data < 5, None, lambda _, v: v.data < 2)
     both = limits.and_judge(lambda _, v: v.data > 8).of_rows(np.arange(4))
     column = of_values([1, 4, 7, 9])

@@ -80,19 +80,19 @@ def test_a_fixed_value_is_that_of_the_donor_with_the_nearest_lag() -> None:
         assert np.mean(np.array(values) == 140) == pytest.approx(0.25, abs=0.1)
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_where_no_value_is_fixed_the_change_of_a_donor_is_added(sign: int) -> None:
-    """All rise by a tenth, or, below 0, by 7; newcomers have the values between theirs."""
-    lag = np.linspace(100, 140, 41)
+@pytest.mark.parametrize("least", [100.0, 0.0, -140.0])
+def test_where_no_value_is_fixed_the_change_of_a_donor_is_added(least: float) -> None:
+    """All rise by a tenth, or, where some are not above 0, by 7; newcomers lie between them."""
+    lag = np.linspace(least, least + 40, 41)
 
     def risen(numbers: FloatArray) -> FloatArray:
-        return numbers * 1.1 if sign > 0 else numbers + 7
+        return numbers * 1.1 if least > 0 else numbers + 7
 
-    pay = np.append(risen(sign * lag), risen(sign * (lag + 0.5)))
+    pay = np.append(risen(lag), risen(lag + 0.5))
     grade = np.zeros(82, dtype=int)
-    table = with_lag(cells(grade, grade), np.append(sign * lag, np.full(41, np.nan)))
+    table = with_lag(cells(grade, grade), np.append(lag, np.full(41, np.nan)))
     model = fitted(table, pay, "year", "grade")
-    new, one = sign * (np.arange(100.0, 140) + 0.5), np.zeros(40, dtype=int)
+    new, one = np.arange(40) + least + 0.5, np.zeros(40, dtype=int)
     # the nearest of what the data have, and never another number
     assert drawn(model, with_lag(cells(one, one), new)) == pytest.approx(risen(new).tolist())
 

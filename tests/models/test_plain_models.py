@@ -69,18 +69,21 @@ def test_the_single_observed_value_is_the_constant() -> None:
     assert Constant().fit(ROWS, missing, rng=RNG).sample(ROWS, rng=RNG).missing_state()[0] == 2
 
 
-def test_several_observed_values_need_the_option() -> None:
-    with pytest.raises(ModelError, match=r"'income' has 2 distinct values, .* option 'value'"):
-        Constant().fit(ROWS, column(NUMBER, 5, 6, 5), rng=RNG)
-
-
 @pytest.mark.parametrize(
-    ("variable", "value"), [(CODED, "3"), (CODED, True), (NUMBER, "x"), (DATE, "tomorrow")]
+    ("variable", "value", "named"),
+    [
+        (NUMBER, None, "2 distinct values"),
+        (CODED, "3", "'3'"),
+        (CODED, True, "'True'"),
+        (NUMBER, "x", "'x'"),
+        (DATE, "tomorrow", "'tomorrow'"),
+    ],
 )
-def test_impossible_constants(variable: Variable, value: Any) -> None:
-    words = f"'constant' of variable '{variable.name}' cannot use option 'value': .*'{value}'"
-    with pytest.raises(ModelError, match=words):
-        Constant(value=value).fit(ROWS, column(variable, 0), rng=RNG)
+def test_constants_that_are_no_value_or_several_are_refused(
+    variable: Variable, value: Any, named: str
+) -> None:
+    with pytest.raises(ModelError, match=f"'{variable.name}'.*{named}"):
+        Constant(value=value).fit(ROWS, column(variable, 0, 1, 0), rng=RNG)
 
 
 @pytest.mark.parametrize(

@@ -78,15 +78,6 @@ def test_the_law_of_a_draw_does_not_depend_on_the_order_of_rows() -> None:
     assert one == pytest.approx(other, rel=0.05)
 
 
-def test_margins_stay() -> None:
-    table, y, *_ = example(6)
-    target = numeric("y", y)
-    fitted = fit(Cart(tilt=True), table, target)
-    drawn = draw(fitted, table)
-    assert drawn.mean() == pytest.approx(y.mean(), abs=0.05)
-    assert drawn.std() == pytest.approx(y.std(), rel=0.02)
-
-
 def test_small_leaves_keep_the_shares_of_rare_levels() -> None:
     rng = np.random.default_rng(7)
     table = Table([numeric(f"n{k}", rng.normal(size=N)) for k in range(4)])
@@ -96,13 +87,6 @@ def test_small_leaves_keep_the_shares_of_rare_levels() -> None:
     drawn = np.concatenate([draw(fitted, table, seed) for seed in range(20)])
     found = np.bincount(drawn, minlength=3) / np.bincount(codes, minlength=3) / 20
     assert np.abs(found - 1).max() < 0.05
-
-
-def test_a_sample_of_rows_is_enough_for_the_regression() -> None:
-    table, y, group, strong = example(8)
-    fitted = fit(Cart(tilt=True, max_fit_rows=2000), table, numeric("y", y))
-    drawn = draw(fitted, table)
-    assert gap(drawn, group, strong) > 0.6 * gap(y, group, strong)
 
 
 @pytest.mark.parametrize(("n_predictors", "most"), [(4, 4 * 30), (60, 60 * 13), (300, 300 * 6)])

@@ -1,5 +1,4 @@
 from collections import Counter
-from itertools import permutations
 from math import prod
 from unittest.mock import patch
 
@@ -14,7 +13,6 @@ from synthesizer.engine.genetic import scores as margins
 from synthesizer.engine.genetic.scores import (
     Coding,
     Margin,
-    cell_numbers,
     coding_problems,
     sorted_cells,
 )
@@ -55,21 +53,6 @@ def test_numbers_run_through_all_combinations_once_with_the_last_variable_fastes
     np.testing.assert_array_equal(coding.encode(coding.decode(every)), every)
 
 
-def test_no_records():
-    coding = Coding.of(variables([2, 3]))
-    empty = coding.decode(np.zeros(0, dtype=np.int32))
-    assert empty.n_rows == 0
-    assert coding.encode(empty).shape == (0,)
-
-
-def test_ordered_and_boolean_variables_are_categories():
-    table = Table(
-        coded(kind.value, [1, 0], ("no", "yes"), kind=kind)
-        for kind in (Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN)
-    )
-    assert coding_of(table).encode(table).tolist() == [7, 0]
-
-
 def test_columns_in_another_order_give_the_same_numbers():
     table = random_file(20, [3, 2, 4])
     coding = coding_of(table)
@@ -93,15 +76,12 @@ def test_numbers_are_as_narrow_as_they_can_be(binary, wide):
     assert_same(coding.decode(records), table)
 
 
-def test_too_many_combinations_are_told():
+@pytest.mark.parametrize("counts", [[2] * 63, [10] * 310])
+def test_too_many_combinations_are_told(counts):
+    """More than an integer holds, and more than a float does."""
     assert coding_problems(variables([2] * 62)) == []
-    with pytest.raises(DataError, match=r"more than the 10\^18"):
-        Coding.of(variables([2] * 63))
-
-
-def test_more_combinations_than_a_float_holds_are_told():
     with pytest.raises(DataError, match="combinations of levels"):
-        Coding.of(variables([10] * 310))
+        Coding.of(variables(counts))
 
 
 def own(*arguments):
@@ -151,30 +131,6 @@ def test_no_cells_and_no_records(make):
     assert empty.of(records).tolist() == [-1] * 30
     one = make(coding, [1], np.array([1]))
     assert one.count(records[:0]).tolist() == [0]
-
-
-@pytest.mark.parametrize("make", [Margin, own, sparse])
-def test_some_cells_only(make):
-    coding = Coding.of(variables([3, 2]))
-    margin = make(coding, [0, 1], np.array([1, 4]))
-    assert margin.count(np.array([0, 1, 1, 4, 5], dtype=np.int32)).tolist() == [2, 1]
-
-
-def test_dense_and_sparse_are_what_they_say():
-    coding = Coding.of(variables([3, 2]))
-    assert len(Margin(coding, [0], np.array([1]))._lookup) == 6
-    assert len(own(coding, [0], np.array([1]))._lookup) == 3
-    assert sparse(coding, [0], np.array([1]))._lookup is None
-
-
-def test_the_order_of_the_places_decides_the_numbers():
-    coding = Coding.of(variables([2, 3, 4]))
-    every = np.arange(coding.n_cells)
-    digits, levels = coding.digits(every), coding.levels
-    for places in permutations(range(3), 2):
-        first, second = places
-        expected = digits[:, first] * levels[second] + digits[:, second]
-        np.testing.assert_array_equal(cell_numbers(coding, places, every), expected)
 
 
 def test_numbers_beyond_32_bits():

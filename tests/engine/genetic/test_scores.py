@@ -249,34 +249,3 @@ def test_counts_kept_up_to_date_equal_counting_from_nothing(case, utility, risk,
     score = scorer.score(counts, len(records))
     assert score.utility == value_of(scorer.utility, records)
     assert score.risk == pytest.approx(value_of(scorer.risk, records), nan_ok=True, abs=0)
-
-
-def slow_risky(name, slow, targets):
-    """Rows that carry risk, by what makes up each measure."""
-    everyone, uniques = set(slow.people), set(slow.uniques)
-    pairs = list(zip(slow.made_keys, targets, strict=True))
-    lone = {record for record in slow.all if slow.all.count(record) == 1}
-    carries = {
-        "cap": [pair in everyone for pair in pairs],
-        "cap_u": [pair in uniques for pair in pairs],
-        "disco": [pair in everyone and set(slow.shown[pair[0]]) == {pair[1]} for pair in pairs],
-        "repu": [slow.ours[key] == 1 and slow.theirs[key] == 1 for key, _ in pairs],
-        "replicated_uniques": [
-            record in lone and slow.made_all.count(record) == 1 for record in slow.made_all
-        ],
-    }
-    return np.flatnonzero(carries["disco" if name == "tcap" else name]).tolist()
-
-
-@settings(max_examples=100, deadline=None)
-@given(files(), st.sampled_from([*RISKS]))
-def test_risky_rows_equal_a_slow_loop(case, name):
-    original, (made,), keys, target = case
-    sought = sought_of(original, keys, target)
-    scorer = scorer_of(sought, risk=name)
-    records = sought.coding.encode(made)
-    slow = Slow(original, made, keys, target)
-    column = made[f"v{target}"]
-    targets = [column.variable.labels[code] for code in column.data]
-    found = scorer.risky(scorer.count(records), records)
-    assert found.tolist() == slow_risky(name, slow, targets)

@@ -205,15 +205,6 @@ def test_below_the_floor_utility_decides(points, mode):
         assert not len(safe) or utility < safe[:, 0].min()
 
 
-def test_a_floor_of_nothing_is_the_algorithm_of_the_paper():
-    points = np.array([[0.3, 0.0], [0.2, 0.2]])
-    assert ranking(points, GeneticOptions(risk_floor=0.0)).chosen == 1
-    assert ranking(points, GeneticOptions(risk_floor=0.2)).chosen == 1
-    points = np.array([[0.3, 0.0], [0.29, 0.1]])
-    assert ranking(points, GeneticOptions(risk_floor=0.0)).chosen == 0
-    assert ranking(points, GeneticOptions(risk_floor=0.1)).chosen == 1
-
-
 def test_the_aim_falls_from_risk_to_utility_when_the_limit_is_met():
     options = GeneticOptions(risk_at_most=0.4)
     above = ranking(np.array([[0.1, 0.9], [0.2, 0.5]]), options)

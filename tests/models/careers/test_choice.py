@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from synthesizer.data.codec import Codec
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Table
 from synthesizer.measures.risk.replicated import replication
-from synthesizer.models.careers.choice import Choice, Counts, Met, _fit, _thinning
-from synthesizer.models.careers.fitted_careers import CareerOptions, FittedCareers, fit_careers
+from synthesizer.models.careers.choice import Counts, Met, _fit, _thinning
+from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
 from synthesizer.models.careers.runs import to_runs
+from tests.tables import coded
 
 ONE_EACH = CareerOptions(candidates=1)
 
 
 def sex(codes):
-    variable = Variable(name="sex", kind=Kind.CATEGORICAL, levels=("f", "m"))
-    return Table([Column(variable, codes.astype(np.int32))])
+    return Table([coded("sex", codes, "fm")])
 
 
 def late_and_early(n, seed, periods=16):
@@ -181,20 +180,6 @@ def test_moves_of_the_data_only_unless_new_ones_are_allowed():
     assert moves == [False, True]
 
 
-def test_few_persons_have_no_choice_and_saved_choices_are_checked():
-    data, codes = late_and_early(60, 5)
-    few = fit_careers(data[:20], 3, sex(codes[:20]), CareerOptions(), rng=np.random.default_rng(1))
-    assert few.choice is None
-    fitted = fit_careers(data, 3, sex(codes), CareerOptions(), rng=np.random.default_rng(1))
-    codec = Codec()
-    again = codec.typed(FittedCareers, codec.plain(FittedCareers, fitted))
-    one, other = (f.sample(sex(codes), 60, rng=np.random.default_rng(2)) for f in (fitted, again))
-    assert (one == other).all()
-    with pytest.raises(ValueError, match="coefficients"):
-        replace(fitted.choice, coefficients=fitted.choice.coefficients[1:])
-    assert isinstance(fitted.choice, Choice)
-
-
 def test_hashes_of_careers_far_apart_rise_and_careers_all_alike_have_a_choice():
     """The difference of two hashes overflows; what all persons have is nothing to hold."""
     Met(0, True, np.array([-(2**62) - 1, 2**62, 2**63 - 1]), np.zeros(3, dtype=bool))
@@ -203,3 +188,13 @@ def test_hashes_of_careers_far_apart_rise_and_careers_all_alike_have_a_choice():
     alike = np.zeros((80, 3), dtype=np.int32)
     fitted = fit_careers(alike, 2, Table([], 80), CareerOptions(), rng=np.random.default_rng(1))
     assert not fitted.sample(Table([], 80), 80, rng=np.random.default_rng(2)).any()
+
+
+def test_few_persons_have_no_choice():
+    data, codes = late_and_early(60, 5)
+    for n in (20, 60):
+        people = sex(codes[:n])
+        fitted = fit_careers(data[:n], 3, people, CareerOptions(), rng=np.random.default_rng(1))
+        assert (fitted.choice is None) == (n == 20)
+    with pytest.raises(ValueError, match="coefficients"):
+        replace(fitted.choice, coefficients=fitted.choice.coefficients[1:])

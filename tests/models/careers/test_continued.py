@@ -102,28 +102,6 @@ def test_where_nobody_is_new_nobody_begins():
         continuation.draw_first(persons, rng=np.random.default_rng(1))
 
 
-def test_where_nobody_moves_all_stay():
-    sex, years = careers()
-    years = years[years[:, 2] < ABSENT]
-    years[:, 3] = years[:, 2]
-    sex = sex[: len(years)]
-    known, new = drawn(fitted(sex, years), sex, years)
-    assert (new == known[:, 2]).all()
-
-
-def test_a_state_that_nobody_has_any_more_is_drawn_for_nobody():
-    sex, years = careers()
-    years[years[:, 3] == 1, 3] = 2
-    assert 1 not in drawn(fitted(sex, years), *careers(seed=3))[1]
-
-
-def test_absence_is_drawn_for_nobody_where_nobody_is_absent():
-    sex, years = careers()
-    gone = years[:, 3] == ABSENT
-    years[gone, 3] = 0
-    assert ABSENT not in drawn(fitted(sex, years), *careers(seed=3))[1]
-
-
 def test_steps_that_nobody_takes_are_not_allowed():
     """Into absence, too: of those who were always there all who leave leave from 2."""
     sex, years = careers()

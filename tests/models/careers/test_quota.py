@@ -40,14 +40,6 @@ def test_quotas_are_filled_where_there_are_candidates():
     assert again.counts.tolist() == quota.counts.tolist()
 
 
-def test_deficits_are_filled_at_random():
-    quota = Quota(np.array([[0, 1, 0, 1]]), np.array([10]))
-    cells = np.array([[0, 1, 0, 1]] * 2 + [[0, 2, 0, 2]] * 18)
-    chosen = take_quota(quota, cells, None, 10, rng=np.random.default_rng(1))
-    assert len(np.unique(chosen)) == 10
-    assert {0, 1} <= set(chosen.tolist())
-
-
 def test_every_person_keeps_an_own_career():
     data = drawn(4, 200)
     quota = Quota.of(data, [0])
@@ -110,11 +102,6 @@ def test_possible_cells_agree_with_trying_all_careers(seed, out_codes):
     }
     cells = np.unique(match_cells(every, out_codes), axis=0)
     assert possible_cells(cells, rules, out_codes).tolist() == [tuple(c) in legal for c in cells]
-
-
-def test_no_cells():
-    rules = fit_rules(np.zeros((1, 3), dtype=np.int32), 2)
-    assert possible_cells(np.empty((0, 4), dtype=np.int64), rules, ()).tolist() == []
 
 
 @pytest.mark.parametrize("out_codes", [(), (0,), (0, 2)])

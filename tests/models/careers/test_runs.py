@@ -72,17 +72,6 @@ def test_bad_sequences_are_refused(data):
 DATA = np.array([[0, 0, 1, 1], [2, 2, 2, 0]], dtype=np.int32)
 
 
-def test_states_are_supported_where_somebody_is_in_them():
-    rules = fit_rules(DATA, 3)
-    found = rules.supported(np.array([0, 2, 3, 0]), np.array([2, 2, 1, 4]))
-    assert found.tolist() == [
-        [True, False, True],
-        [False, True, False],
-        [True, True, False],
-        [False, False, False],
-    ]
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_feasible_states_agree_with_trying_all_careers(seed):
     rng = np.random.default_rng(seed)

@@ -35,14 +35,6 @@ def test_numbers_grow_with_the_elapsed_time(rate):
     assert np.array_equal(drawn.data, np.round(drawn.data, 1))
 
 
-def test_dates_grow_by_days():
-    index = full_index(40, 3)
-    day = Variable(name="x", kind=Kind.DATE)
-    target = Column(day, 365.0 * index.period + 30 * index.person)
-    drawn = drawn_by(Advance(base=BASE, rate=365), panel(index), target).data.reshape(40, 3)
-    assert (np.diff(drawn, axis=1) == 365).all()
-
-
 def in_classes(n=300, periods=8, width=5, seed=1):
     index = full_index(n, periods)
     age = np.random.default_rng(seed).integers(0, 40, n)[index.person] + index.period
@@ -82,18 +74,6 @@ def test_missing_codes_lie_over_a_value_that_goes_on():
         assert len(starts) <= 1
 
 
-def test_missing_codes_of_levels():
-    index, column = in_classes(width=2)
-    gone = np.random.default_rng(3).random(index.n_rows) < 0.2
-    labels = column.variable.levels
-    gappy = coded("x", np.where(gone, 10, column.data), labels, ("",), kind=Kind.ORDERED)
-    drawn = drawn_by(Advance(base=BASE, width=2), panel(index), gappy)
-    assert abs((drawn.data == 10).mean() - 0.2) < 0.05
-    for history in persons_of(index, drawn):
-        codes = [int(v) for _, v in sorted(history.items()) if v != ""]
-        assert codes == sorted(codes)
-
-
 def test_a_late_first_value_is_reckoned_back():
     n, periods = 4000, 10
     index = full_index(n, periods)
@@ -111,21 +91,6 @@ def test_a_late_first_value_is_reckoned_back():
     np.testing.assert_allclose(shares, 0.2, atol=0.035)
     means = np.nanmean(data.reshape(n, periods), axis=0)
     np.testing.assert_allclose(means, truth.reshape(n, periods).mean(axis=0), atol=0.1)
-
-
-def test_gaps_do_not_shift_when_persons_move_up():
-    n, periods = 4000, 12
-    rng = np.random.default_rng(5)
-    there = rng.random((n, periods)) < 0.6
-    there[:, 0] = True
-    index = PanelIndex.of_presence(there, np.arange(float(periods)))
-    start = rng.integers(20, 55, n)
-    gone = elapsed_since_first(index).astype(int)
-    truth = (start[index.person] + gone) // 5 - 4
-    target = coded("x", truth, tuple(str(k) for k in range(20)), kind=Kind.ORDERED)
-    drawn = drawn_by(Advance(base=BASE), panel(index), target).data
-    for g in range(1, periods):
-        assert abs(drawn[gone == g].mean() - truth[gone == g].mean()) < 0.1
 
 
 @pytest.mark.parametrize("width", [1.0, 2.5, 5.0])
@@ -162,14 +127,6 @@ def test_a_wide_lowest_and_an_open_highest_level():
     assert -4 <= found[0] < -3  # moves up after the ninth period
     assert found[1] < 5 - 11
     assert 15 <= found[2] < 20
-
-
-def test_contradictions_are_passed_over():
-    index = full_index(1, 4)
-    found = starting_positions(
-        index, np.array([2, 9, 3, 3]), 5.0 * np.arange(21), np.random.default_rng(8)
-    )
-    assert 13 <= found[0] < 15
 
 
 def degrees(n: int, seed: int) -> tuple[PanelIndex, Column, Column, np.ndarray]:

@@ -164,39 +164,11 @@ def test_matching_gives_the_exact_joint_counts_of_first_and_last(theta, rules):
     assert fitted.notes == ()
 
 
-def test_matching_tells_what_the_rules_forbid():
-    """Some retired persons of the data work again, and end so: these places are not filled."""
-    index, column = with_retirement(n=600)
-    codes = column.data.copy()
-    last = index.starts + index.counts - 1
-    codes[last[(codes[index.starts] == 2) & (index.counts > 1)]] = 0
-    column = coded("x", codes, ("x", "y", "retired"))
-    own = ends(index, column)
-    lost = sum(count for (_, one, _, other), count in own.items() if (one, other) == (2, 0))
-    assert lost
-    rules = [PathRule(variable="x", allowed=ABSORBING, text="rule")]
-    fitted = fitted_careers(column, index, rules, match=True)
-    assert any(f"'x': match: {lost} confidential persons" in note for note in fitted.notes)
-    found, states = drawn_from(fitted, index, 600)
-    drawn = ends(found, states)
-    share = sum(max(own[cell] - drawn[cell], 0) for cell in own)
-    assert share == lost
-
-
 def test_presence_only():
     index = random_index(n=120, share=0.5, seed=4)
     found, states = opened(numeric("year", TIMES[index.period]), index)
     assert states is None
     assert abs(found.counts.mean() - index.counts.mean()) < 0.5
-
-
-def test_more_states_than_persons_and_one_seen_once():
-    index = random_index(n=8, share=0.9, seed=5)
-    levels = tuple(f"s{i}" for i in range(index.n_rows))
-    found, states = opened(coded("x", np.arange(index.n_rows), levels), index)
-    assert found.n_rows == len(states)
-    once = np.where(np.arange(index.n_rows) == 3, 1, 0)
-    opened(coded("x", once, ("a", "b")), index)
 
 
 def test_a_career_is_opened_not_sampled():

@@ -68,15 +68,6 @@ def test_small_and_new_cells_are_drawn_by_the_base():
     assert np.isin(fitted.sample(new, rng=rng).data, table["x"].data).all()
 
 
-def test_nominal_keeps_missing_codes_of_its_cell():
-    table = pay_table()
-    states = np.where(table["step"].data == 3, 1, 0)
-    pay = numeric("x", table["x"].data, states, missing=("",))
-    nominal = Nominal(given=("grade", "step"), base=BASE)
-    drawn = drawn_by(EachPeriod(base=nominal), table, pay)
-    assert (drawn.missing_state() == states).mean() > 0.99
-
-
 def test_given_must_be_a_predictor():
     table = pay_table()
     with pytest.raises(ValueError, match=r"given \(grade\) must be predictors"):

@@ -10,7 +10,7 @@ from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.table import Kind
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.lag_one import LagOne
-from tests.data.panel.panels import full_index, panel, persons_of, random_column, random_index
+from tests.data.panel.panels import full_index, panel, persons_of, random_index
 from tests.models.histories.drawing import drawn_by
 from tests.tables import coded, numeric
 
@@ -62,14 +62,6 @@ def test_a_period_of_its_own():
     drawn = drawn_by(model, panel(index), column).data.reshape(300, 6)
     assert ((drawn[:, 3] - drawn[:, 2]) % 3 == 1).all()
     assert (drawn[:, 4:] == drawn[:, 3:4]).all()
-
-
-def test_small_periods_share_a_fit():
-    index, column = markov(n=60, periods=4)
-    model = LagOne(base=BASE, fit_by="by_period", min_rows=61)
-    wanted, _ = transitions(index, column)
-    found, _ = transitions(index, drawn_by(model, panel(index), column))
-    assert np.abs(found - wanted).max() < 0.25
 
 
 FROM_C = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.45, 0.2, 0.35]])
@@ -128,23 +120,6 @@ def test_numbers_rise_by_what_they_rise_in_the_data():
     assert (steps == 1).all()
 
 
-def test_missing_codes_come_and_go():
-    index = random_index(n=300, seed=5, share=0.8)
-    column = random_column(index, Kind.NUMERIC, 5)
-    drawn = drawn_by(LagOne(base=BASE), panel(index), column)
-    states = [np.bincount(c.missing_state(), minlength=3) / index.n_rows for c in (column, drawn)]
-    assert np.abs(states[0] - states[1]).max() < 0.06
-    assert np.isfinite(drawn.data[drawn.is_observed]).all()
-    assert np.isin(drawn.data[drawn.is_observed], column.data).all()
-
-
-def test_one_state_seen_once():
-    index, column = markov(n=50, periods=4)
-    data = np.where(np.arange(200) == 77, 2, np.minimum(column.data, 1)).astype(np.int32)
-    drawn = drawn_by(LagOne(base=BASE), panel(index), coded("x", data, ("a", "b", "c")))
-    assert (drawn.data == 2).mean() < 0.1
-
-
 def test_nobody_has_a_lag():
     present = np.eye(5, dtype=bool)[np.arange(60) % 5]
     index = PanelIndex.of_presence(present, np.arange(5.0))
@@ -156,28 +131,6 @@ def test_nobody_has_a_lag():
     full = full_index(20, 5)
     held = fitted.sample(panel(full), rng=np.random.default_rng(2)).data.reshape(20, 5)
     assert (held == held[:, :1]).all()
-
-
-def test_a_lag_that_no_confidential_person_has_in_a_period():
-    present = np.ones((80, 3), dtype=bool)
-    present[:, 1] = False
-    index = PanelIndex.of_presence(present, np.arange(3.0))
-    column = coded("x", np.arange(160) // 2 % 3, ("a", "b", "c"))
-    model = LagOne(base=BASE, fit_by="by_period", min_rows=1)
-    fitted = model.fit(panel(index), column, rng=np.random.default_rng(1))
-    full = full_index(20, 3)
-    drawn = fitted.sample(panel(full), rng=np.random.default_rng(2)).data.reshape(20, 3)
-    assert (drawn == drawn[:, :1]).all()
-
-
-def test_everything_missing_in_one_period():
-    index = full_index(60, 4)
-    states = np.where(index.period == 2, 1, 0)
-    values = np.random.default_rng(1).integers(0, 9, index.n_rows)
-    column = numeric("x", values, states, missing=("",))
-    drawn = drawn_by(LagOne(base=BASE), panel(index, column), column, wave=True)
-    assert (drawn.missing_state()[index.period == 2] == 1).mean() > 0.85
-    assert drawn.is_observed[index.period != 2].mean() > 0.85
 
 
 def test_changes_of_earlier_variables_are_seen():

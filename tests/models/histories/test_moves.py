@@ -11,7 +11,7 @@ from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.moves import SeenMoves
 from tests.data.panel.panels import full_index, panel, random_index
 from tests.models.histories.drawing import drawn_by
-from tests.tables import coded, numeric
+from tests.tables import coded
 
 COARSE = Cart(min_leaf=10**6, tilt=False)
 """Knows neither the value before nor any other variable."""
@@ -104,15 +104,6 @@ def test_what_is_ahead_gives_way_where_there_is_no_path():
     alone = SeenMoves.of(panel(index, plan), grade, ())
     assert alone is not None
     assert alone.ahead(panel(index), None) is None
-
-
-def test_moves_of_several_variables_are_about_codes_and_go_with_new_moves():
-    with pytest.raises(ValueError, match="moves_with"):
-        LagOne(moves_with=("plan",))
-    model = LagOne(new_moves=False, moves_with=("plan",))
-    assert model.needs == ("plan",)
-    pay = numeric("plan", [1.0]).variable
-    assert "kind numeric has none" in next(model.unsuited(ladders(5)[2].variable, {"plan": pay}))
 
 
 def test_steps_of_one_variable_lead_on_inside_its_limits():

@@ -83,16 +83,6 @@ def test_what_advances_may_never_fall():
     assert not broken_steps(index, drawn, [RISES]).any()
 
 
-@pytest.mark.parametrize("shape", [(40, 1), (1, 4), (1, 1)])
-@pytest.mark.parametrize("name", HISTORIES)
-def test_one_period_and_one_person(name, shape):
-    index = full_index(*shape)
-    column = numeric("x", np.arange(index.n_rows))
-    drawn = drawn_by(HISTORIES[name], panel(index), column).data
-    assert len(drawn) == index.n_rows
-    assert name == "advance" or (drawn >= 0).all()  # too few to tell more than a first digit
-
-
 def judging(support, table):
     return lambda rows, values: support.broken(table.take(rows).with_column(values))
 

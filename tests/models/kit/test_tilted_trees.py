@@ -132,13 +132,6 @@ def test_no_row_weighs_more_than_the_cap(cap: int, monkeypatch: pytest.MonkeyPat
             assert moved == pytest.approx(1 / cap, rel=0.01)
 
 
-def test_pairs_that_never_occur() -> None:
-    codes, classes = np.repeat([0, 1], 50), np.repeat([0, 1, 1, 0], [50, 10, 20, 20])
-    found = absent_pairs(codes, classes, 2)
-    assert (found[0].tolist(), found[1].tolist()) == ([0], [1])
-    np.testing.assert_allclose(np.exp(found[2]), tilted.LEFT / 15, rtol=1e-5)
-
-
 @pytest.mark.parametrize(("n_codes", "n_classes", "rows"), [(40, 7, 900), (900_000, 5_000, 600)])
 def test_pairs_that_never_occur_are_those_of_plain_counts(
     n_codes: int, n_classes: int, rows: int, monkeypatch: pytest.MonkeyPatch
@@ -214,6 +207,51 @@ def test_loss_and_gradient() -> None:
         at.ravel(), lambda flat: slow_loss(it, flat.reshape(at.shape)), 1e-6
     )
     np.testing.assert_allclose(gradient.ravel(), slow, atol=0.01)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
+    shared: bool, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scores, their variance, the method of moments, and the evidence (MacKay 1992)."""
+    monkeypatch.setattr(tilt, "CHUNK_ROWS", 64)
+    it = problem(shared=shared, effect=0.3)
+    it = replace(it, offsets=it.offsets + 0.7, weights=it.weights if weighted else None)
+    x, w = it.matrix.astype(float), np.ones(300) if it.weights is None else it.weights.astype(float)
+    m, p = it.moments.astype(float), np.exp(it.offsets.astype(float))
+    p /= p.sum(axis=1, keepdims=True)
+    gram, (spread, scores) = it._gram(), it._at_start()
+    np.testing.assert_allclose(gram, x.T @ (w[:, None] * x), rtol=1e-4, atol=1e-3)
+    variance = (p @ m**2 - (p @ m) ** 2).mean(axis=0)
+    np.testing.assert_allclose(spread, np.maximum(variance, 1e-4), rtol=1e-4)
+    np.testing.assert_allclose(scores, x.T @ (w[:, None] * (m[it.classes] - p @ m)), atol=0.01)
+    first = it._first_ridges(gram, spread, scores)
+    penalty = it._penalty(first)
+    coefficients = np.random.default_rng(1).normal(size=scores.shape) / 3
+    found = it._ridges_by_evidence(coefficients, it._factors(gram, spread, first), first)
+    for g, own in enumerate(it.groups):
+        blocks = [size * gram[own, own] for size in spread]
+        excess = [(scores[own, k] ** 2).sum() - np.trace(b) for k, b in enumerate(blocks)]
+        scale = [(b**2).sum() for b in blocks]
+        sizes = (coefficients[own] ** 2).sum(axis=0)
+        curvature = [np.mean(spread)] * len(spread) if shared else spread
+        free = [
+            (1 - penalty[:, k] * np.diag(np.linalg.inv(c * gram + np.diag(penalty[:, k]))))[own]
+            for k, c in enumerate(curvature)
+        ]
+        if shared:
+            moments = [sum(scale) / max(sum(excess), 1e-300)] * len(spread)
+            evidence = [free[0].sum() * (len(spread) - 1) / sizes.sum()] * len(spread)
+        else:
+            moments = [s / max(e, 1e-300) for s, e in zip(scale, excess, strict=True)]
+            evidence = [f.sum() / s for f, s in zip(free, sizes, strict=True)]
+        ends = tilt.LEAST_RIDGE, tilt.LARGEST_RIDGE
+        np.testing.assert_allclose(first[g], np.clip(moments, *ends), rtol=1e-3)
+        np.testing.assert_allclose(found[g], np.clip(evidence, *ends), rtol=1e-3)
+    for ridges in (first, found):
+        assert ((ridges > ends[0]) & (ridges < ends[1])).any()
+    assert it._first_ridges(gram, spread, 1e3 * scores).min() == ends[0]
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -311,19 +349,6 @@ def test_proper_weights_move_the_distribution() -> None:
     assert np.ptp([*plain, 0.5]) < 0.02
 
 
-def test_the_slope_of_a_number_is_kept() -> None:
-    rng = np.random.default_rng(6)
-    x = np.round(rng.normal(size=3000), 3)
-    weak = rng.integers(0, 2, 3000)
-    y = numeric("y", np.round(x + 0.2 * weak + rng.normal(size=3000), 3), 3)
-    table = Table([numeric("x", x, 3), coded("weak", weak, 2)])
-    design = np.column_stack([np.ones(3000), x, weak])
-    drawn = draw(fit(Cart(), table, y), table)
-    wanted, found = (np.linalg.lstsq(design, v, rcond=None)[0] for v in (y.data, drawn))
-    np.testing.assert_allclose(found, wanted, atol=0.06)
-    assert drawn.std() == pytest.approx(y.data.std(), rel=0.03)
-
-
 def test_a_group_and_its_number_agree_in_both_orders() -> None:
     income = numeric("income", np.round(np.random.default_rng(8).lognormal(10, 0.8, 3000)), 0)
     cuts = np.quantile(income.data, np.arange(1, 10) / 10)
@@ -334,17 +359,6 @@ def test_a_group_and_its_number_agree_in_both_orders() -> None:
     assert (group != decile.data).mean() < 0.01
 
 
-def test_a_combination_that_never_occurs_is_hardly_drawn() -> None:
-    rng = np.random.default_rng(9)
-    a, b = rng.integers(0, 4, 1600), rng.integers(0, 4, 1600)
-    b = np.where((a == 1) & (b == 2), 3, b)  # 75 and more are expected
-    table = Table([coded("a", a, 4)])
-    drawn = draw(fit(Cart(), table, coded("b", b, 4)), table)
-    assert ((a == 1) & (drawn == 2)).sum() <= 2
-    counts = np.histogram2d(a, drawn, 4)[0]
-    np.testing.assert_allclose(counts, np.histogram2d(a, b, 4)[0], atol=35)
-
-
 def _expected(fitted: FittedModel, table: Table) -> np.ndarray:
     """Return the probability of each class in each row."""
     assert isinstance(fitted, FittedCart)
@@ -352,19 +366,6 @@ def _expected(fitted: FittedModel, table: Table) -> np.ndarray:
     nodes = fitted.leaves.tree.apply(fitted.encoding.matrix(table))
     scores = fitted.leaves._scores(table, nodes)[0].astype(float)
     return np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
-
-
-def test_a_weak_effect_on_a_variable_of_many_levels_is_kept() -> None:
-    rng = np.random.default_rng(11)
-    group = rng.integers(0, 10, 6000) == 0
-    shares = np.where(group[:, None], [0.22, 0.28, 0.26, 0.24], 0.25)
-    level = (rng.random(6000)[:, None] > shares.cumsum(axis=1)).sum(axis=1)
-    table = Table([coded("group", group.astype(int), 2)])
-    one_leaf = Cart(min_leaf=6000)
-    p = _expected(fit(one_leaf, table, coded("level", level, 4)), table)
-    for k in range(4):
-        wanted = (level[group] == k).mean() - (level[~group] == k).mean()
-        assert p[group, k].mean() - p[~group, k].mean() == pytest.approx(wanted, abs=0.003)
 
 
 def test_relations_differ_with_a_moderator() -> None:
