@@ -1,14 +1,11 @@
 """What tables show of a result is what the forms of their columns promise."""
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from pkgutil import iter_modules
-from types import ModuleType
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from synthesizer.measures.figure import Form, Result, Row, columns
+from synthesizer.measures.figure import Form, Result, columns
 
 NUMBER = (int, float)
 FITS = {
@@ -39,29 +36,9 @@ def odd_cells(result: Any) -> set[tuple[str, str, str, Any]]:
     """Return the cells that are not what their column says: where it is, its form, the value."""
     assert set(FITS) == set(get_args(Form))
     cells = {
-        (type(row).__name__, Heading, form, value)
+        (type(row).__name__, heading, form, value)
         for row in parts_of(result)
-        for Heading, form, read, _ in columns(type(row)).values()
+        for heading, form, read, _ in columns(type(row)).values()
         if (value := read(row)) is not None
     }
     return {cell for cell in cells if not (cell[1] and FITS[cell[2]](cell[3]))}
-
-
-def fields_in_no_table(package: ModuleType) -> set[str]:
-    """Return the fields of rows that have no column; all columns must have known forms."""
-    names = (f"{package.__name__}.{info.name}" for info in iter_modules(package.__path__))
-    modules = map(import_module, names)
-    kinds = {kind for module in modules for kind in vars(module).values() if isinstance(kind, type)}
-    missing = set()
-    for kind in kinds:
-        if issubclass(kind, Result) and kind.__module__.startswith(package.__name__):
-            shown = columns(kind)
-            for column in shown.values():
-                assert column.form in FITS, kind
-                assert column.Heading, kind
-                assert isinstance(column.heading + column.meaning, str), kind
-            if not issubclass(kind, Row):
-                continue
-            outer = {name.partition(".")[0] for name in shown}
-            missing |= {f"{kind.__name__}.{name}" for name in kind.model_fields.keys() - outer}
-    return missing

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, check
-from synthesizer.data.errors import OptionError
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures import evidence_of_risk
 from synthesizer.measures.evidence import judged
@@ -184,13 +183,6 @@ def test_what_a_profile_asks_and_the_run_did_not_measure_is_unclear(
     assert verdict(less, LimitConfig(profile="consensus-2025"))["person"].word == "pass"
 
 
-def test_an_unknown_profile_or_purpose_is_told_with_those_there_are() -> None:
-    with pytest.raises(OptionError, match=r"profile.*pdpc-petsard"):
-        LimitConfig(profile="mine")
-    with pytest.raises(OptionError, match=r"purpose.*teaching"):
-        LimitConfig(purpose="fun")
-
-
 def test_a_control_that_was_fitted_is_no_control(files: Frames) -> None:
     # held against some of its own records the original adds less: that must not pass
     mixed = pd.concat([files["original"][:700], files["control"][700:]], ignore_index=True)
@@ -208,12 +200,6 @@ def test_limits_take_the_place_of_marks(found: dict[str, CheckResults]) -> None:
     ]
     below = verdict(found["independent"], lenient)["use"]
     assert all(e.word == "pass" for e in below.evidence if e.key == "mean_two_way")
-
-
-def test_the_lines_are_a_frame(found: dict[str, CheckResults]) -> None:
-    frame = verdict(found["original"]).to_frame()
-    assert frame["word"].tolist()[:2] == ["fail", "fail"]
-    assert verdict(found["original"]).word == "fail"
 
 
 @pytest.mark.parametrize(

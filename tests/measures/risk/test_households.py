@@ -40,7 +40,10 @@ def seen(original: pd.DataFrame, made: pd.DataFrame) -> list[int]:
     form = form_of(original)
     counter = HouseholdsSeen(view_of(original, form), NAMES)
     counter.add(view_of(made, form))
-    (counts,) = counter.result().datasets
+    result = counter.result()
+    (counts,), (figure,) = result.datasets, result.figures
+    assert figure.value == pytest.approx(counts.repeated / counts.n)
+    assert (figure.original, figure.n) == (pytest.approx(result.uniques / result.n), counts.n)
     return [counts.n, counts.present, counts.repeated]
 
 

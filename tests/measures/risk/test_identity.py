@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.table import Kind, Table
-from synthesizer.measures.risk.identity import SharedCoder, identity
+from synthesizer.data.table import Table
+from synthesizer.measures.risk.identity import (
+    SharedCoder,
+    identity,
+    key_counts,
+    statistical_uniques,
+)
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric
@@ -35,7 +40,18 @@ def test_equals_slow_counting(data, keys):
     result = identity(original, made, keys=keys)
     expected = [slow_identity(original, table, keys) for table in made]
     assert [shares(values) for values in result.datasets] == expected
-    assert shares(result.mean) == pytest.approx(np.mean(expected, axis=0).tolist())
+    means = np.mean(expected, axis=0).tolist()
+    assert shares(result.mean) == pytest.approx(means)
+    figures = {figure.name: figure for figure in result.figures}
+    own = slow_identity(original, original, keys)
+    n, n_made = original.n_rows, sum(table.n_rows for table in made)
+    for name, value, mark in zip(("UiO", "UiS", "UiOiS", "repU"), means, own, strict=True):
+        figure = figures[name]
+        assert (figure.value, figure.original) == (pytest.approx(value), pytest.approx(mark))
+        assert figure.n == (n_made if name == "UiS" else n)
+    assert result.n_synthetic == tuple(table.n_rows for table in made)
+    known = rows(original, keys)
+    assert key_counts(original, keys).tolist() == [known.count(row) for row in known]
 
 
 @settings(max_examples=20, deadline=None)
@@ -47,21 +63,12 @@ def test_grouped_numbers_equal_slow_counting(data, cuts):
     assert [shares(values) for values in result.datasets] == expected
 
 
-def test_quantile_groups_are_those_of_the_original():
-    original = Table([numeric("k", [1.0, 2.0, 3.0, 4.0])])
-    made = Table([numeric("k", [10.0, 20.0, 30.0, 40.0, 1.0])])
-    values = identity(original, made, keys=["k"], groups={"k": 2}).mean
-    assert shares(values) == (0.0, 0.2, 0.0, 0.0)
-
-
-def test_one_row_and_dates():
-    day = Table([numeric("day", [-18_000.0])])
-    variable = day["day"].variable
-    assert variable.kind is Kind.NUMERIC
-    assert shares(identity(day, [day, day], keys=["day"]).mean) == (1.0, 1.0, 1.0, 1.0)
-    frame = pd.DataFrame({"day": pd.to_datetime(["1920-09-20", "2020-01-01"])})
-    made = pd.DataFrame({"day": pd.to_datetime(["1920-09-20", "2021-01-01"])})
-    assert shares(identity(frame, made, keys=["day"]).mean) == (1.0, 1.0, 0.5, 0.5)
+def test_keys_of_a_frame_are_counted():
+    frame = pd.DataFrame(
+        {"day": pd.to_datetime(["1920-09-20", "2020-01-01"] * 2), "n": [1, 2, 3, 2]}
+    )
+    assert key_counts(frame, ["day", "n"]).tolist() == [1, 2, 1, 2]
+    assert statistical_uniques(frame, ["n"]).tolist() == [True, False, True, False]
 
 
 def test_shared_codes_tell_new_combinations_apart():
@@ -72,17 +79,6 @@ def test_shared_codes_tell_new_combinations_apart():
     assert codes[0] == codes[3] >= 2
     assert codes[2] >= 2
     assert codes[2] != codes[0]
-
-
-def test_figures():
-    table = Table([coded("k", [0, 1, 1], "ab")])
-    result = identity(table, [table, Table([coded("k", [1, 1], "ab")])], keys=["k"])
-    assert {figure.name for figure in result.figures} == {"repU", "UiOiS", "UiO", "UiS"}
-    repu = result.figures[0]
-    assert (repu.value, repu.original, repu.n) == (1 / 6, 1 / 3, 3)
-    assert result.figures[-1].n == 5
-    assert result.datasets[1].repu == 0.0
-    assert result.n_synthetic == (3, 2)
 
 
 @needs_reference

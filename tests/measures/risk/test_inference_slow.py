@@ -304,74 +304,12 @@ def check_scores(each, summary, slow):
     assert summary.higher == (each.synthetic > each.baseline).mean()
 
 
-ROUNDS = 24
 CROWD = {"sensitive": "secret", "public": ["agency", "grade"]}
-MARGINS = {2: [0.65, 0.35], 5: [0.4, 0.25, 0.15, 0.12, 0.08]}
-SIZES_OF_CROWDS = pytest.mark.parametrize(("levels", "m"), [(2, 1), (5, 3)])
-GUESSES = ("unique cells shown right", "revealed share", "AUC", "guessed right")
-PROBABILITIES = tuple(f"probability above {t}" for t in ("0.5", "0.8", "0.9", "0.99"))
-
-
-def crowd(rng, n, levels, bound):
-    """Cells of very different sizes; ``bound`` of the records have the level of their cell."""
-    agency, grade = (30 * rng.random(n) ** 2).astype(int), rng.geometric(0.2, n)
-    place = (agency * 7 + grade * 11) % 10 / 10 + 0.05
-    ends = np.cumsum(MARGINS[levels])[:-1]
-    secret = np.searchsorted(ends, np.where(rng.random(n) < bound, place, rng.random(n)))
-    return crowd_of(agency, grade, secret, levels)
 
 
 def crowd_of(agency, grade, secret, levels):
     columns = [coded("agency", agency, [f"a{code}" for code in range(30)])]
     return Table([*columns, numeric("grade", grade), coded("secret", secret, "pqrst"[:levels])])
-
-
-def permuted(rng, table):
-    column = table["secret"]
-    return table.with_column(coded("secret", rng.permutation(column.data), column.variable.levels))
-
-
-def assert_at_chance(results, names):
-    """The mean distance of value and chance is within four standard errors of none."""
-    figures = [{figure.name: figure for figure in result.figures} for result in results]
-    for name in names:
-        distance = [each[name].value - each[name].chance for each in figures]
-        error = np.std(distance, ddof=1) / np.sqrt(len(distance))
-        assert 0 < error < 0.01, name
-        assert abs(np.mean(distance)) < 4 * error, name
-
-
-@SIZES_OF_CROWDS
-def test_unrelated_columns_come_to_chance(levels, m):
-    """Real keys, and sensitive variables that have nothing to do with anything."""
-    rng = np.random.default_rng([1, levels, m])
-    table, *made = (crowd(rng, 1500, levels, 0.8) for _ in range(1 + m))
-    results = [
-        inference(permuted(rng, table), [permuted(rng, each) for each in made], **CROWD)
-        for _ in range(ROUNDS)
-    ]
-    assert {f.name for f in results[0].figures if f.chance is not None} == {
-        *GUESSES,
-        *PROBABILITIES,
-    }
-    assert_at_chance(results, GUESSES + PROBABILITIES)
-    # Many cells are absent; with them the area is 0.5 too.
-    assert results[0].thresholds.absent > 10
-    areas = [curve.auc_all for result in results for curve in result.roc[:1]]
-    assert abs(np.mean(areas) - 0.5) < 4 * np.std(areas, ddof=1) / np.sqrt(ROUNDS)
-
-
-@pytest.mark.parametrize("levels", [2, 5])
-def test_records_that_keep_their_level_are_above_chance(levels):
-    rng = np.random.default_rng([4, levels])
-    table = crowd(rng, 1500, levels, 0.0)
-    truth = table["secret"].data
-    kept = np.where(rng.random(1500) < 0.3, truth, rng.permutation(truth))
-    made = table.with_column(coded("secret", kept, table["secret"].variable.levels))
-    figures = {figure.name: figure for figure in inference(table, made, **CROWD).figures}
-    for name in (*GUESSES, *PROBABILITIES[1:]):
-        figure = figures[name]
-        assert figure.chance + 0.02 < figure.value <= figure.original, name
 
 
 PAIRS = st.tuples(st.sampled_from([1, 2]), st.sampled_from("pqr"))
@@ -462,7 +400,7 @@ def test_what_happens_by_chance_is_the_mean_over_all_worlds(case):
     assert close(found.thresholds.chance_right_of_present, right)
 
 
-@pytest.mark.parametrize("made", [1, 299, 700, 900, 2999, 3000, 5000])
+@pytest.mark.parametrize("made", [1, 299, 900, 5000])
 def test_large_cells_are_exact_too(made):
     n, m, p = 1000, 3, 0.3
     original = crowd_of([0] * n, [1] * n, [1] * 300 + [0] * 700, 2)
@@ -479,7 +417,7 @@ def test_large_cells_are_exact_too(made):
     )
 
 
-@pytest.mark.parametrize("threshold", [0.1, 0.28, 0.3, 0.55, 0.56, 0.57, 0.7, 0.0])
+@pytest.mark.parametrize("threshold", [0.0, 0.28, 0.56, 0.7])
 def test_thresholds_are_exceeded_as_the_shares_exceed_them(threshold):
     """0.28 * 25 is above 7 and 0.7 * 10 is 7, as computers have it, and 7 / 25 is 0.28."""
     sizes = range(1, 60)

@@ -17,13 +17,6 @@ def test_wilson_is_that_of_scipy(count):
     assert wilson(count / 200, 200, 0.9) == pytest.approx((expected.low, expected.high))
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
-def test_wilson_holds_the_share_and_has_a_width(share):
-    low, high = wilson(share, 1.0)
-    assert 0 <= low <= share <= high <= 1
-    assert high - low > 0.5
-
-
 @given(shares, shares)
 def test_excess_holds_its_value(successes, control):
     value, low, high = excess(successes / 200, 200, control / 200, 200)
@@ -53,17 +46,13 @@ def test_excess_covers_the_truth_as_often_as_it_says(rate, control):
     assert 0.93 < covered < 0.99
 
 
-def test_a_higher_confidence_is_a_wider_interval():
-    assert wilson(0.4, 100, 0.99)[0] < wilson(0.4, 100, 0.9)[0]
-    assert excess(0.4, 100, 0.2, 100, 0.99)[1] < excess(0.4, 100, 0.2, 100, 0.9)[1]
-
-
 def test_relative_excess_of_an_exact_original_is_the_share_rescaled():
     found = relative_excess((0.6, 0.55, 0.7), (0.9, 0.9, 0.9), 0.5)
     assert found == pytest.approx((0.25, 0.125, 0.5))
     found = relative_excess((0.4, 0.35, 0.5), (0.9, 0.9, 0.9), 0.5)
     assert found == pytest.approx((-0.25, -0.375, 0))
-    assert relative_excess((0.6, 0.5, 0.7), (0.5, 0.5, 0.5), 0.5) == (None, None, None)
+    for original in ((0.5, 0.5, 0.5), (0.6, 0.5, 0.7)):  # it may tell nothing itself
+        assert relative_excess((0.6, 0.5, 0.7), original, 0.5) == (None, None, None)
 
 
 @pytest.mark.parametrize("truth", [0.75, 0.6, 0.5, 0.3])

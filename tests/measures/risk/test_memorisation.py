@@ -13,6 +13,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import Registry
 from synthesizer.measures.risk.memorisation import Memory, memory
+from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import make_plan
 from tests.tables import coded
@@ -26,8 +27,8 @@ def noise(n: int, levels: int, seed: int, names: str = "abc") -> Table:
 
 
 def of_run(table: Table, **more: Any) -> Memory:
-    """Fit and check as a run does."""
-    config = read_chain_config({"m": 1, "checks": {"differential_confidentiality": False}} | more)
+    """Fit and check as a run does, with a measure of halves."""
+    config = read_chain_config({"m": 1, "checks": ALL_OFF | {"guesses": True}} | more)
     plan = make_plan(config, Input.of(table), Registry.load())
     source = plan.fit(Seed(1))
     checks = plan.checking(Seed(1))

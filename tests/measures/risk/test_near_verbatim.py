@@ -1,6 +1,6 @@
 """Near-verbatim persons and guessed attributes, against slow code, nothing and everything."""
 
-from math import ceil
+from math import ceil, log
 
 import numpy as np
 import pytest
@@ -10,10 +10,14 @@ from synthesizer.measures.halves import HalfRun, control_run, half_runs
 from synthesizer.measures.risk.guesses import guesses
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
+    FEW_REPEATS,
+    FEWEST,
+    REPEATS,
     difference,
     near_verbatim,
     quantile_of,
 )
+from tests.tables import numeric
 
 LEVELS = (3, 4, 6, 8, 12, 20)
 NAMES = [*"abcdef", "pay", "age"]
@@ -64,12 +68,13 @@ def slow(inside, outside, made):
     """Return the persons to whom records point, by loops over records."""
     coded = np.column_stack([steps((inside, outside, made), name) for name in NAMES])
     people, records = np.split(coded, [inside.n_rows + outside.n_rows])
-    nearest = np.full(len(people), 99)
+    nearest, points = np.full(len(people), 99), np.zeros(len(people), dtype=int)
     for record in records:
         differ = (people != record).sum(axis=1)
         closest = np.flatnonzero(differ == differ.min())
         if len(closest) == 1 and differ.min() <= 2:
             nearest[closest] = min(nearest[closest[0]], differ.min())
+            points[closest] += 1
             continue
         far = np.zeros(len(people))
         for place, name in enumerate(NAMES):
@@ -82,27 +87,37 @@ def slow(inside, outside, made):
                 differs = np.mean([(values != v).mean() for v in values])
                 far += differs * (values != record[place])
         first, second = np.sort(far)[:2]
-        if first < 0.5 * second:
-            nearest[far.argmin()] = min(nearest[far.argmin()], len(NAMES))
-    return np.split(nearest, [inside.n_rows]), people, records
+        if first < 0.9 * second:
+            how = len(NAMES) + int(first >= 0.5 * second)  # nearest distinctly, or hardly
+            nearest[far.argmin()] = min(nearest[far.argmin()], how)
+            points[far.argmin()] += how == len(NAMES)
+    return *(np.split(each, [inside.n_rows]) for each in (nearest, points)), people, records
 
 
 def test_counts_are_those_of_slow_code():
     inside, outside, made, rng = three(150, 1)
-    made = planted(made, inside.take(np.arange(20)), 1, rng)
+    twice = outside.take(np.repeat(np.arange(6), 2))
+    made = planted(made, Table.concatenate([inside.take(np.arange(20)), twice]), 1, rng)
     found = near_verbatim(control_run(inside, outside, (made,)), NAMES)
-    (ours, theirs), *_ = slow(inside, outside, made)
+    (ours, theirs), (points, others), *_ = slow(inside, outside, made)
     differing = [*(round(share * len(NAMES)) for share in DIFFERING), len(NAMES)]
     assert [look.differing for look in found.looks] == differing
-    for look in found.looks:
-        assert look.inside == (ours <= look.differing).sum()
-        assert look.outside == (theirs <= look.differing).sum()
+    for look in (*found.looks, found.loose):
+        most = len(NAMES) + 1 if look is found.loose else look.differing
+        assert look.inside == (ours <= most).sum()
+        assert look.outside == (theirs <= most).sum()
+    assert (found.repeats, found.repeats_outside) == (points.max(), others.max())
+    # so many records of one person that chance, as outside, gives them to none of 1,000 files
+    rate = 1 - 1 / np.mean([n for n in others if n])
+    tail = log(REPEATS / sum(points > 0)) / log(rate)
+    assert found.repeats_by_chance == max(1 + ceil(tail), 2 * others.max() + FEW_REPEATS)
+    assert 1 + ceil(tail) > 2 * others.max() + FEW_REPEATS
 
 
 def test_guesses_are_those_of_slow_code():
     inside, outside, made, _ = three(120, 2)
     found = guesses(control_run(inside, outside, (made,)), NAMES, ["a", "b"])
-    _, people, records = slow(inside, outside, made)
+    *_, people, records = slow(inside, outside, made)
     for one in found.guesses:
         place, right = NAMES.index(one.target), []
         for person in people:
@@ -240,6 +255,9 @@ def test_persons_with_several_records_count_once():
     assert (found.n, found.n_outside) == (50, 50)
     assert found.looks[0].inside == 50
     assert near_verbatim(control_run(inside, outside, (fresh,)), NAMES[:1]) is None
+    assert near_verbatim(control_run(inside, outside, (fresh,)), NAMES[:2]).variables == 2
+    same = [t.with_column(numeric("same", np.full(200, 7.0))) for t in (inside, outside, fresh)]
+    assert near_verbatim(control_run(*same[:2], (same[2],)), [*NAMES[:2], "same"]).variables == 3
 
 
 def test_several_datasets_are_looked_at_together():
@@ -285,3 +303,23 @@ def test_the_interval_is_newcombes():
     # Newcombe (1998), Table II, method 10: 56/70 - 48/80
     ends = difference(56, 70, 48, 80, 1.959964)
     assert ends == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+def test_groups_of_enough_persons_are_looked_at_whatever_the_holdout_has_of_them():
+    """Ten of a level in the data are enough, nine are not."""
+    inside, outside, made, rng = three(400, 9)
+    ranks = {table: rng.permutation(400) for table in ("inside", "outside")}
+
+    def with_level(n, m):
+        sides = [
+            table.with_column(
+                Column(Variable(name="z", kind=Kind.CATEGORICAL, levels=("u", "v")),
+                       (ranks[side] < size).astype(np.int32))
+            )
+            for side, table, size in (("inside", inside, n), ("outside", outside, m))
+        ]  # fmt: skip
+        drawn = made.with_column(sides[0]["z"])
+        return near_verbatim(control_run(*sides, (drawn,)), [*NAMES, "z"]).n_groups
+
+    few = with_level(FEWEST - 1, 30)
+    assert {with_level(FEWEST, outside) for outside in (0, 1, 30)} == {few + 1}

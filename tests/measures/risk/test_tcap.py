@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Table
 from synthesizer.measures.risk.cap import cap_u
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.scenario import Tolerance
@@ -94,17 +94,6 @@ def test_equals_slow_counting(data, tau, target):
     assert matched.original == released.of_matched
 
 
-def test_chance_of_matched_records_counts_those_without_agreement():
-    """Of four that match two are told "x", of whom one has it."""
-    original = Table([coded("k", [0, 0, 1, 1, 2], "abc"), coded("t", [0, 1, 1, 1, 1], "xy")])
-    made = Table([coded("k", [0, 0, 1, 1], "abc"), coded("t", [0, 0, 1, 0], "xy")])
-    result = tcap(original, made, keys=["k"], target="t")
-    assert counts(result.synthetic[0]) == (4, 2, 1, 1)
-    attributed, matched = result.figures
-    assert (attributed.chance, attributed.baseline) == (0.5, pytest.approx((1 / 5 + 4 / 5) / 2))
-    assert matched.chance == 0.25
-
-
 def test_a_target_that_the_original_lacks_breaks_agreement():
     original = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
     two_new = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "vw")])
@@ -124,30 +113,12 @@ def test_tau_is_reached_exactly():
         assert (row.attributed, row.correct) == (attributed, attributed // 2)
 
 
-def test_ties_go_to_the_first_level_of_the_original():
-    original = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "xy")])
-    made = Table([coded("k", [0, 0], "ab"), coded("t", [0, 1], "yx")])
-    row = tcap(original, made, keys=["k"], target="t", tau=0.5).synthetic[0]
-    assert (row.attributed, row.correct) == (2, 1)
-
-
-def test_groups_dates_and_negative_numbers():
-    day = Variable(name="day", kind=Kind.DATE)
-    original = Table([Column(day, np.array([-3.0, -3.0, 18_000.0])), numeric("pay", [-5, 5, 7])])
-    made = Table([Column(day, np.array([-3.0, 18_000.0])), numeric("pay", [-9, 9])])
-    exact = tcap(original, made, keys=["day"], target="pay").synthetic[0]
-    grouped = tcap(original, made, keys=["day"], target="pay", groups={"pay": [0.0]}).synthetic[0]
-    assert counts(exact)[:3] == (3, 3, 0)
-    assert counts(grouped)[:3] == (3, 3, 2)
-
-
 def test_all_problems_are_told_at_once():
     table = Table([coded("k", [0, 1], "ab"), numeric("t", [1, 2])])
     with pytest.raises(DataError) as caught:
         tcap(table, table, keys=["k", "no"], target="t", tolerance=Tolerance(absolute=1), tau=0)
     assert len(caught.value.problems) == 3
-    for part in ("'no'", "give groups", "tau (0)"):
-        assert part in str(caught.value)
+    assert all(part in str(caught.value) for part in ("'no'", "'t'", "tau (0)"))
 
 
 def test_a_tolerance_does_not_matter_to_a_coded_target():

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from synthesizer.measures.utility.cells import (
     NumberCells,
     breaks_of,
     cell_counts,
+    cramers_v,
     day_text,
     group_pair,
     group_tables,
@@ -50,15 +53,15 @@ def test_quantiles_of_the_original_alone():
     assert set(pair.synthetic) == {4}
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_sparse_and_dense_counts_are_the_same(seed, monkeypatch):
-    n = np.random.default_rng(seed).integers(1, 20, 2)
-    grouped = group_tables(persons(n[0], seed), persons(n[1], seed + 99), persons(1).names)
-    dense = cell_counts(grouped)
+def test_sparse_and_dense_counts_are_the_same(monkeypatch):
+    sizes = np.random.default_rng(1).integers(1, 20, (20, 2))
+    pairs = [(persons(n, seed), persons(k, seed + 99)) for seed, (n, k) in enumerate(sizes)]
+    grouped = [group_tables(*pair, persons(1).names) for pair in pairs]
+    dense = [cell_counts(each) for each in grouped]
     monkeypatch.setattr(cells, "_DENSE_CELLS", 0)
-    sparse = cell_counts(grouped)
-    for one, other in zip(dense, sparse, strict=True):
-        np.testing.assert_array_equal(one, other)
+    for each, expected in zip(grouped, dense, strict=True):
+        for one, other in zip(cell_counts(each), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def day(text):
@@ -89,6 +92,33 @@ def test_cells_are_few_ascending_and_hold_the_middle(values, most, is_date):
     assert len(labels) == len(set(labels)) == len(cells.edges) - 1
     if not cells.is_single and not is_date:
         np.testing.assert_allclose(np.diff(cells.edges), cells.edges[1] - cells.edges[0])
+
+
+def slow_v(counts):
+    """Cramer's V, corrected as Bergsma (2013) does; None where one of both has one value."""
+    counts = [row for row in counts.tolist() if sum(row)]
+    columns = [column for column in zip(*counts, strict=True) if sum(column)]
+    r, k, n = len(counts), len(columns), sum(map(sum, counts))
+    if min(r, k) < 2:
+        return None
+    expected = [[sum(row) * sum(column) / n for column in columns] for row in counts]
+    cells = [[column[i] for column in columns] for i in range(r)]
+    square = sum(
+        (o - e) ** 2 / e
+        for seen, right in zip(cells, expected, strict=True)
+        for o, e in zip(seen, right, strict=True)
+    )
+    phi = max(0, square / n - (r - 1) * (k - 1) / (n - 1))
+    least = min(size - (size - 1) ** 2 / (n - 1) for size in (r, k)) - 1
+    return min(math.sqrt(phi / least), 1) if least > 0 else None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=4))
+def test_cramers_v_equals_slow_code(counts):
+    counts = np.array(counts, dtype=float)
+    found, expected = cramers_v(counts), slow_v(counts)
+    assert math.isnan(found) if expected is None else found == pytest.approx(expected, abs=1e-6)
 
 
 def test_edges_are_nice_numbers():

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chi2, f, norm
 
-from synthesizer.data.errors import DataError, OptionError, SynthesizerError
+from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.coefficients import FittedData
@@ -14,7 +14,6 @@ from synthesizer.measures.utility.compare_fit import (
     FitRequest,
     compare_fit,
     compare_fit_by,
-    groups_of,
 )
 from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric
@@ -47,6 +46,9 @@ def people(n, seed):
             coded("person", rng.integers(0, n // 4, n), [f"p{i}" for i in range(n // 4)]),
         ]
     )
+
+
+PEOPLE = people(50, 1)
 
 
 def frame_of(table):
@@ -131,6 +133,11 @@ def test_differences_overlap_and_lack_of_fit_by_hand():
     common = (a + z * error) - (b - z * made)
     assert own.overlap == pytest.approx((common / (2 * z * error) + common / (2 * z * made)) / 2)
     assert result.mean_overlap == own.overlap
+    assert f"{result.lack_of_fit.p_value:.3f}" in result.figures[-1].meaning
+    assert sorted(figure.value for figure in result.figures) == pytest.approx(
+        sorted([own.overlap, own.overlap, abs(own.standardised), result.lack_of_fit.ratio])
+    )
+    assert result.lack_of_fit.ratio == result.lack_of_fit.statistic
     statistic = (b - a) ** 2 / (error**2 * 5 / 6)
     assert result.lack_of_fit.statistic == pytest.approx(statistic)
     assert result.lack_of_fit.p_value == pytest.approx(chi2.sf(statistic, 1))
@@ -209,45 +216,49 @@ def test_clusters_of_frames_need_no_common_values_and_may_be_missing():
     assert "too few clusters" in compare_fit(few, few, "y ~ x", clusters="person").notes[0]
 
 
-def test_all_problems_of_a_request_are_told_at_once():
-    table = people(50, 1)
-    with pytest.raises(DataError) as caught:
-        compare_fit(
-            table,
-            [table.take(slice(0, 9)), table],
-            "payy ~ agee + sex",
-            family="probit",
-            rule="partially",
-            clusters="persn",
-            level=2,
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ({"family": "probit", "formula": "pay ~ log(age)"}, {"'probit'", "log"}),
+        ({"formula": "payy ~ agee + sex", "clusters": "persn", "level": 2},
+         {"'payy'; did you mean 'pay'", "'agee'; did you mean 'age'", "'persn'", "level (2)"}),
+        ({"formula": "area ~ agee | sexx", "family": "multinomial", "weights": "wait",
+          "offset": "a +"},
+         {"'agee'", "'sexx'", "'wait'", "offset ('a +')", "an offset is for", "fixed effects"}),
+        ({"synthetic": PEOPLE.select(["pay", "age"])}, {"'sex' is not in synthetic dataset 1"}),
+        ({"synthetic": PEOPLE.take(slice(0, 9)), "rule": "partially"}, {"has 9, not 50"}),
+        ({"synthetic": [{}, PEOPLE]}, {"synthetic.1", "dict"}),
+        ({"synthetic": []}, {"no synthetic dataset"}),
+        ({"original": PEOPLE.take(slice(0, 2)), "formula": "pay ~ age"}, {"2 complete records"}),
+        ({"rule": "fully"}, {"rule 'fully' needs at least two"}),
+        ({"clusters": ""}, {"unknown variable ''"}),
+        ({"weights": ""}, {"unknown variable ''"}),
+    ],
+)  # fmt: skip
+def test_all_that_is_wrong_with_a_request_is_named(asked, named):
+    request = {"original": PEOPLE, "synthetic": PEOPLE, "formula": "pay ~ sex"} | asked
+    with pytest.raises(SynthesizerError) as caught:
+        compare_fit(**request)
+    assert all(part in str(caught.value) for part in named), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("by", "named"),
+    [
+        ([], "by: names no variable"),
+        ([["sex"]], "by.1 must be a text"),
+        (["age"], "by names age of the model"),
+        ("sexx", "'sexx'; did you mean 'sex'"),
+        (["area"], "'area' is not in synthetic dataset 1"),
+        (["person", "visits"], "groups, not 1 to"),
+    ],
+)
+def test_groups_that_cannot_be_made(by, named):
+    table = people(900, 1)
+    with pytest.raises(SynthesizerError, match=re.escape(named)):
+        compare_fit_by(
+            table, table.select([n for n in table.names if n != "area"]), "pay ~ age", by
         )
-    text = str(caught.value)
-    for part in (
-        "family: must be 'ols', 'logit', 'poisson' or 'multinomial' (got 'probit')",
-        "synthetic dataset 1 has 9, not 50",
-        "unknown variable 'payy'; did you mean 'pay'?",
-        "unknown variable 'agee'; did you mean 'age'?",
-        "unknown variable 'persn'; did you mean 'person'?",
-        "level (2)",
-    ):
-        assert part in text
-
-
-def test_other_bad_input():
-    table = people(50, 1)
-    with pytest.raises(OptionError, match=r"synthetic\.1 must be .*, not dict"):
-        compare_fit(table, [{}, table], "pay ~ sex")
-    with pytest.raises(DataError, match="2 problems") as caught:
-        compare_fit(table, table, "pay ~ log(age)", family="gamma")
-    assert "stands inside I" in str(caught.value)
-    with pytest.raises(DataError, match="'sex' is not in synthetic dataset 1"):
-        compare_fit(table, table.select(["pay", "age"]), "pay ~ sex")
-    with pytest.raises(DataError, match="no synthetic dataset"):
-        compare_fit(table, [], "pay ~ sex")
-    with pytest.raises(DataError, match="the original has no fit: 2 complete records are too few"):
-        compare_fit(table.take(slice(0, 2)), table, "pay ~ age")
-    with pytest.raises(DataError, match="needs at least two synthetic datasets, there is one"):
-        compare_fit(table, table, "pay ~ sex", rule="fully")
 
 
 def broken(table, how):
@@ -268,12 +279,12 @@ def broken(table, how):
 
 
 WHY = {
-    "separated": "the logit fit does not converge: age tells the response exactly; leave it out",
-    "constant outcome": "response smoker has one value in the complete records, so there is",
-    "collinear": "the model is singular: ",
-    "lost level": "no complete record has area[east], which the original has: join levels",
-    "constant column": "the model is singular: age: one value in all complete records",
-    "nothing complete": "no record is complete: leave out variables that are mostly missing",
+    "separated": "age tells the response exactly",
+    "constant outcome": "response smoker has one value",
+    "collinear": "the model is singular",
+    "lost level": "area[east]",
+    "constant column": "age: one value",
+    "nothing complete": "no record is complete",
 }
 
 
@@ -283,10 +294,11 @@ def test_one_dataset_without_a_fit_does_not_stop_the_rest(how):
     bad = broken(people(300, 10), how)
     formula = "smoker ~ age + sex + area"
     result = compare_fit(original, [bad, good], formula, family="logit")
-    assert result.notes[0].startswith(f"synthetic dataset 1 is left out: {WHY[how]}")
-    assert result.notes[1] == "the results are of 1 of 2 synthetic datasets"
+    assert result.notes[0].startswith("synthetic dataset 1 ")
+    assert "1 of 2" in result.notes[1]
     assert [own.problem is None for own in result.datasets] == [True, False, True]
-    assert result.datasets[1].problem.startswith(WHY[how])
+    assert WHY[how] in result.datasets[1].problem
+    assert WHY[how] in result.notes[0]
     assert result.combined.m == 1
     assert (result.datasets[1].n > 0) == (how != "nothing complete")
     alone = compare_fit(original, good, formula, family="logit")
@@ -311,10 +323,7 @@ def test_weights_by_hand_and_their_faults():
     assert result.errors.startswith("robust to unequal variances (HC1), times n / (n - K)")
     odd = numeric("weight", [0, 0, -1, *range(1, 298)], [0, 0, 0, 1, *[0] * 296], missing=("",))
     told = compare_fit(original, [made, made.with_column(odd)], "visits ~ age", weights="weight")
-    assert told.datasets[2].problem == (
-        "weights 'weight': of 300 there are 1 missing, 1 negative: leave out those "
-        "records, or give every record a weight, 0 where it counts for nobody"
-    )
+    assert "'weight': of 300 there are 1 missing, 1 negative" in told.datasets[2].problem
     with pytest.raises(DataError, match="the original has no fit: weights .* 1 missing, 1 neg"):
         compare_fit(original.with_column(odd), made, "visits ~ age", weights="weight")
     with pytest.raises(DataError, match="weights area: "):
@@ -363,13 +372,6 @@ def test_a_design_is_inherited_where_the_model_can_have_its_errors(fit, strata):
     assert request.with_and_without("w", strata="region")[-1].strata == strata
 
 
-def test_weights_of_a_frame_with_few_distinct_numbers():
-    frame = frame_of(people(200, 1)).assign(weight=np.arange(200) % 2 + 1)
-    result = compare_fit(frame, frame, "age ~ sex", weights="weight")
-    expected = smf.wls("age ~ sex", frame, weights=frame["weight"]).fit(cov_type="HC1")
-    assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
-
-
 @pytest.mark.parametrize("offset", ["hours", "I(log(time))"])
 def test_an_offset(offset):
     rng = np.random.default_rng(3)
@@ -388,29 +390,6 @@ def test_an_offset(offset):
     assert result.offset == offset
 
 
-def test_what_does_not_go_together_is_told_with_the_nearest_names():
-    table = people(50, 1)
-    with pytest.raises(DataError) as caught:
-        compare_fit(
-            table, table, "area ~ agee | sexx", family="multinomial", weights="wait", offset="a +",
-            clusters="persn",
-        )  # fmt: skip
-    text = str(caught.value)
-    for part in (
-        "fixed effects (behind '|') are for families 'ols' and 'poisson', not 'multinomial'",
-        "an offset is for family 'poisson', not 'multinomial'",
-        "offset ('a +') must be a variable or I(...)",
-        "unknown variable 'agee'; did you mean 'age'?",
-        "unknown variable 'sexx'; did you mean 'sex'?",
-        "unknown variable 'persn'; did you mean 'person'?",
-        "unknown variable 'wait'; name a column of the data",
-    ):
-        assert part in text
-    for extra in ("clusters", "weights"):  # an empty name is one, too
-        with pytest.raises(DataError, match="unknown variable ''"):
-            compare_fit(table, table, "pay ~ age", **{extra: ""})
-
-
 def test_the_lack_of_fit_allows_for_parameters_drawn_anew():
     original, made = people(300, 7), [people(300, seed) for seed in (10, 11)]
     simple, proper, fully = (
@@ -420,25 +399,6 @@ def test_the_lack_of_fit_allows_for_parameters_drawn_anew():
     assert proper.lack_of_fit == fully.lack_of_fit
     assert proper.lack_of_fit.statistic == pytest.approx(simple.lack_of_fit.statistic / 2)
     assert proper.combined.total == pytest.approx([own * 2 / 1.5 for own in simple.combined.total])
-
-
-def test_what_a_report_needs():
-    original, made = people(300, 7), [people(200, 8), people(300, 9)]
-    result = compare_fit(original, made, "visits ~ age + sex", family="poisson")
-    assert result.errors == "of the model"
-    assert (result.effects, result.weights, result.clusters) == ((), None, None)
-    first = result.coefficients[1]
-    assert first.original_low < first.original < first.original_high
-    assert first.synthetic_low < first.synthetic < first.synthetic_high
-    assert result.lack_of_fit.ratio == result.lack_of_fit.statistic / 3
-    assert [own.n for own in result.datasets] == [300, 200, 300]
-    assert [own.name for own in result.figures] == [
-        "mean CI overlap", "lowest CI overlap", "mean standardised difference", "lack of fit",
-    ]  # fmt: skip
-    worst = min(result.coefficients, key=lambda own: own.overlap).name
-    assert result.figures[1].meaning.endswith(f"differ most; {worst}")
-    assert f"{result.lack_of_fit.p_value:.3f}" in result.figures[3].meaning
-    assert len(result.combined.low) == 3
 
 
 @needs_reference
@@ -580,25 +540,6 @@ def test_what_is_declared_holds_for_both_files():
     assert fit.coefficients == found.coefficients
 
 
-def test_persons_as_effects():
-    frame = workers(400, 4)
-    result = compare_fit(frame, frame, "pay ~ age | person")
-    assert result.errors == (
-        "of the model, times (n - 1) / (n - K) (n records, K coefficients and levels of fixed "
-        "effects)"
-    )
-    assert result.mean_overlap == pytest.approx(1)
-    assert result.lack_of_fit.p_value == pytest.approx(1)
-
-
-def test_unknown_effects_come_with_the_nearest_name():
-    frame = workers(50, 1)
-    with pytest.raises(DataError) as caught:
-        compare_fit(frame, frame.drop(columns="agency"), "pay ~ age | agencyy + agency")
-    assert "unknown variable 'agencyy'; did you mean 'agency'?" in caught.value.problems
-    assert "column 'agency' is not in synthetic dataset 1: add it" in caught.value.problems
-
-
 @pytest.mark.parametrize("formula", ["visits ~ age", "visits ~ age | id"])
 def test_an_identifier_of_a_table_serves_as_cluster_and_as_effect(formula):
     id_ = Variable(name="id", kind=Kind.ID, decimals=0)
@@ -633,33 +574,6 @@ def test_groups_are_fitted_alone_as_if_their_records_were_all():
     words = "without a record of the group: 2"
     told = {group for group, fit in fits.items() if any(words in note for note in fit.notes)}
     assert told == {("m", "2004")}
-
-
-@pytest.mark.parametrize(
-    ("by", "problem"),
-    [
-        (["sexx"], "by: unknown variable 'sexx'.*'sex'"),
-        (["person", "age"], "make .* groups, not 1"),
-    ],
-)
-def test_groups_that_cannot_be_made(by, problem):
-    with pytest.raises(DataError, match=problem):
-        groups_of(people(900, 1), by)
-
-
-def test_groups_that_cannot_be_made_are_one_error_of_the_package() -> None:
-    frame = pd.DataFrame({"age": [21, 22, 34, 35, 41, 43, 57, 58], "sex": ["f", "m"] * 4})
-    frame["pay"] = frame["age"] * 2.0 + [0, 1, 0, 2, 1, 3, 0, 1]
-    assert list(compare_fit_by(frame, frame, "pay ~ age", "sex")) == [("f",), ("m",)]
-    for by, synthetic, words in (
-        ([], frame, "by: names no variable"),
-        ([["sex"]], frame, "by.1 must be a text"),
-        (["age"], frame, "by names age of the model"),
-        (["nix"], frame, "unknown variable 'nix'"),
-        (["sex"], frame.drop(columns="sex"), "column 'sex' is not in synthetic dataset 1: add it"),
-    ):
-        with pytest.raises(SynthesizerError, match=re.escape(words)):
-            compare_fit_by(frame, synthetic, "pay ~ age", by)
 
 
 def test_numbers_that_are_taken_for_categories_are_told():

@@ -10,7 +10,6 @@ from synthesizer.data.table import Table
 from synthesizer.measures.utility.conditional_tables import (
     ConditionalCounter,
     ConditionalTables,
-    cramers_v,
 )
 from tests.tables import coded
 
@@ -92,10 +91,3 @@ def test_without_a_third_variable_and_without_a_group_on_both_sides():
     found = compared(constant, constant)
     assert (found.rows[0].s_pmse, found.figures) == (None, ())
     assert compared(original.take([0]), original).rows[0].groups == 1
-
-
-def test_cramers_v():
-    codes = np.array([0, 0, 1, 1])
-    assert cramers_v(codes, codes) == 1
-    assert cramers_v(codes, np.array([0, 1, 0, 1])) == 0
-    assert cramers_v(codes, np.zeros(4, dtype=int)) == 0

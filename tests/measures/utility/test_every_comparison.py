@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any, get_args
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures import utility
-from synthesizer.measures.figure import Result, collected, plain
+from synthesizer.measures.figure import Result, collected
 from synthesizer.measures.measure_options import Part
 from synthesizer.measures.utility.combining import Rule
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
 from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.equivalent_sample import SampleScale
-from synthesizer.measures.utility.propensity import pmse
+from synthesizer.measures.utility.propensity import combine_pmse, pmse
 from synthesizer.measures.utility.regressions import RegressionCounter
-from synthesizer.measures.utility.tables import jensen_shannon, table_utility
+from synthesizer.measures.utility.tables import combine_distances, jensen_shannon, table_utility
+from tests.measures.alike import in_other_units, numbers, permuted, relabelled, widened
 from tests.measures.asked import defaults, options
 from tests.records import unusual_defaults
-from tests.tables import coded, numeric
+from tests.tables import coded, numeric, persons
 
 Made = Sequence[Table]
 NAMES = ["town", "age", "born", "debt", "ill", "rank"]
@@ -83,24 +87,6 @@ def each(change: Callable[[Table], Table]) -> Callable[[Table, Made], tuple[Tabl
     return lambda original, made: (change(original), [change(table) for table in made])
 
 
-def permuted(table: Table) -> Table:
-    return table.take(np.random.default_rng(table.n_rows).permutation(table.n_rows))
-
-
-def in_other_units(table: Table) -> Table:
-    """Numbers doubled and moved, days counted from another one; missing codes stay."""
-    return Table(
-        [c if c.is_coded else Column(c.variable, 2 * c.data + 64, c.states) for c in table.columns]
-    )
-
-
-def relabelled(table: Table) -> Table:
-    """Towns in another order and by other names."""
-    town = table["town"].data
-    codes = np.where(town < 5, 4 - town, town)
-    return Table([coded("town", codes, "VWXYZ", ("-",)), *table.columns[1:]])
-
-
 SAME: dict[str, tuple[Any, list[str], set[str]]] = {
     "records in another order": (each(permuted), NAMES, {"equivalent sample"}),
     "datasets in another order": (lambda o, made: (o, made[::-1]), NAMES, {"tree"}),
@@ -109,42 +95,24 @@ SAME: dict[str, tuple[Any, list[str], set[str]]] = {
     }),
     "other units": (each(in_other_units), NAMES, {"distributions", "fit"}),
     "other labels": (each(relabelled), NAMES, {"fit", "tree"}),
-    "a variable more": (
-        each(lambda t: t.with_column(numeric("more", np.arange(t.n_rows)))), NAMES, set()
-    ),
+    "a variable more": (each(widened), NAMES, set()),
 }  # fmt: skip
 
 
-def numbers(result: Any) -> list[float]:
-    """All numbers of a result, without the words and without their order."""
-    if isinstance(result, Result):
-        return numbers(plain(result))
-    if isinstance(result, dict | list | tuple):
-        parts = result.values() if isinstance(result, dict) else result
-        return sorted(number for part in parts for number in numbers(part))
-    return [] if result is None or isinstance(result, str) else [float(result)]
-
-
-@pytest.mark.parametrize("change", SAME)
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_what_does_not_matter(name: str, change: str) -> None:
+def test_what_does_not_matter(name: str) -> None:
     """The order of records, datasets and variables, units, labels, and what is not named."""
-    changed, names, others = SAME[change]
-    if name in others:
-        return
-    if name == "fit":
-        pytest.importorskip("statsmodels")
     original, made = awkward(1), [awkward(2, 300), awkward(3, 500)]
     first = numbers(COMPARISONS[name](original, made, NAMES))
-    again = numbers(COMPARISONS[name](*changed(original, made), names))
-    assert again == pytest.approx(first, rel=1e-5, abs=1e-7)
     assert len(first) > 4
+    for change, (changed, names, others) in SAME.items():
+        if name not in others:
+            again = numbers(COMPARISONS[name](*changed(original, made), names))
+            assert again == pytest.approx(first, rel=1e-5, abs=1e-7), change
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_every_dataset_counts(name: str) -> None:
-    if name == "fit":
-        pytest.importorskip("statsmodels")
     original, one, other = awkward(1), awkward(2, 300), awkward(3, 300)
     first, second, both = (
         numbers(COMPARISONS[name](original, made, NAMES))
@@ -156,7 +124,15 @@ def test_every_dataset_counts(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["distance", "logit", "logit of pairs", "conditional", "regressions", "equivalent sample"],
+    [
+        "distance",
+        "logit",
+        "logit of pairs",
+        "conditional",
+        "regressions",
+        "equivalent sample",
+        "fit",
+    ],
 )
 def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name: str) -> None:
     found = COMPARISONS[name](awkward(1), [awkward(1)] * 2, NAMES)
@@ -164,6 +140,76 @@ def test_the_mark_of_a_figure_is_its_value_for_the_original_itself(name: str) ->
     assert marks
     for value, original in marks:
         assert original is None or value == pytest.approx(original, abs=1e-12)
+
+
+OF_FILES: dict[str, Callable[..., Any]] = {
+    "tables": lambda *parts, **more: table_utility(*parts, **more).result(),
+    "distance": jensen_shannon,
+    "logit": pmse,
+    "tree": partial(pmse, model="cart", seed=7),
+    "distributions": distributions,
+}
+WRONG: dict[str, dict[str, Any]] = {
+    "tables": {"groups": 1},
+    "distance": {"groups": 1},
+    "logit": {"interactions": 0},
+    "tree": {"permutations": -1, "min_leaf": 0, "interactions": 2},
+    "distributions": {"cells": 1},
+}
+
+
+@pytest.mark.parametrize("name", OF_FILES)
+def test_frames_and_tables_give_the_same_and_identifiers_do_not_count(name: str) -> None:
+    draw = np.random.default_rng(1)
+    frames = [
+        pd.DataFrame({"sex": draw.choice(["f", "m"], n), "age": draw.integers(0, 90, n)})
+        for n in (200, 150)
+    ]
+    tables = [
+        Table([coded("sex", frame["sex"] == "m", "fm"), numeric("age", frame["age"])])
+        for frame in frames
+    ]
+    who = Variable(name="who", kind=Kind.ID)
+    numbered = [table.with_column(Column(who, np.arange(float(table.n_rows)))) for table in tables]
+    first = numbers(OF_FILES[name](*frames))
+    assert len(first) > 4
+    assert numbers(OF_FILES[name](*tables)) == pytest.approx(first)
+    assert numbers(OF_FILES[name](*numbered)) == pytest.approx(first)
+
+
+@pytest.mark.parametrize("name", OF_FILES)
+def test_what_cannot_be_compared_is_named_at_once(name: str) -> None:
+    measure, table, empty = OF_FILES[name], persons(20), persons(0)
+    with pytest.raises(DataError) as caught:
+        measure(table, table, names=["sex", "nowhere", "nobody"], **WRONG[name])
+    assert all(part in str(caught.value) for part in ("'nowhere'", "'nobody'", *WRONG[name]))
+    assert len(caught.value.problems) == 2 + len(WRONG[name])
+    of_text = table.with_column(coded("age", [0] * 20, "x"))
+    for original, made, names, named in (
+        (table, table, [], "no variable|name at least one"),
+        (table, table, "sex", r"write \['sex'\]"),
+        (table, [], None, "no synthetic dataset"),
+        (table, [table, empty], None, "synthetic dataset 2"),
+        (empty, table, None, "original"),
+        (table, [table, table.select(["sex"])], ["sex", "age"], "'age' is not in .* dataset 2"),
+        (table, of_text, None, "'age' is numeric in the original"),
+        (np.zeros((3, 2)), table, None, "not ndarray"),
+    ):
+        with pytest.raises(DataError, match=named):
+            measure(original, made, names=names)
+
+
+@pytest.mark.parametrize(
+    ("combine", "measure"), [(combine_distances, jensen_shannon), (combine_pmse, pmse)]
+)
+def test_only_results_about_the_same_are_combined(
+    combine: Callable[..., Any], measure: Callable[..., Any]
+) -> None:
+    original = persons(60)
+    with pytest.raises(DataError, match="at least one"):
+        combine([])
+    with pytest.raises(DataError, match="same original"):
+        combine([measure(original, original, names=names) for names in (["sex"], ["sex", "age"])])
 
 
 RIGHT = 2 / 3  # of 400 records and 600: n/k

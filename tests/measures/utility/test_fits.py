@@ -25,37 +25,23 @@ def sample(n=300, seed=0):
     return X, responses, rng.integers(0, 40, n)
 
 
-def directly(family, y, X, options):
-    """statsmodels on columns of moderate size, shifted back by hand."""
-    easy = X.copy()
-    easy[:, 1] = (X[:, 1] - 1e6) / 1e4
-    if family == "ols":
-        return sm.OLS(y, easy).fit(**options)
-    if family == "multinomial":
-        return sm.MNLogit(y.astype(int), easy).fit(disp=0, **options)
-    kind = {"logit": sm.Logit, "poisson": sm.Poisson}[family]
-    return kind(y, easy).fit(disp=0, **options)
-
-
 @pytest.mark.parametrize("clustered", [False, True])
 @pytest.mark.parametrize("family", ["ols", "logit", "poisson", "multinomial"])
-def test_coefficients_and_errors_are_those_of_statsmodels(family, clustered):
+def test_where_a_column_begins_and_its_unit_change_no_fit(family, clustered):
+    """Values around a million, and the same ones around nothing: fits as statsmodels has them."""
     X, responses, clusters = sample()
-    y = responses[family]
-    options = {"cov_type": "cluster", "cov_kwds": {"groups": clusters}} if clustered else {}
-    expected = directly(family, y, X, options)
-    fit = fit_model(
-        family, y, X.copy(), ["Intercept", "a", "b"], clusters=clusters if clustered else None
+    near = X.copy()
+    near[:, 1] = (X[:, 1] - 1e6) / 1e4
+    options = {"clusters": clusters if clustered else None}
+    fit, other = (
+        fit_model(family, responses[family], each.copy(), ["Intercept", "a", "b"], **options)
+        for each in (X, near)
     )
-    slopes = np.asarray(expected.params).ravel(order="F")
-    errors = np.asarray(expected.bse).ravel(order="F")
-    for place in range(0, len(slopes), 3):
-        own = slice(place + 1, place + 3)
-        size = np.array([1e4, 1.0])
-        np.testing.assert_allclose(fit.coefficients[own] * size, slopes[own], rtol=1e-6)
-        np.testing.assert_allclose(fit.std_errors[own] * size, errors[own], rtol=1e-5)
-        shifted = slopes[place] - 100 * slopes[place + 1]
-        assert fit.coefficients[place] == pytest.approx(shifted, rel=1e-6)
+    ours, theirs = (one.coefficients.reshape(-1, 3) for one in (fit, other))
+    np.testing.assert_allclose(ours[:, 1:] * [1e4, 1], theirs[:, 1:], rtol=1e-6)
+    np.testing.assert_allclose(ours[:, 0], theirs[:, 0] - 100 * theirs[:, 1], rtol=1e-6)
+    errors, others = (one.std_errors.reshape(-1, 3)[:, 1:] for one in (fit, other))
+    np.testing.assert_allclose(errors * [1e4, 1], others, rtol=1e-5)
     assert fit.df == (297 if family == "ols" and not clustered else np.inf)
 
 
@@ -128,16 +114,6 @@ def test_weighted_multinomial_errors_are_those_of_a_logit_of_two_outcomes():
     np.testing.assert_allclose(multinomial.covariance, logit.covariance, rtol=1e-6)
 
 
-def test_an_offset_is_added_to_the_linear_predictor():
-    X, responses, _ = sample()
-    X[:, 1] = (X[:, 1] - 1e6) / 1e4
-    offset, y = np.linspace(-1, 2, 300), responses["poisson"]
-    expected = sm.GLM(y, X, sm.families.Poisson(), offset=offset).fit(tol=1e-12)
-    fit = fit_model("poisson", y, X.copy(), "abc", offset=offset)
-    np.testing.assert_allclose(fit.coefficients, expected.params, rtol=1e-8)
-    np.testing.assert_allclose(fit.std_errors, expected.bse, rtol=1e-6)
-
-
 @pytest.mark.parametrize("family", ["logit", "poisson", "multinomial"])
 def test_a_level_without_a_response_never_settles(family):
     X, responses, _ = sample()
@@ -145,24 +121,6 @@ def test_a_level_without_a_response_never_settles(family):
     y[X[:, 2] == 1] = 0
     with pytest.raises(DataError, match="does not converge: some response does not occur with b"):
         fit_model(family, y, X, ["Intercept", "a", "b"])
-
-
-@pytest.mark.parametrize("family", ["logit", "multinomial"])
-def test_perfect_separation_by_a_number(family):
-    X, _, _ = sample()
-    y = (X[:, 1] > 1e6).astype(float)
-    if family == "multinomial":
-        y += X[:, 1] > 1.01e6
-    message = f"the {family} fit does not converge: a tells the response exactly; leave it out"
-    with pytest.raises(DataError, match=message):
-        fit_model(family, y, X, ["Intercept", "a", "b"])
-
-
-def test_perfect_separation_by_several_columns():
-    X, _, _ = sample()
-    y = ((X[:, 1] - 1e6) / 1e4 + X[:, 2] > 0.5).astype(float)
-    with pytest.raises(DataError, match="together some columns may tell the response exactly"):
-        fit_model("logit", y, X, ["Intercept", "a", "b"])
 
 
 @pytest.mark.parametrize(
@@ -198,18 +156,6 @@ def test_how_small_residuals_are_but_rounding(n):
     check_residuals(y, np.full(n, 2.1e-9))
     with pytest.raises(DataError, match="determine the response exactly"):
         check_residuals(y, np.full(n, 1.9e-9))
-
-
-def test_a_response_that_the_columns_determine():
-    X, _, _ = sample()
-    with pytest.raises(DataError, match="the columns determine the response exactly"):
-        fit_model("ols", 3 * X[:, 1] - X[:, 2], X, ["Intercept", "a", "b"])
-
-
-def test_coefficients_that_are_not_finite():
-    X, responses, _ = sample()
-    with pytest.raises(DataError, match="coefficients that are not finite: look for extreme"):
-        fit_model("ols", responses["ols"] * 1e307, X, ["Intercept", "a", "b"])
 
 
 NAMES = ("a", "b", "c")

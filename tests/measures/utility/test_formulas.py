@@ -42,13 +42,6 @@ def test_terms(text, expected):
     assert terms(text) == expected
 
 
-def test_names_and_response():
-    formula = parse_formula(" I(log(pay)) ~ C(grade)*age + I(age ** 2 * hours) ")
-    assert str(formula.response) == "I(log(pay))"
-    assert formula.names == ("pay", "grade", "age", "hours")
-    assert formula.text == "I(log(pay)) ~ C(grade)*age + I(age ** 2 * hours)"
-
-
 def test_fixed_effects():
     formula = parse_formula("y ~ a + a:f + I(b > 1 or c > 2) | C(f) + `my | g` + f")
     assert [":".join(map(str, t)) for t in formula.terms] == ["a", "I(b > 1 or c > 2)", "a:f"]
@@ -72,37 +65,26 @@ def test_one_atom():
     ("text", "message"),
     [
         ("", "the formula is empty"),
-        (None, "the formula is empty"),
         ("y", "one '~'"),
-        ("a ~ b ~ c", "one '~'"),
         ("~ a", "stands before '~'"),
         ("a + b ~ c", "stands before '~'"),
-        ("y ~", "a term is missing"),
-        ("y ~ a +", "a term is missing"),
         ("y ~ a b", "position 5: a term is missing or not joined"),
-        ("y ~ a::b", "a term is missing"),
         ("y ~ a + y", "y is on both sides"),
         ("y ~ a - 1", "the constant stays"),
         ("y ~ a + 0", "the constant cannot be left out"),
         ("y ~ 2", "numbers in I"),
         ("y ~ (a + b)", "parentheses stand only"),
         ("y ~ a ** 2", r"write powers in I"),
-        ("y ~ a / b", r"write quotients in I"),
         ("y ~ Jul.93", "in backticks"),
         ("y ~ log(a)", r"write I\(log\(a\)\)"),
         ("y ~ __import__('os').system('x')", "stands inside I"),
         ("y ~ I(lambda: 1)", "in I.*reserved word"),
-        ("y ~ I(a.b)", "in I"),
         ("y ~ I(a + 1", "position 6: close the parenthesis"),
         ("y ~ C(a + 1)", "the name of one variable"),
         ("y ~ a*b*c*d*e*f*g", "joined by"),
         ("y ~ a | f | g", "one '\\|' before all fixed effects"),
-        ("y ~ a |", "behind '\\|' stand names"),
         ("y ~ a | f + I(g + 1)", "position 13: behind '\\|' stand names"),
-        ("y ~ a | f:g", "behind '\\|' stand names"),
-        ("y ~ a | f ^ g", "write powers in I"),
         ("y ~ 1 | f", "needs a term before '\\|'"),
-        ("y ~ a + C(f) | f", "C\\(f\\) is a fixed effect too"),
         ("y ~ a | y", "y is a fixed effect too"),
         ("y | f ~ a", "stands before '~'"),
         ("y ~ " + "a" * 6000, "longer than 5000"),
@@ -227,19 +209,6 @@ def test_levels_that_do_not_occur_are_named():
     assert len(narrow.names) == 4
 
 
-def test_fixed_effects_stand_for_the_constant():
-    model, data = built("income ~ age + sex | marital", persons(50))
-    assert model.names == ("age", "sex[m]")
-    assert data.X.shape[1] == 2
-
-
-def test_the_reference_is_the_first_level_that_occurs():
-    original = Table(
-        [coded("sex", [2, 1, 2], ["f", "m", "x"]), numeric("pay", [1, 2, 3])],
-    )
-    assert built("pay ~ sex", original)[0].names == ("Intercept", "sex[x]")
-
-
 def test_dates_and_numbers_as_categories():
     day = Variable(name="day", kind=Kind.DATE)
     original = Table([Column(day, np.array([0.0, 1.0, 1.0])), numeric("x", [0.5, 2, 2])])
@@ -283,11 +252,6 @@ def test_what_the_original_does_not_allow(text, family, message):
     table = table.with_column(Column(twin, income.data, income.states))
     with pytest.raises(DataError, match=message):
         built(text, table, family)
-
-
-def test_logit_takes_the_second_of_two_levels():
-    y = built("sex ~ age", persons(50), "logit")[1].y
-    assert y.tolist() == persons(50)["sex"].data.tolist()
 
 
 def test_expressions_that_do_not_fit_are_told_together():
@@ -364,11 +328,3 @@ def test_coefficients_are_known_in_any_spelling():
         assert model.place(spelling) == model.names.index(name)
     for wrong in ("sex", "sex[f]", "sex[M]", "x", "I(x ** 3)", "", "sex[m]:sex[m]", "Intercept[m]"):
         assert model.place(wrong) is None
-
-
-@pytest.mark.parametrize("text", ["y ~ scale(x)", "y ~ relevel(x)", "y ~ poly(x, 2)"])
-def test_functions_that_no_formula_knows_are_not_advised(text):
-    with pytest.raises(ExpressionError) as caught:
-        parse_formula(text)
-    assert f"I({text.removeprefix('y ~ ')})" not in str(caught.value)
-    assert "log" in str(caught.value)

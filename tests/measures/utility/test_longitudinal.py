@@ -20,7 +20,6 @@ from synthesizer.measures.utility.longitudinal import (
     CHANGING,
     SEQUENCE_RATIO,
     PanelCollector,
-    PanelResult,
     changing_share,
     cramers_v,
     lag_association,
@@ -298,21 +297,6 @@ def test_what_fails_loses_nothing_else() -> None:
     with pytest.raises(ValueError, match="needs a synthetic dataset"):
         comparison.result()
     assert collected(original) is None
-
-
-def test_nothing_of_a_dataset_is_kept() -> None:
-    attempts = Attempts()
-    collector = PanelCollector(panel(), frame(), 0, attempts=attempts)
-    collector.add(panel(50, 1))
-    before = collector.result()
-    assert isinstance(before, PanelResult)
-    floor = before.sequences.floor
-    for seed in range(2, 5):
-        collector.add(panel(50, seed))
-    after = collector.result()
-    assert after.sequences.floor == floor
-    assert len(after.sequences.distances) == 4
-    assert attempts.failed == {}
 
 
 def test_the_matrix_of_careers() -> None:

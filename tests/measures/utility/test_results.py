@@ -8,7 +8,6 @@ import pytest
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures import utility
 from synthesizer.measures.figure import Attempts, Result, plain, typed
 from synthesizer.measures.utility.combining import combine
 from synthesizer.measures.utility.compare_fit import compare_fit
@@ -16,7 +15,7 @@ from synthesizer.measures.utility.distributions import distributions, pair_table
 from synthesizer.measures.utility.longitudinal import PanelCollector
 from synthesizer.measures.utility.propensity import pmse
 from synthesizer.measures.utility.tables import jensen_shannon, table_utility
-from tests.measures.cells import fields_in_no_table, odd_cells
+from tests.measures.cells import odd_cells
 from tests.tables import coded, numeric, persons
 
 ORIGINAL, MADE = persons(90), [persons(80, 1), persons(70, 2)]
@@ -72,12 +71,6 @@ def test_a_result_is_read_as_it_was_written(name: str) -> None:
     assert again == result
     assert again.model_dump() == result.model_dump()
     assert odd_cells(result) == set()
-
-
-def test_every_field_of_a_row_has_a_column() -> None:
-    hidden = {"changing_synthetic", "kind", "lag_synthetic", "new_synthetic"}
-    pictured = {"PropensityResult.original_scores", "PropensityResult.synthetic_scores"}
-    assert fields_in_no_table(utility) - pictured == {f"VariableHistory.{name}" for name in hidden}
 
 
 def test_a_wide_file_holds_names_of_columns_once() -> None:

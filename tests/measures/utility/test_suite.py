@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import DataError, OptionError
+from synthesizer.data.errors import DataError
 from synthesizer.data.panel.arrangement import panel_rows
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.view import PersonView, person_view
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Column, Kind, Table
+from synthesizer.data.table import Column, Table
 from synthesizer.measures.checks import Checks
-from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.settings import ALL_OFF, CheckSettings
@@ -71,22 +69,6 @@ def test_figures_are_those_of_the_measures_on_all_datasets_at_once() -> None:
     assert rejected == pytest.approx((p < 0.05).mean())
 
 
-def test_file_holds_plain_values_of_everything() -> None:
-    found = collected(fits="age ~ sex")
-    assert (found.n, found.n_synthetic) == (300, (300, 200))
-    assert found.tables is not None
-    assert [len(row.variables) for row in found.tables.rows].count(1) == 4
-    assert len(found.tables.rows) == 4 + 6
-    assert [(row.dataset, row.ways) for row in found.tables.by_dataset] == [
-        (1, 1), (1, 2), (2, 1), (2, 2),
-    ]  # fmt: skip
-    assert [part.variable for part in found.distributions] == NAMES
-    assert len(found.pairs) == 6
-    assert all(figure.meaning and figure.direction for _, figure in found.figures)
-    again = typed(UtilityResult, json.loads(json.dumps(plain(found), allow_nan=False)))
-    assert again == found
-
-
 def test_only_the_worst_pairs_are_kept() -> None:
     found = collected(pair_tables=2)
     assert found.tables is not None
@@ -114,26 +96,11 @@ def numeric_off(column: Column) -> Column:
     return Column(column.variable, column.data * 1.5, column.states)
 
 
-def test_what_is_off_is_not_there() -> None:
-    found = collected(**OFF)
-    assert found.figures == ()
-    assert (found.tables, found.distance, found.distributions, found.pairs) == (None, None, (), ())
-    assert found.failed == {}
-    assert collected(made=[]).figures == ()
-
-
-def test_identifiers_are_not_compared() -> None:
-    person = coded("person", np.arange(300), [str(n) for n in range(300)], kind=Kind.ID)
-    table = Table([person, *ORIGINAL.columns])
-    found = collected([table], table)
-    assert [part.variable for part in found.distributions] == NAMES
-
-
 def test_a_measure_that_fails_for_one_dataset_is_told_and_loses_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def second_fails(original: Table, made: list[Table], **_: object) -> object:
-        if made[0] is MADE[1]:
+        if made[0].n_rows == MADE[1].n_rows:
             raise DataError("the second one is odd")
         return table_utility(original, made)
 
@@ -193,13 +160,6 @@ def test_fits_of_a_panel_are_to_persons_or_to_their_rows() -> None:
     assert [note.rpartition(" ")[2] for note in found.notes] == ["'person'", "'town'", "'person'"]
 
 
-def test_settings_out_of_range_are_told_at_once() -> None:
-    wrong = {"models": ["forest"], "interactions": 0, "permutations": -1}
-    with pytest.raises(OptionError) as caught:
-        CheckSettings(table_groups=1, three_way="sometimes", propensity=wrong)
-    assert len(caught.value.problems) == 5
-
-
 def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
     found = collected(synthesis=PROPER)
     fresh = 1 + (300 + 200) / 2 / 300
@@ -232,6 +192,7 @@ def test_tables_of_kept_variables_alone_are_left_out() -> None:
     assert found.tables is not None
     assert not [row for row in found.tables.rows if set(row.variables) <= set(kept)]
     assert len(found.tables.rows) == 10 - 3
+    assert found.propensity[0] == pmse(ORIGINAL, [made], copied=kept)
     whole = table_utility(ORIGINAL, [made], quantiles_of="original").mean
     whole = whole.set_index("variables")["S_pMSE"]
     for row in found.tables.rows:

@@ -71,10 +71,38 @@ def test_shares_means_and_totals_are_those_of_pandas():
     assert pay.weighted_error == pytest.approx(abs(means[1] - means[0]) / error)
     totals = [(frame["pay"] * frame["w"]).sum() for frame in (one, other)]
     assert pay.total_ratio == pytest.approx(totals[1] / totals[0])
-    assert figure_of(found, "weight_total").value == pytest.approx(
-        theirs["w"].sum() / ours["w"].sum()
-    )
+    total = figure_of(found, "weight_total")
+    assert total.value == pytest.approx(theirs["w"].sum() / ours["w"].sum())
+    assert (total.original, figure_of(found, "weighted_s_pmse").chance) == (1, 1)
+    proper = compared(original, made, proper=True)
+    assert figure_of(proper, "weighted_s_pmse").chance == pytest.approx(1 + 200 / 300)
     assert variables["sex"].original_mean is None
+
+
+def test_weighted_tables_equal_slow_code_with_levels_that_nobody_has():
+    """S_pMSE: squared differences of shares over their variances, cell by cell that occurs."""
+    original, made = (
+        Table([coded("town", t["town"].data, "abcd", ("?",)), t["w"]])
+        for t in (survey(1), survey(2, 200))
+    )
+    n, k = original.n_rows, made.n_rows
+    row = compared(original, made).tables[0]
+    for weighted, expected in ((False, row.unweighted_s_pmse), (True, row.weighted_s_pmse)):
+        sides = [
+            (t["town"].data, t["w"].data if weighted else np.ones(t.n_rows))
+            for t in (original, made)
+        ]
+        squares = noise = 0.0
+        for level in range(5):
+            (codes, w), (theirs, v) = sides
+            p, q = w[codes == level].sum() / w.sum(), v[theirs == level].sum() / v.sum()
+            if not p + q:
+                continue
+            pooled = (n * p + k * q) / (n + k)
+            error = sum(x**2 * ((c == level) - p) ** 2 for c, x in zip(codes, w, strict=True))
+            squares += (p - q) ** 2 / pooled
+            noise += error / w.sum() ** 2 / pooled * n / k
+        assert expected == pytest.approx(squares / noise)
 
 
 def test_what_is_expected_is_what_bootstraps_give():
@@ -119,7 +147,10 @@ def models_of(original, made):
         *(original, original.names, "w"),
         proper=False, seed=Seed(1), regressions=True, propensity=True,
     )  # fmt: skip
-    models.add(made)
+    found = compared(original, made, models=models)
+    ratio, beyond = (figure_of(found, f"weighted_{key}") for key in ("pmse_ratio", "beyond"))
+    assert (ratio.value, ratio.chance) == (models.fields["propensity"], 1)
+    assert (beyond.value, beyond.original) == (models.fields["beyond"], 0)
     return models.fields
 
 
