@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 import yaml
 
-from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
@@ -72,17 +71,6 @@ def test_a_saved_model_writes_the_form_of_the_source(tmp_path):
     _, about = pyreadstat.read_sav(path, user_missing=True)
     assert about.missing_ranges["income"] == [{"lo": -10, "hi": -1}]
     assert about.variable_value_labels["region"]["XX"] == "Unknown"
-
-
-def test_problems_of_names_and_of_the_configuration_come_together(tmp_path):
-    data = tmp_path / "odd.csv"
-    data.write_text("a b,_all,x\n" + "1,2,3\n2,3,4\n" * 20)
-    path = config(tmp_path, data={"path": str(data)}, output={"format": "dta"}, keep=["nobody"])
-    with pytest.raises(ConfigError) as error:
-        run(path)
-    for words in ("'a b': the name is no name", "'_all': the name is reserved", "'nobody'"):
-        assert words in str(error.value)
-    assert not (tmp_path / "out").exists()
 
 
 def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):

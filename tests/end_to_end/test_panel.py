@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer
-from synthesizer.data.errors import SynthesizerError
 from tests.end_to_end.commands import call, hashes, write_yaml
 
 SECRET = "SECRET123"
@@ -245,22 +244,6 @@ def test_wide_model_is_saved_and_read(data: Path, tmp_path: Path) -> None:
     assert list(hashes(tmp_path / "again").values()) == list(hashes(out).values())
 
 
-def test_few_persons_are_told_on_the_screen_and_what_failed_is_named(tmp_path: Path) -> None:
-    wide_frame(8).to_csv(tmp_path / "few.csv", index=False)
-    content = {
-        "data": {"path": "few.csv"},
-        "panel": {"wide": {"s": [f"s{t}" for t in range(1, 5)]}, "career": "s"},
-        "drop": [f"p{t}" for t in range(1, 5)],
-        "output": {"directory": str(tmp_path / "few"), "codebook": False, "report": False},
-    }
-    result = call("run", write_yaml(tmp_path / "few.yaml", content))
-    assert result.exit_code == 0, result.output
-    told = " ".join(result.output.split())
-    assert "note: panel: there are 8 persons only, so few that each of them can be" in told
-    failed = json.loads((tmp_path / "few" / "checks.json").read_text())["results"]["failed"]
-    assert all(f"could not be computed: {name}" in told for name in [*failed][:1])
-
-
 def test_half_split_counts_persons(data: Path, tmp_path: Path) -> None:
     checks = {"keys": ["sex", "career.first"], "target": "career.last_state",
               "differential_confidentiality": {"repeats": 1}}  # fmt: skip
@@ -294,13 +277,3 @@ def test_python_interface_wide(tmp_path: Path) -> None:
     synthesizer.save(tmp_path / "model.syn")
     assert Synthesizer.load(tmp_path / "model.syn").generate()[0].equals(one)
     assert Synthesizer(panel=panel).fit(frame.drop(columns=["id"])).generate()[0].shape[1] == 5
-
-
-def test_python_interface_says_what_is_wrong() -> None:
-    frame = long_frame(20)
-    for panel, word in (
-        ({"person": "idd", "time": "year"}, "idd"),
-        ({"person": "id"}, "needs both person and time"),
-    ):
-        with pytest.raises(SynthesizerError, match=word):
-            Synthesizer(panel=panel).fit(frame)

@@ -40,14 +40,6 @@ def told(
 # Configuration, words that are told, and the data where they are not the usual ones
 
 
-def test_validate_says_what_run_says(tmp_path: Path) -> None:
-    rules = [{"variable": "stat", "absorbing": ["a"]}, {"variable": "sex", "non_decreasing": True}]
-    config = {"panel": PANEL | {"rules": rules}, "keep": ["level"], "support": [["sex", "leval"]]}
-    case = config, text_of(ROWS)
-    assert "4 errors" in told(tmp_path, *case)
-    assert told(tmp_path, *case, command="validate") == told(tmp_path, *case)
-
-
 # What can only be seen while datasets are drawn: the input is sound, so the exit code is 1
 
 LATE_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {

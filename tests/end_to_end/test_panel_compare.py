@@ -51,12 +51,6 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def test_the_screen_of_a_grid_counts_persons(folder: Path) -> None:
-    told = plain((folder / "screen.txt").read_text(encoding="utf-8"))
-    assert "150 persons, one seed" in told
-    assert "records" not in told
-
-
 def test_numbers_and_page_of_a_grid(folder: Path) -> None:
     found = json.loads((folder / "grid/frontier.json").read_text(encoding="utf-8"))
     assert found["units"] == "persons"
@@ -106,18 +100,3 @@ def test_fits_of_a_run_are_of_rows_where_they_can_be(folder: Path) -> None:
     assert fits["`career.moves` ~ C(sex)"]["datasets"][0]["n"] == 150
     assert any("pay ~ age: fitted to the rows" in note for note in found["utility"]["notes"])
     assert found["failed"] == {}
-
-
-def test_names_that_persons_do_not_have_are_told_before_the_run(folder: Path) -> None:
-    checks = CHECKS | {
-        "keys": ["level", "sex"],
-        "differential_confidentiality": {"units": "sex"},
-        "fits": [{"formula": "pay ~ ages"}],
-    }
-    result = call("validate", config_of(folder, checks=checks))
-    assert result.exit_code == 2
-    told = plain(result.output)
-    assert "checks.keys: 'level' changes within persons" in told
-    assert "level@first, level@last" in told
-    assert "units: the persons of a panel are split already" in told
-    assert "unknown variable 'ages'; did you mean 'age'?" in told

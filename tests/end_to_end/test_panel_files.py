@@ -207,36 +207,6 @@ def test_rows_count_where_a_fit_is_of_rows(long: Path, wide: Path) -> None:
     assert "nobody" in lost.output
 
 
-@pytest.mark.parametrize("only", ["risk", "utility"])
-def test_the_screen_counts_persons(folder: Path, only: str) -> None:
-    files = (folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
-    every = call("check", *files, "--only", only, "--all")
-    assert every.exit_code == 0, every.output[-2000:]
-    lines = [line for line in every.output.splitlines() if "fitted to the rows" not in line]
-    assert not [line for line in lines if "record" in line and "confidence" not in line]
-    assert "persons" in every.output
-    words = "careers of one person" if only == "risk" else "Noise floor"
-    assert words in every.output
-    assert call("check", *files, "--only", only).exit_code == 0
-
-
-def test_no_record_in_the_words_of_a_file(folder: Path) -> None:
-    content = asked(folder)[1]
-    # rows are counted where a fit is of rows
-    shown = [f for f in content["figures"] if "~" not in f["place"]]
-    for key, text in sentences({**content, "figures": shown}):
-        assert "record" not in text.replace("{record", ""), (key, text)
-
-
-def sentences(content: Any, key: str = "") -> list[tuple[str, str]]:
-    if isinstance(content, dict):
-        told = [sentences(v, "fits" if key == "fits" else k) for k, v in content.items()]
-        return [one for part in told for one in part]
-    if isinstance(content, list):
-        return [one for value in content for one in sentences(value, key)]
-    return [(key, content)] if isinstance(content, str) else []
-
-
 def test_a_control_file_counts_persons(wide: Path) -> None:
     found, _ = asked(wide, "--control", wide / "control.csv", config="halves.yaml")
     assert values(found)["differential_confidentiality"].n == 180
@@ -339,18 +309,6 @@ def told_of(folder: Path, frames: dict[str, pd.DataFrame], **panel: Any) -> str:
     return " ".join(line for line in result.output.splitlines() if line.strip())
 
 
-def test_files_that_are_no_such_panel(tmp_path: Path) -> None:
-    good = small()
-    frames = {
-        "o.csv": good,
-        "without.csv": good.drop(columns=["id", "state"]),
-        "missing.csv": good.assign(id=good["id"].where(good.index != 3, "")),
-    }
-    lines = told_of(tmp_path, frames)
-    for word in ("without.csv: column 'id' is missing", "without.csv: column 'state' is missing"):
-        assert word in lines
-
-
 def test_problems_of_persons_and_periods(tmp_path: Path) -> None:
     good = small()
     frames = {
@@ -370,45 +328,6 @@ def test_problems_of_persons_and_periods(tmp_path: Path) -> None:
         "missing.csv: panel.time: column 'year' is missing in 1 row (number 5)",
     ):
         assert word in lines, lines
-
-
-def test_problems_of_the_original(tmp_path: Path) -> None:
-    good = small()
-    frames = {"o.csv": good.drop(columns="id"), "made.csv": good.drop(columns=["id", "year"])}
-    lines = told_of(tmp_path, frames)
-    for word in ("o.csv: panel.person: unknown column 'id'", "made.csv: column 'id' is missing",
-                 "made.csv: column 'year' is missing"):  # fmt: skip
-        assert word in lines, lines
-    lines = told_of(tmp_path, {"o.csv": good, "made.csv": good}, **PANEL | {"view": ["1066"]})
-    assert "o.csv: panel.view: there is no period '1066'" in lines
-
-
-def test_problems_of_the_wide_form(tmp_path: Path) -> None:
-    good = wide_frame(40)
-    gone = good.assign(**{f"s{t}": good[f"s{t}"].where(good.index > 1, "out") for t in range(5)})
-    panel = WIDE["panel"]
-    less = good.drop(columns=["s1", "s4"])
-    lines = told_of(tmp_path, {"o.csv": good, "less.csv": less}, **panel)
-    for name in ("s1", "s4"):
-        assert f"less.csv: column '{name}' is missing" in lines, lines
-    lines = told_of(tmp_path, {"o.csv": good, "gone.csv": gone}, **panel)
-    assert "gone.csv: panel.absent: 2 persons are absent in every period" in lines
-    lines = told_of(tmp_path, {"o.csv": good.drop(columns="s4"), "made.csv": good}, **panel)
-    assert "o.csv: panel.wide.state: unknown column 's4'" in lines
-
-
-def test_keys_that_change_are_explained(tmp_path: Path) -> None:
-    good = small()
-    good.to_csv(tmp_path / "o.csv", index=False)
-    config = write_yaml(tmp_path / "run.yaml", {"data": {"path": "o.csv"}, "panel": PANEL})
-    files = (tmp_path / "o.csv", tmp_path / "o.csv", "--config", config)
-    result = call("check", *files, "--keys", "level,sex", "--target", "state@last")
-    assert result.exit_code == 2
-    told = " ".join(result.output.split())
-    assert "'level' changes within persons" in told
-    assert "level@first, level@last, level@1991" in told
-    result = call("run", config, "-q")
-    assert result.exit_code == 0, result.output
 
 
 def test_careers_that_never_change_have_their_other_figures(tmp_path: Path) -> None:
@@ -462,15 +381,3 @@ def test_new_states_and_other_columns(tmp_path: Path) -> None:
     assert shares[-1][-1] == pytest.approx(1)  # nobody is there in the last period
     assert {own.name for own in found.panel.variables} == {"state", "sex"}
     assert all(name.startswith("column 'level@") for name in found.failed)
-
-
-def test_limits_of_careers(wide: Path) -> None:
-    content = {"data": {"path": "original.csv"}, "seed": SEED} | WIDE
-    limits = {"replicated_careers": 0.0, "sequence_ratio": 0.01}
-    config = write_yaml(wide / "limits.yaml", content | {"limits": limits})
-    files = (wide / "original.csv", wide / "out", "--config", config)
-    result = call("check", *files)
-    assert result.exit_code == 3, result.output
-    assert "limits.replicated_careers" in result.output
-    assert "limits.sequence_ratio" in result.output
-    assert " not looked at here (utility" in call("check", *files, "--only", "risk").output
