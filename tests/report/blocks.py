@@ -58,11 +58,6 @@ def notes(section: Section, tone: str = "") -> list[str]:
     return [note.text for note in of_kind(section, Note) if not tone or note.tone == tone]
 
 
-def spoken(section: Section) -> str:
-    """Return the paragraphs of a section as one text."""
-    return " ".join(words for block in of_kind(section, Words) for words in block.paragraphs)
-
-
 def html(section: Section) -> str:
     """Return a section's blocks as the page shows them."""
     return "\n".join(fragment(block) for block in section.blocks)

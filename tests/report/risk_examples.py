@@ -18,7 +18,6 @@ from synthesizer.report.record import Record
 from tests.report.utility_examples import manifest
 
 KEYS = ("town", "age", "sex")
-LABEL = "town, age, sex -> job"
 
 
 def people(n: int, seed: int, town: str = "town") -> pd.DataFrame:

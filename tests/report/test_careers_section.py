@@ -26,7 +26,7 @@ from synthesizer.report.careers import (
     was_matched,
 )
 from synthesizer.report.record import PanelEntry, Record
-from tests.report.blocks import gaps, html, of_kind, table, told
+from tests.report.blocks import of_kind, table, told
 from tests.report.fixtures import Page
 from tests.report.utility_examples import EVIL, manifest, run, step
 
@@ -103,37 +103,6 @@ def record(
     )
 
 
-def test_all_parts_are_there_with_a_text_alternative() -> None:
-    section = careers_section(record())
-    charts = of_kind(section, Chart)
-    assert [chart.title for chart in charts] == [
-        "Share of persons in each state, period by period",
-        "How often persons change state",
-        "How long spells last",
-        "Synthetic careers, one person a line",
-        "Careers of the original that are there again",
-    ]
-    assert all("<desc></desc>" not in chart.svg and chart.reads for chart in charts)
-    assert all(chart.table is not None for chart in charts[:3])
-    assert gaps(section) == []
-    assert EVIL not in html(section)
-    assert "2.400 periods" in html(section)
-    assert "2.500." in html(section)
-
-
-def test_distances_come_with_noise_floor_ratio_and_words() -> None:
-    found = table(careers_section(record()), "Distance of synthetic")
-    assert found.columns == [
-        "What", "Distance", "Lowest", "Highest", "Noise floor", "Ratio", "In words",
-    ]  # fmt: skip
-    rows = {row[0]: row[1:] for row in found.rows}
-    assert rows["share of persons in each state, period by period"] == [
-        pytest.approx(0.03), 0.02, 0.04, 0.03, pytest.approx(1.0), "as near as chance allows",
-    ]  # fmt: skip
-    assert rows["state and length of unbroken spells"][-1] == "far off: more than chance explains"
-    assert [found.rows[i][0] for i in found.highlight] == ["state and length of unbroken spells"]
-
-
 @pytest.mark.parametrize(
     ("ratio", "distance", "words"),
     [
@@ -157,17 +126,6 @@ def test_steps_are_shares_of_those_in_the_state_before() -> None:
     assert first[2:] == pytest.approx([0.5, 0.8, 0.9])
 
 
-def test_variables_the_furthest_off_first_and_constant_ones_named() -> None:
-    section = careers_section(record())
-    found = table(section, "Values within persons")
-    assert [row[0] for row in found.rows] == [EVIL, "state"]
-    assert found.rows[0][3] == pytest.approx(-7.0)
-    assert list(found.highlight) == [0]
-    assert "Nobody changes sex" in told(list(section.blocks))
-    many = tuple(history(f"v{i}", 0.0, 0.0) for i in range(15))
-    assert "v11 and 3 more" in told(list(careers_section(record(panel(variables=many))).blocks))
-
-
 def test_match_is_told() -> None:
     chain = (step("state", model="career"),)
     config = {"models": {"career": {"match": True}}}
@@ -185,20 +143,6 @@ def test_copied_careers_are_an_alert_and_few_are_not(unique: float, tone: str) -
     section = careers_section(record(careers=replicated(unique)))
     assert [note.tone for note in of_kind(section, Note)] == [tone]
     assert "careers equals the career of one person" in of_kind(section, Note)[0].text
-
-
-def test_switched_off_is_a_gap() -> None:
-    off = run(facts=record().manifest)
-    section = careers_section(off)
-    assert len(gaps(section)) == 2
-    assert "checks.sequences" in html(section)
-
-
-def test_failures_are_told() -> None:
-    section = careers_section(record(panel(sequences=None, failed={"careers": "too few"})))
-    assert "Could not be computed: careers: too few." in told(list(section.blocks))
-    assert len(of_kind(section, Chart)) == 1  # of the careers that are there again
-    assert table(section, "Values within persons")
 
 
 def test_of_many_states_the_largest_are_shown_and_the_others_together() -> None:
@@ -250,16 +194,6 @@ def test_lines_have_a_piece_for_every_spell() -> None:
     widths = [float(str(r["width"])) for r in pieces]
     assert widths[2] == pytest.approx(3 * widths[1], abs=0.02)
     assert list(lines_chart(shown_states(sequences(sample=()), PERIODS))) == []
-
-
-def test_everybody_always_there_has_no_career_to_compare() -> None:
-    present = shares(headcounts=((1.0,),) * 3)
-    own = sequences(
-        states=("present",), career=None, original=present, synthetic=present, sample=((0, 0, 0),)
-    )
-    section = careers_section(record(panel(sequences=own)))
-    assert "no careers to compare" in html(section)
-    assert len(of_kind(section, Chart)) == 1
 
 
 def test_many_moves_are_one_bar() -> None:

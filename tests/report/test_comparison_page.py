@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from synthesizer.jobs.compare import compare_runs, read_run
-from synthesizer.measures.results import CheckResults
 from synthesizer.report.blocks import Chart, DataTable, Gap, Note
 from synthesizer.report.comparison import (
     ComparedRuns,
@@ -114,26 +113,6 @@ def test_each_run_has_its_settings_figures_and_the_words_of_its_verdict(
     assert [row[-2:] for row in found.rows] == [[0.4, 1.0], [0.3, 1.5], [0.42, 1.6]]
 
 
-def test_seeds_are_shown_where_they_differ(tmp_path: Path) -> None:
-    points = [
-        read_run(write_run(tmp_path / str(seed), manifest_of(seed=seed), checks_of(0.3, 1.0)))
-        for seed in (1, 2)
-    ]
-    found = table(compare_runs(points))
-    place = list(found.columns).index("seed")
-    assert [row[place] for row in found.rows] == ["1", "2"]
-
-
-def test_the_map_begins_with_the_chosen_axes(tmp_path: Path) -> None:
-    points = [
-        read_run(write_run(tmp_path / name, manifest_of(), checks_of(cap, 1.0)))
-        for name, cap in (("a", 0.3), ("b", 0.2))
-    ]
-    chart = first_map(compare_runs(points, risk="disco", utility="worst_two_way"))
-    assert ">risk: DiSCO (left is safer)<" in chart.svg
-    assert ">utility loss: largest two-way S_pMSE" in chart.svg
-
-
 def test_no_common_figures_leave_a_gap(three: ComparedRuns) -> None:
     none = three.model_copy(update={"risk": None, "frontier": ()})
     (gap,) = map_section(none).blocks
@@ -159,26 +138,6 @@ def test_the_page_requests_nothing_and_shows_runs_settings_and_figures(three: Co
         assert words in page, words
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
     assert not [tag for tag, attrs in Page(page).elements if "style" in attrs]
-
-
-def test_reports_of_the_runs_are_linked(three: ComparedRuns) -> None:
-    reports = {"a": "a/report.html", HOSTILE: '"><script>'}
-    links = [attrs["href"] for attrs in Page(comparison_page(three, reports=reports)).all("a")]
-    assert {"a/report.html", '"><script>'} <= set(links)
-
-
-def test_dashes_where_there_is_no_limit_and_no_place(tmp_path: Path) -> None:
-    limited = manifest_of({"limits": {"cap": 0.9}})
-    lacking = CheckResults(risk=checks_of(0.1, 1.0).risk)
-    points = [
-        read_run(write_run(tmp_path / "a", limited, checks_of(0.3, 1.0))),
-        read_run(write_run(tmp_path / "b", manifest_of(), checks_of(0.4, 2.0))),
-        read_run(write_run(tmp_path / "c", manifest_of(), lacking)),
-    ]
-    found = table(compare_runs(points))
-    places = [found.columns.index(name) for name in ("frontier", "limits exceeded")]
-    shown = [tuple(row[place] for place in places) for row in found.rows]
-    assert shown == [("yes", 0), ("no", None), (None, None)]
 
 
 def test_names_and_settings_are_escaped(tmp_path: Path) -> None:

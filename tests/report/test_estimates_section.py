@@ -3,16 +3,14 @@
 import pytest
 
 from synthesizer.measures.utility.coefficients import LackOfFit
-from synthesizer.report.blocks import Chart, Gap, Note, Words
+from synthesizer.report.blocks import Chart, Note
 from synthesizer.report.expected import lost_fits
 from synthesizer.report.model_fits import estimates_section
 from synthesizer.report.record import TreesEntry
-from tests.report.blocks import gaps, html, of_kind, table
+from tests.report.blocks import html, of_kind, table
 from tests.report.fixtures import Page
 from tests.report.utility_examples import (
-    EVIL,
     coefficient,
-    combined,
     fit,
     manifest,
     run,
@@ -25,29 +23,6 @@ def estimates(*, facts=None, **changes):
     return estimates_section(run(facts=facts, fits=(fit(**changes),)))
 
 
-def notes(section):
-    return [note.text for note in of_kind(section, Note)]
-
-
-def test_no_fits_is_no_gap_but_a_way_to_ask():
-    section = estimates_section(run(fits=()))
-    assert gaps(section) == []
-    assert isinstance(section.blocks[0], Words)
-    assert "checks: {fits: [" in section.blocks[0].paragraphs[0]
-
-
-def test_chart_of_coefficients():
-    (chart,) = of_kind(estimates(), Chart)
-    page = Page(chart.svg)
-    # the one without an error has no place, the one far off is an arrow at the edge
-    assert len(page.all("circle")) == 1 + 2  # the legend has one
-    assert "▶" in page.text("text")
-    assert EVIL not in chart.svg
-    assert "0.900 on average" in chart.summary
-    assert [row[0] for row in chart.table.rows] == ["Intercept", f"{EVIL}[a]", "far", "fixed"]
-    assert chart.table.rows[1][1:6] == [2.0, "1 to 3", 2.3, "1.300 to 3.300", pytest.approx(0.6)]
-
-
 def test_many_coefficients_show_those_that_differ_most():
     many = tuple(coefficient(f"c{i}", i / 10) for i in range(45))
     (chart,) = of_kind(estimates(coefficients=many), Chart)
@@ -55,21 +30,6 @@ def test_many_coefficients_show_those_that_differ_most():
     names = {text for text in Page(chart.svg).text("title") if text.startswith("c")}
     assert names == {f"c{i}" for i in range(5, 45)}
     assert len(chart.table.rows) == 45
-
-
-def test_no_coefficient_with_an_error():
-    fixed = coefficient("fixed", 0.0, error=0.0, overlap=None)
-    (chart,) = of_kind(estimates(coefficients=(fixed,)), Chart)
-    assert chart.summary == "1 coefficient."
-    assert "95 % interval" in chart.table.columns
-
-
-def test_overlap_has_its_expectation_beside_it():
-    (chart,) = of_kind(estimates(), Chart)
-    assert "(a right synthesis: 0.796)" in chart.summary
-    assert "1 is all, and a right synthesis reaches 0.796 on average" in chart.reads
-    (chart,) = of_kind(estimates(rule="partially"), Chart)
-    assert "a right synthesis does not reach" in chart.reads
 
 
 def lack(p, ratio=10.0, **changes):
@@ -98,41 +58,6 @@ def test_lack_of_fit_below_one_is_no_sign_with_even_draws():
     assert "no sign of anything" not in lack(0.9, ratio=0.3, facts=other).text
 
 
-def cautions(*trees, **more):
-    chain = tuple(
-        step(f"v{i}", **{"kind": "numeric", "trees": own, **more}) for i, own in enumerate(trees)
-    )
-    return html(estimates(facts=manifest(chain=chain)))
-
-
-def test_the_caution_follows_how_trees_draw():
-    even = TreesEntry(even=True, tilt=False)
-    odd = TreesEntry(even=False, tilt=False)
-    tilted = TreesEntry(even=True, tilt=True)
-    inside = cautions(even, None)
-    assert "independent draws from a right model" in inside
-    assert "Trees made some variables here. Trees with large leaves pull" in inside
-    assert "covered .85 with leaves of 50" in inside
-    assert "Draws from the trees are even" in inside
-    assert "The option tilt keeps weak effects" in inside
-    assert "must be verified on the original" in inside
-    assert "are even" not in cautions(odd)
-    mixed = cautions(tilted, even)
-    assert "The draws of v0 were tilted (option tilt)" in mixed
-    assert "Other trees with large leaves pull" in mixed
-    assert "towards zero" not in cautions(tilted, tilted)
-    assert "towards zero" not in cautions(tilted, kind="categorical", codes=3)
-    assert "Trees" not in cautions(None)
-
-
-def test_datasets_without_a_fit_are_an_alert():
-    found = of_kind(estimates(), Note)
-    (alert,) = [note for note in found if "fitted on" in note.text]
-    assert alert.tone == "alert"
-    assert "fitted on 1 of 2 datasets, the others are left out: it did not settle" in alert.text
-    assert any(n.text.startswith("Synthetic dataset 2 is left out") for n in found)
-
-
 def test_one_reason_of_several_datasets_is_told_once():
     lost = fit().datasets[2]
     more = [
@@ -145,48 +70,6 @@ def test_one_reason_of_several_datasets_is_told_once():
     )
     (sentence,) = lost_fits(fit(datasets=(*fit().datasets[:2], more[0])))
     assert sentence.endswith(": it did not settle.")
-
-
-def test_all_fitted_is_no_alert():
-    found = notes(estimates(datasets=fit().datasets[:2], notes=("rough",)))
-    assert [text for text in found if "fitted on" in text] == []
-    assert found[-1] == "Rough."
-
-
-def test_combined_inference_says_its_rule():
-    section = estimates()
-    found = table(section, "What the synthetic data alone tell of the population")
-    assert "“simple”" in found.caption
-    assert "T = U (k/n + 1/m)" in found.caption
-    assert found.caption.endswith("2 datasets; intervals from the normal distribution")
-    assert "df" not in found.columns
-    assert found.rows[0] == ["Intercept", 1.0, 1.0, 1.0, 1.0]
-    words = " ".join(notes(section))
-    assert f"negative and was adjusted for: {EVIL}[a]." in words
-    assert "The test needs more datasets." in words
-    proper = table(estimates(combined=combined(rule="proper")), "What the synthetic data").caption
-    assert "proper synthesis; T = U (k/n + (1 + k/n)/m); Raab, Nowok and Dibben (2016)" in proper
-
-
-@pytest.mark.parametrize(
-    ("freedom", "normal"),
-    [((5.0, 7.5, 9.0, 2.0), False), ((5.0, *[float("inf")] * 3), True)],
-)
-def test_the_caption_says_which_distribution_by_the_df_that_are_given(freedom, normal):
-    own = combined(rule="partially", df=freedom)
-    found = table(estimates(combined=own), "What the synthetic data alone tell")
-    assert "Student's t distribution with df degrees of freedom" in found.caption
-    assert ("normal distribution where no df is given" in found.caption) is normal
-    assert tuple(row[-1] for row in found.rows) == freedom
-    assert found.columns[-1] == "df"
-
-
-def test_a_model_that_failed_is_a_gap_with_one_full_stop():
-    failed = {"fit y ~ x": "there is only one cluster.", "tables": "other"}
-    section = estimates_section(run(fits=(), failed=failed))
-    assert gaps(section) == ["a model (fit y ~ x)"]
-    (gap,) = of_kind(section, Gap)
-    assert gap.why == "It could not be fitted: there is only one cluster."
 
 
 def test_groups_are_lines_over_time_and_one_table():

@@ -10,14 +10,12 @@ from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.report.expected import (
     Expected,
     chance_in_words,
-    copied_in_words,
     distance_in_words,
     expected_of,
-    no_tables,
     right_share,
 )
 from synthesizer.report.record import Record
-from tests.report.utility_examples import manifest, propensity, run, step
+from tests.report.utility_examples import manifest, propensity, run
 
 
 @pytest.mark.parametrize(
@@ -82,16 +80,3 @@ def test_how_far_down_a_tree_may_go() -> None:
     assert right_share(propensity("cart"), Expected(proper=True)) == 1.0
     assert "down to 0.25" in chance_in_words(0.3, None, 0.25)
     assert "down to" not in chance_in_words(0.3, None)
-
-
-def test_many_copied_variables_are_counted() -> None:
-    told = copied_in_words([f"v{i}" for i in range(15)])
-    assert "v11 and 3 more are copied" in told
-
-
-def test_why_there_are_no_tables() -> None:
-    assert "checks.two_way" in no_tables(run(), "pairs", pairs=True).why
-    lone = run(facts=manifest(chain=(step("sex"),)))
-    assert "sex is the only one" in no_tables(lone, "pairs", pairs=True).why
-    failed = CheckResults(risk=RiskResult(), failed={"tables": "too large"})
-    assert "too large" in no_tables(Record(manifest(), failed), "pairs").why

@@ -26,7 +26,7 @@ from synthesizer.report.genetic import (
     path_chart,
 )
 from synthesizer.report.record import Record
-from tests.report.blocks import gaps, html, of_kind, table, told
+from tests.report.blocks import of_kind, table
 from tests.report.fixtures import Page
 from tests.report.utility_examples import EVIL, manifest, run
 
@@ -106,124 +106,12 @@ def test_no_evolution_no_section() -> None:
     assert not genetic_section(run()).blocks
 
 
-def told_of(own: Evolution | None = None) -> dict[Any, Any]:
-    return dict(table(section(own), "How the datasets were evolved").rows)  # type: ignore[arg-type]
-
-
-def test_what_was_done_by_which_measures_and_what_to_compare_with() -> None:
-    values = told_of()
-    assert values["Datasets of a generation"] == 100
-    assert values["Started from"].startswith("mutants of the original")
-    assert values["Utility loss U (lower is better)"] == "distance of the tables"
-    assert values["Risk R (lower is safer)"] == "mean CAP of unique people"
-    assert (values["The intruder seeks"], values["Weight of U in F"]) == ("job", 0.5)
-    assert (values["R of guessing (baseline)"], values["R of files at random"]) == (0.36, 0.28)
-    none = told_of(evolved(risk=risk(name="repu", baseline=None)))
-    assert (none["The intruder seeks"], none["R of guessing (baseline)"]) == (None, None)
-    assert told_of(chain(risk_at_most=0.3))["Highest R accepted"] == 0.3
-    assert gaps(section()) == []
-    assert EVIL not in html(section())
-
-
-@pytest.mark.parametrize(
-    ("stopped", "words"),
-    [
-        ("8 generations", "after 8 generations, the most that were allowed"),
-        (
-            "60 seconds",
-            "after 8 generations: its 60 seconds were over; on another machine it may end "
-            "elsewhere",
-        ),
-        ("interrupted", "after 8 generations: somebody interrupted it"),
-    ],
-)
-def test_endings(stopped: str, words: str) -> None:
-    found = section(evolved(dataset(stopped=stopped)))
-    assert table(found, "Results").rows[0][-1] == words
-
-
-def test_mutants_are_an_alert_with_the_share_and_others_are_not() -> None:
-    ((tone, words),) = notes()
-    assert tone == "alert"
-    assert (
-        "a share of at least 0.900 of their records (90 of 100) are confidential records" in words
-    )
-    two = evolved(dataset(), dataset(unchanged=0.8))
-    assert "0.800 to 0.900 of their records are" in notes(two)[0][1]
-    assert notes(chain()) == []
-    assert "datasets that the chain drew" in html(section(chain()))
-    assert "Unchanged" not in table(section(chain()), "Results").columns
-
-
-def test_limits_that_are_reached_and_those_that_are_not() -> None:
-    own = chain(dataset(reached=True), risk_at_most=0.3)
-    assert notes(own) == [("good", "The result is within the highest risk that is accepted (0.3).")]
-    both = chain(dataset(reached=True), dataset(risk=0.31, reached=False), risk_at_most=0.3)
-    found = section(both)
-    ((tone, words),) = notes(both)
-    assert tone == "alert"
-    assert "was not reached: dataset 2 has R 0.31" in words
-    assert list(table(found, "Results").highlight) == [1]
-    assert all("highest risk accepted" in chart.svg for chart in of_kind(found, Chart))
-
-
-def test_less_risk_than_without_information_is_told() -> None:
-    low = chain(dataset(risk=0.1, reached=True), risk_at_most=0.1)
-    assert (
-        "is below that of files drawn at random from the margins (0.280)"
-        in dict(notes(low))["alert"]
-    )
-    ((tone, words),) = notes(chain(dataset(risk=0.01)))
-    assert tone == "plain"
-    assert "CAP of matches" in words
-    assert notes(chain(dataset(risk=0.27))) == []
-
-
-def test_interruptions_are_told() -> None:
-    own = evolved(dataset(stopped="interrupted"))
-    words = " ".join(words for _, words in notes(own, config={"m": 5}))
-    assert "Somebody interrupted the evolution" in words
-    assert "Of 5 datasets that were asked for, 1 were made." in words
-
-
-def test_several_datasets_are_rows_of_the_table() -> None:
-    found = section(evolved(dataset(), dataset(risk=0.32)))
-    rows = table(found, "Results").rows
-    assert [row[0] for row in rows] == ["1", "2"]
-    assert rows[0][1:5] == [0.1, 0.3, 0.1, 0.9]
-    assert "The pictures are of dataset 1" in told(list(found.blocks))
-
-
-def test_the_frontier_is_there_to_pick_from() -> None:
-    found = section(pareto())
-    rows = table(found, "Files of the frontier").rows
-    assert [row[0] for row in rows] == ["frontier_01.csv", "frontier_02.csv", "frontier_03.csv"]
-    assert "“synthesizer check”" in html(found)
-    assert "release that file only" in html(found)
-    chart = of_kind(found, Chart)[1]
-    assert {"1", "2", "3", "result", "start"} & set(Page(chart.svg).text("text"))
-    assert [row[0] for row in chart.table.rows][2:] == ["frontier 1", "frontier 2", "frontier 3"]
-    marked = section(pareto(risk_at_most=0.3015))
-    assert list(table(marked, "Files of the frontier").highlight) == [1, 2]
-
-
 def test_of_many_files_some_carry_their_name() -> None:
     found = section(pareto(300))
     assert len(table(found, "Files of the frontier").rows) == 300
     rows = of_kind(found, Chart)[1].table.rows
     assert len(rows) == MOST_NAMES + 2
     assert (rows[2][0], rows[-1][0]) == ("frontier 1", "frontier 300")
-
-
-def test_charts_have_a_text_alternative_and_their_numbers() -> None:
-    charts = of_kind(section(pareto()), Chart)
-    assert len(charts) == 2
-    for chart in charts:
-        assert chart.reads
-        assert chart.table is not None
-        assert Page(chart.svg).text("desc") == [chart.summary]
-    assert charts[0].table.rows[0] == [0, 0.2, 0.8, 0.5, 0.15, 0.9]
-    assert "from U 0.200 and R 0.800 to U 0.120 and R 0.089" in charts[0].summary
 
 
 def places(chart: Chart, look: str) -> list[tuple[float, float]]:
@@ -291,9 +179,3 @@ def test_long_histories_are_thinned_out_and_keep_their_ends() -> None:
     assert len(rows) <= MOST_STEPS + 1
     assert (rows[0][0], rows[-1][0]) == (0, 5002)
     assert "of 5,003 rows" in chart.table.caption
-
-
-def test_a_start_without_generations_is_a_point() -> None:
-    own = section(evolved(dataset(history=history(1), generations=0)))
-    assert "Only generation 0 is known" in html(own)
-    assert "result" not in Page(of_kind(own, Chart)[1].svg).text("text")

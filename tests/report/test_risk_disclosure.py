@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 import yaml
 
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
@@ -12,14 +11,13 @@ from synthesizer.measures.risk.determined import KeyDetermination
 from synthesizer.measures.risk.public_inference import InferenceResult
 from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.measures.scenario import Exclusion
-from synthesizer.report.blocks import Gap, Section
+from synthesizer.report.blocks import Section
 from synthesizer.report.charts import MOST_CURVES
 from synthesizer.report.risk_disclosure import (
     disclosure_section,
     inference_section,
-    uniques_section,
 )
-from tests.report.blocks import charts, gaps, notes, of_kind, spoken, table, tables
+from tests.report.blocks import charts, notes, table, tables
 from tests.report.risk_examples import record, risk, scenario
 
 
@@ -40,43 +38,6 @@ def question(place: int = 0, **changes: Any) -> InferenceResult:
 
 
 # Identity and attribute disclosure.
-
-
-def test_the_original_stands_beside_each_dataset_and_the_mean() -> None:
-    own = risk().scenarios[0].identity
-    section = disclosure(identity=own)
-    identity, attributes = charts(section)[:2]
-    shown = table(section, "Identity disclosure")
-    reproduced = [dataset.repu for dataset in own.datasets]
-    assert shown.rows[0][2:] == (own.mean.repu, own.mean.uio, min(reproduced), max(reproduced))
-    assert "Original" in shown.columns
-    assert f"UiOiS {own.mean.uiois:.3f} (the original released {own.mean.uio:.3f})" in (
-        identity.svg
-    )
-    assert f"(the original released {attribute().mean.dorig:.3f})" in attributes.svg
-    assert identity.svg.count("faint") == 4 * 3 + 1  # small dots, and the legend
-
-
-def test_each_measure_is_explained() -> None:
-    shown = table(disclosure(attribute=attribute()), "Attribute disclosure")
-    names = [row[0] for row in shown.rows]
-    assert names[:6] == ["DiSCO", "DiSDiO", "DiS", "iS", "Dorig", "Dsyn"]
-    assert all(len(str(row[1])) > 20 for row in shown.rows)
-    nobody = attribute().mean.model_copy(update={"tcap": None})
-    own = attribute().model_copy(update={"mean": nobody, "datasets": (nobody,)})
-    shown = table(disclosure(attribute=own), "Attribute disclosure")
-    assert shown.rows[names.index("TCAP (DiSCO / iS)")][2:] == (None, None, None, None)
-    assert shown.rows[0][2:4] == (nobody.disco, nobody.dorig)
-
-
-def test_exclusions_are_counted_and_a_tolerance_has_no_attributes() -> None:
-    told = spoken(disclosure())
-    excluded = attribute().excluded
-    assert (
-        f"1 exclusion(s) of levels known to everybody (checks.exclude) leave out {excluded}" in told
-    )
-    assert "Nothing is excluded" in told  # of the third scenario
-    assert "need groups of pay in place of the tolerance" in told
 
 
 def dominance(**changes: Any) -> Dominance:
@@ -124,41 +85,6 @@ def test_keys_that_give_the_target_away_are_told() -> None:
 # Uniques.
 
 
-def test_uniques_and_special_uniques_are_counted() -> None:
-    values, own = dict(table(uniques_section(record(scenario())), "Uniques by").rows), suda()
-    assert (values["records"], values["unique by all keys"]) == (300, own.uniques)
-    assert values["special uniques (the top tenth of the scores)"] == own.special_uniques
-    assert values["probability that a unique match is right, whole file"] == own.dis
-
-
-def test_dis_bands_contributions_scores_and_sizes_are_shown() -> None:
-    section, own = uniques_section(record(scenario())), suda()
-    bands, keys = charts(section)
-    for band in own.dis_scores:
-        assert not band.records or f"{band.up_to:.1f}: {band.records:,}" in bands.svg
-    weights = [value for value in own.contributions.values() if value is not None]
-    first, *others = keys.svg.split("<desc>")[1].split("</desc>")[0].split("; ")
-    assert first.endswith(f": {max(weights):.3f}")
-    assert len(others) == sum(value > 0 for value in weights) - 1
-    by_caption = {table.caption[:11]: table for table in tables(section)}
-    assert dict(by_caption["SUDA scores"].rows) == own.scores
-    assert [row[2] for row in by_caption["Minimal uni"].rows] == [
-        size.records for size in own.minimal_uniques
-    ]
-
-
-def test_no_unique_leaves_out_the_pictures_that_need_one() -> None:
-    bare = suda().model_copy(update={"contributions": dict.fromkeys(suda().contributions)})
-    assert len(charts(uniques_section(record(scenario(suda=bare))))) == 1
-
-
-def test_replicated_uniques_by_dataset() -> None:
-    section, replicated = uniques_section(record()), risk().replicated
-    table = next(t for t in tables(section) if t.columns[-1] == "Replicated uniques")
-    assert [row[-1] for row in table.rows] == [own.replicated for own in replicated.datasets]
-    assert "Whole records: " in spoken(section)
-
-
 # Inference.
 
 
@@ -188,49 +114,3 @@ def test_more_levels_have_a_curve_each_up_to_what_can_be_told_apart() -> None:
     section = inference_section(record(risk(inference=(many,))))
     levels = table(section, "Each level against")
     assert len(levels.rows) == 8
-
-
-def test_rates_stand_beside_chance_margins_and_original() -> None:
-    section, own = inference_section(record(risk(inference=(question(),)))), question()
-    shown = own.classification
-    assert f"revealed share {shown.revealed:.3f} (" in charts(section)[1].svg
-    beside = table(section, "A rate from the synthetic data")
-    guesses = own.thresholds
-    assert beside.columns == ["Rate", "Synthetic", "Chance", "Margins", "Original"]
-    assert beside.rows[1][1:] == [
-        guesses.right_of_present, guesses.chance_right_of_present,
-        guesses.baseline_right_of_present, guesses.original_right_of_present,
-    ]  # fmt: skip
-    assert dict(table(section, "Guesses of the true level").rows)["told more"] == guesses.higher
-    assert "the distribution of sex within town" in spoken(section)
-    assert "the distribution of job of everybody" in spoken(inference_section(record()))
-
-
-def test_thresholds_and_combinations_are_shown() -> None:
-    section, own = inference_section(record(risk(inference=(question(),)))), question()
-    by_first = {table.columns[0]: table for table in tables(section)}
-    shares = [row[2] for row in by_first["Probability above"].rows]
-    assert shares == [row.share for row in own.thresholds.rows]
-    cells = table(section, "Combinations of public values,")
-    assert cells.rows[0][1] == own.uniqueness.cells
-    assert by_first["Persons"].rows[0][1] == own.uniqueness.counts[0][1]
-    band = own.differences.own_proportion[0]
-    sizes = table(section, "Sizes of combinations")
-    assert sizes.rows[0] == [
-        band.band_low, band.band_high, band.size_low, band.size_high, band.cells,
-        band.difference.mean, band.difference.sd, band.relative.mean, band.relative.sd,
-    ]  # fmt: skip
-
-
-def test_a_class_without_members_is_a_gap() -> None:
-    empty = question(roc=tuple(curve.model_copy(update={"curve": ()}) for curve in question().roc))
-    section = inference_section(record(risk(inference=(empty,))))
-    assert gaps(section) == ["The ROC curve"]
-
-
-@pytest.mark.parametrize("name", ["pay", "sex, one level"])
-def test_what_failed_says_why(name: str) -> None:
-    failed = {f"inference ({name})": "too many levels"}
-    (gap,) = of_kind(inference_section(record(risk(inference=(), failed=failed))), Gap)
-    assert gap.what == f"Inference ({name})"
-    assert "too many levels" in gap.why

@@ -1,10 +1,10 @@
 """The distributions."""
 
 import pytest
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from synthesizer.report.variables import cell_shares, picture, variable_section
-from tests.report.blocks import gaps, html, of_kind, table
+from tests.report.blocks import gaps, of_kind
 from tests.report.fixtures import Page
 from tests.report.utility_examples import EVIL, JOB, NAMES, distributions, run, tables
 from tests.report.utility_examples import table as row
@@ -97,28 +97,6 @@ def test_only_missing_codes_and_no_shares():
     assert "N" in page.text("text")
 
 
-def test_summary_says_where_it_differs():
-    text = html(variable_section(run()))
-    assert "Largest difference at “[20, 40)”: 0.400 of the original and 0.375 of" in text
-    assert "7 rarer levels together are shown as one." in text
-
-
-def test_numbers_behind_the_picture():
-    text = html(variable_section(run()))
-    assert "N (missing code)" in text
-    assert text.count('<th scope="col" class="number">Lowest</th>') == 2
-    assert escape(JOB) in text
-    single = AGE.model_copy(update={"synthetic": AGE.synthetic[:1]})
-    assert "Lowest" not in html(variable_section(run(distributions=(single,))))
-
-
-def test_statistics_of_numbers_but_not_of_dates():
-    found = table(variable_section(run()), "Numbers: statistics")
-    assert [cells[0] for cells in found.rows] == ["age, original", "age, synthetic"]
-    assert found.rows[1][-1] == 88.0
-    assert found.rows[0][1] == 40.0
-
-
 def test_wide_files_show_the_worst():
     many = tuple(SEX.model_copy(update={"variable": f"v{i}"}) for i in range(252))
     rows = [row(f"v{i}", s_pmse=float(i)) for i in range(252)]
@@ -127,9 +105,3 @@ def test_wide_files_show_the_worst():
     (picker,) = of_kind(section, Markup)
     shown = [text for text in Page(picker).text("span") if text.startswith("v")]
     assert shown == [f"v{i}" for i in range(2, 252)]
-
-
-def test_why_there_is_nothing():
-    section = variable_section(run(distributions=(), failed={"distributions": "no rows"}))
-    assert gaps(section) == ["the distributions"]
-    assert "no rows" in html(section)

@@ -19,9 +19,9 @@ from synthesizer.report.codebook.write import (
     write_release_codebook,
     write_run_codebook,
 )
-from synthesizer.report.record import Manifest, StepEntry, TreesEntry
+from synthesizer.report.record import Manifest, StepEntry
 from tests import run_directories
-from tests.report.codebook.books import book, executed, page_of, run_book
+from tests.report.codebook.books import book, executed, run_book
 from tests.run_directories import step
 
 MARK = "MARKER"
@@ -152,18 +152,6 @@ def test_values_are_those_of_the_synthetic_files(two: Path) -> None:
     assert found["id"]["made"]["how"] == "numbered"
 
 
-def test_how_each_variable_was_made(two: Path) -> None:
-    found = {name: entry["made"] for name, entry in variables(told(two)).items()}
-    assert "from its own distribution; it was made first" in found["sex"]["words"]
-    assert found["age"]["words"] == "Drawn by a regression tree from sex."
-    assert "a classification tree from sex, age" in found["job"]["words"]
-    pay = found["pay"]["words"]
-    assert "linear regression of its ranks (normal scores) from age" in pay
-    assert "with which code, was drawn first by a multinomial logistic regression" in pay
-    assert found["double"]["words"] == "Computed from age in every synthetic record, not drawn."
-    assert found["born"]["predictors"] == ["sex", "age", "job", "pay"]
-
-
 def test_what_was_not_modelled_together(two: Path) -> None:
     content = told(two)
     found = {name: entry["not_modelled_with"] for name, entry in variables(content).items()}
@@ -174,98 +162,11 @@ def test_what_was_not_modelled_together(two: Path) -> None:
     assert text.startswith("2 pairs of variables")
 
 
-def test_words_of_the_configuration(two: Path) -> None:
-    said = {
-        "age": {"label": "Age in years", "unit": "years", "level_labels": {"59": "59 or more"}},
-        "job": {
-            "levels": ["none", "some", "9", "10", "11"],
-            "public": True,
-            "level_labels": {"9": "part time"},
-            "options": {"min_leaf": 7, "file": MARK},
-        },
-        "pay": {"missing": ["-8.0", "-9"], "level_labels": {"-8": "refused", "-9": "not asked"}},
-        "double": {"derived": " age * 2 "},
-        "sex": {"level_labels": {"x": "other"}},
-    }
-    content = told(
-        two,
-        variables=said,
-        models={"cart": {"complexity": MARK}, "normrank": {"path": MARK}},
-        strata=["sex", "dropped"],
-        rules=[{"if": "age < 30", "then": {"job": "none"}}, {"if": f"{MARK} > 1", "then": {}}],
-        forbid=["age < 18 and job == 'some'", f"{MARK} == 1", "age <"],
-    )
-    found = variables(content)
-    assert (found["age"]["label"], found["age"]["unit"]) == ("Age in years", "years")
-    assert found["age"]["levels"] == [{"level": "59", "label": "59 or more", "share": None}]
-    jobs = found["job"]["levels"]
-    assert [entry["level"] for entry in jobs] == ["none", "some", "9", "10", "11"]
-    assert jobs[2]["label"] == "part time"
-    assert jobs[4]["share"] == 0
-    assert "Where age < 30, it is set to none." in found["job"]["made"]["words"]
-    codes = [(entry["code"], entry["label"]) for entry in found["pay"]["missing"]]
-    assert codes == [("-9", "not asked"), ("-8", "refused"), ("", "")]
-    assert found["double"]["made"]["words"].startswith("Computed as age * 2 in every")
-    assert [entry["level"] for entry in found["sex"]["levels"]] == ["f", "m", "x"]
-    assert content["synthesis"]["rules"] == ["If age < 30, then job is none."]
-    assert content["synthesis"]["forbidden"] == ["No record has: age < 18 and job == 'some'."]
-    assert content["synthesis"]["strata"] == ["sex"]
-    assert found["pay"]["not_modelled_with"] == ["job"]  # strata have chains of their own
-    assert MARK not in json.dumps(content)
-
-
-def test_a_derived_expression_may_stand_under_method(two: Path) -> None:
-    content = told(two, method={"double": "~ age + age", "age": "cart"})
-    assert "as age + age" in variables(content)["double"]["made"]["words"]
-
-
-@pytest.mark.parametrize(
-    ("model", "predictors", "words"),
-    [
-        ("forest", ["sex"], "Drawn by a random forest of regression trees from sex."),
-        ("own.model", ["sex"], "Drawn by the model 'own.model' (an extension that is no part of"),
-        ("cart", [], "Drawn from its own distribution, without regard to variables made before"),
-        ("pmm", [], "Drawn by predictive mean matching from its own distribution, without"),
-        ("constant", [], "The same value in every record"),
-        ("keep", [], "Copied from the confidential data, record by record"),
-    ],
-)
-def test_words_for_models(two: Path, model: str, predictors: list[str], words: str) -> None:
-    content = told(two, (STEPS[0], step("age", "numeric", model, *predictors), *STEPS[2:]))
-    assert variables(content)["age"]["made"]["words"].startswith(words)
-
-
 def test_options_are_those_that_the_model_lets_be_told(two: Path) -> None:
     chain = (*STEPS[:5], step("double", "numeric", "cart", "age", options={"min_leaf": 7}))
     content = told(two, chain, models={"cart": {"min_leaf": MARK}})
     assert variables(content)["double"]["made"]["options"] == {"min_leaf": 7}
     assert MARK not in json.dumps(content)
-
-
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("own.model", "drawn first by the model 'own.model' (an extension"),
-        ("cart", "drawn first by a classification tree."),
-        ("sample", "drawn first."),
-        (None, "drawn first by a linear regression of its ranks"),
-    ],
-)
-def test_words_for_models_of_missing_codes(two: Path, model: str | None, words: str) -> None:
-    pay = step("pay", "numeric", "normrank", "age", model_of_missing_codes=model)
-    content = told(two, (*STEPS[:3], pay, *STEPS[4:]))
-    assert words in variables(content)["pay"]["made"]["words"]
-
-
-def test_many_predictors_are_counted_in_words(tmp_path: Path) -> None:
-    names = [f"v{i}" for i in range(9)]
-    directory = write(tmp_path, pd.DataFrame({name: [1.5, 2.5] for name in names}))
-    chain = [step(n, "numeric", "cart", *names[:i]) for i, n in enumerate(names[:8])]
-    chain.append(step("v8", "numeric", "cart", *names[:7]))
-    found = variables(told(directory, chain))
-    assert "from the 7 variables that were made before it" in found["v7"]["made"]["words"]
-    assert "from 7 of the variables that were made before it" in found["v8"]["made"]["words"]
-    assert found["v8"]["not_modelled_with"] == ["v7"]
 
 
 def poisoned(manifest: Manifest) -> Manifest:
@@ -407,83 +308,6 @@ def test_the_example_runs_as_it_stands(two: Path, monkeypatch: pytest.MonkeyPatc
     errors = [frame(seed)["age"].var() / 40 for seed in (1, 2)]
     assert result.estimate == pytest.approx([np.mean(means)])
     assert result.total == pytest.approx([np.mean(errors) * (1 + 1 / 2)])
-
-
-def test_the_rule_follows_from_the_synthesis(two: Path) -> None:
-    found = told(two, proper=True)
-    assert found["analysis"]["rule"] == "proper"
-    assert "bootstrap sample" in " ".join(found["synthesis"]["words"])
-    kept = STEPS[0].model_copy(update={"kept": True})  # a model of another package that copies
-    manifest = manifest_of(two, (kept, *STEPS[1:]), proper=True)
-    found = book(manifest, paths_of(two))
-    assert found["analysis"]["rule"] == "partially"
-    assert "B is the variance between" in " ".join(found["analysis"]["words"])
-    assert found["synthesis"]["kept"] == ["sex"]
-    assert variables(found)["sex"]["made"]["how"] == "kept"
-    assert "those of real persons" in found["cautions"][0]["text"]
-    cautions = json.dumps(found["cautions"])
-    assert "stands for nobody" not in cautions
-    assert "not the same person" not in cautions  # rows of copies belong together
-    single = book(manifest, paths_of(two)[:1])
-    assert single["analysis"]["applies"] is False
-    assert single["analysis"]["code"] is None
-    assert "needs at least two" in single["analysis"]["words"][0]
-    assert "Do not stack the datasets" not in {c["title"] for c in single["cautions"]}
-
-
-def test_trees_come_with_a_caution_about_intervals(two: Path) -> None:
-    content = told(two)
-    (text,) = [
-        c["text"] for c in content["cautions"] if c["title"] == "Intervals can be too narrow"
-    ]
-    for words in (
-        "independent draws from a right model",
-        "pull relations between variables towards zero",
-        "well below 95 %",
-        "0.85 in a simulation",
-        "differ less from each other than independent draws would",
-        "verified on the confidential data",
-    ):
-        assert words in text
-        assert words in " ".join(content["analysis"]["words"])
-    assert content["synthesis"]["even"] is True
-    assert "Draws from trees were even" in " ".join(content["synthesis"]["words"])
-    assert "Intervals can be too narrow." in page_of(content)
-
-
-@pytest.mark.parametrize(
-    ("uneven", "even"), [((), True), (("age",), True), (("age", "job", "born"), False)]
-)
-def test_even_draws_are_recorded(two: Path, uneven: tuple[str, ...], even: bool) -> None:
-    trees = {"trees": TreesEntry(even=False, tilt=False)}
-    chain = [own.model_copy(update=trees if own.variable in uneven else {}) for own in STEPS]
-    content = told(two, chain)
-    assert content["synthesis"]["even"] is even
-    assert ("Draws from trees were even" in " ".join(content["synthesis"]["words"])) is even
-    words = " ".join(content["analysis"]["words"])
-    assert ("even draws" in words) is even
-    assert "towards zero" in words
-
-
-@pytest.mark.parametrize("model", ["forest", "bagging", "normrank", "keep"])
-def test_the_caution_is_there_only_where_trees_were_used(two: Path, model: str) -> None:
-    chain = [
-        step(own.variable, own.kind, model, *own.predictors) if own.model == "cart" else own
-        for own in STEPS
-    ]
-    content = told(two, chain)
-    trees = model in ("forest", "bagging")
-    assert content["synthesis"]["even"] is (True if trees else None)
-    assert ("towards zero" in json.dumps(content)) is trees
-    titles = {caution["title"] for caution in content["cautions"]}
-    assert ("Intervals can be too narrow" in titles) is trees
-
-
-def test_many_proper_datasets_allow_the_other_rule(tmp_path: Path) -> None:
-    make_run(tmp_path / "run", m=21)
-    found = told(tmp_path / "run", proper=True)["analysis"]
-    assert any("Raghunathan" in text for text in found["words"])
-    assert "# and the others" in found["code"]
 
 
 @pytest.mark.parametrize(

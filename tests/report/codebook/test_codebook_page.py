@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
-
 from synthesizer.measures.figure import plain
 from synthesizer.report.codebook.conclusions import Analysis, Caution
 from synthesizer.report.codebook.datasets import FileFormat
@@ -85,38 +83,6 @@ def synthesis(**changes: Any) -> dict[str, Synthesis]:
     return {"synthesis": codebook().synthesis.model_copy(update=changes)}
 
 
-def test_everything_is_shown() -> None:
-    page = codebook_page(codebook())
-    for words in (
-        "2 synthetic datasets with 4 variables",
-        "7,634",
-        "separator semicolon, decimal comma, encoding latin-1, packed with gzip",
-        "No record is a person.",
-        "Not synthetic, but copied from the confidential data: sex.",
-        "age: Age in years",
-        "−3 to 12,345 years",
-        "0.25 to 1,234,567.89",
-        "number, 2 decimals",
-        "99 or more",
-        "(empty cell)",
-        "not asked",
-        "does not occur",
-        "min_leaf 5, even yes",
-        "x29 and 10 more",
-        "250 levels",
-        "and 50 more; codebook.json lists all.",
-        "%d.%m.%Y",
-        "copied: not synthetic",
-        "If age &lt; 15, then job is none.",
-        "No record has: age &gt; 200.",
-        "synthesizer 0.1.0",
-        "Source: Raab.",
-        "&#34;a&#34; &lt; &#34;b&#34;",
-    ):
-        assert words in page, words
-    assert '<th scope="row">249</th>' not in page  # beyond the 200 that are shown
-
-
 def _acts(name: str) -> bool:
     """Whether an attribute is one that the content policy forbids."""
     return name == "style" or name.startswith("on")
@@ -152,43 +118,3 @@ def test_data_cannot_act() -> None:
     page = page_of(spoiled(plain(codebook())))
     assert "<script>alert" not in page
     assert len(Page(page).all("script")) == 1  # the page's own
-
-
-def test_a_release_without_valid_errors_says_so() -> None:
-    page = codebook_page(codebook(analysis=filled(Analysis)))
-    assert "No valid standard errors from this release." in page
-    assert "Example in Python" not in page
-
-
-def test_many_files_are_cut_short() -> None:
-    files = [f"s{i}.csv" for i in range(100)]
-    many = Datasets(files=files, rows=[5] * 100, format=FileFormat(type="parquet"))
-    page = codebook_page(codebook(datasets=many))
-    assert "The files are Parquet files." in page
-    assert "The first 20 of 100 files" in page
-    assert "s19.csv" in page
-    assert "s20.csv" not in page
-
-
-@pytest.mark.parametrize(
-    ("evolved", "lead", "real"),
-    [
-        ("mutants", "Evolved from the confidential data, without a model.", True),
-        ("files", "Evolved from other files, without a model.", True),
-        ("chain", "then an evolution of whole datasets.", False),
-        (None, "A chain of models, one for each variable.", False),
-    ],
-)
-def test_evolved_data_are_not_told_to_be_nobody(evolved: str | None, lead: str, real: bool) -> None:
-    made = Making(how="evolved", words="Evolved.")
-    page = codebook_page(
-        codebook(
-            cautions=(),
-            variables=(variable("age", made=made),),
-            **synthesis(evolved=evolved, kept=()),
-        )
-    )
-    assert lead in page
-    assert NOBODY not in page
-    assert ("Records may be real." in page) == real
-    assert "evolved, not modelled" in page

@@ -95,10 +95,6 @@ def wide_codebook(folder: Path, **config: Any) -> dict[str, Any]:
     return book(manifest_of(chain, panel, **config), sorted(folder.glob("synthetic_*")))
 
 
-def caution(content: dict[str, Any], title: str) -> str:
-    return next((c["text"] for c in content["cautions"] if c["title"] == title), "")
-
-
 def made(content: dict[str, Any], name: str) -> dict[str, Any]:
     found: dict[str, Any] = next(v["made"] for v in content["variables"] if v["name"] == name)
     return found
@@ -109,31 +105,6 @@ def without_trees() -> list[StepEntry]:
 
 
 # --- trees inside other models --------------------------------------------------------------------
-
-
-def test_trees_inside_models_of_histories_are_told(tmp_path: Path) -> None:
-    chain = [*LONG[:2], redrawn(LONG[2], options={"min_leaf": 7, "tilt": True}), LONG[3]]
-    content = long_codebook(tmp_path, chain, models={"cart": {"min_leaf": MARK}})
-    assert content["synthesis"]["even"] is True
-    assert "Draws from trees were even" in " ".join(content["synthesis"]["words"])
-    assert "even draws" in caution(content, "Intervals can be too narrow")
-    job = made(content, "job")
-    assert job["base"] == ["cart"]
-    assert job["options"] == {"min_leaf": 7, "tilt": True}
-    assert "value before it (made of a classification tree) from state, sex" in job["words"]
-    own = "made of a model of its own for each group of records, with a regression tree"
-    assert own in made(content, "pay")["words"]
-    page = page_of(content)
-    assert "models inside it" in page
-    assert "grouped, cart" in page
-
-
-def test_histories_without_trees_need_no_caution(tmp_path: Path) -> None:
-    content = long_codebook(tmp_path, without_trees())
-    assert content["synthesis"]["even"] is None
-    assert not caution(content, "Intervals can be too narrow")
-    odd = [*without_trees()[:3], redrawn(LONG[3], trees={"even": False, "tilt": False})]
-    assert long_codebook(tmp_path, odd)["synthesis"]["even"] is False
 
 
 def test_options_of_a_wrapped_model_are_told(tmp_path: Path) -> None:
@@ -156,33 +127,6 @@ def test_options_of_a_wrapped_model_are_told(tmp_path: Path) -> None:
 # --- tilted trees ---------------------------------------------------------------------------------
 
 
-def test_words_on_weak_effects_depend_on_the_tilt(tmp_path: Path) -> None:
-    content = long_codebook(tmp_path, [*LONG[:2], redrawn(LONG[2], trees=EVEN), LONG[3]])
-    told = caution(content, "Intervals can be too narrow")
-    assert "The draws of sex and pay were tilted" in told
-    assert "Other trees with large leaves pull relations" in told
-    lost = caution(content, "Associations that were not modelled are missing")
-    assert "weak effects, interactions and curved relations are the first" in lost
-    assert "Weak linear effects on sex and pay were kept" in lost
-    for name, is_tilted in (("state", False), ("sex", True), ("job", False), ("pay", True)):
-        assert ("Draws from its trees were tilted" in made(content, name)["words"]) is is_tilted
-
-
-def test_where_all_trees_are_tilted_or_none(tmp_path: Path) -> None:
-    tilted = [*without_trees()[:1], *LONG[1:]]
-    content = long_codebook(tmp_path, tilted)
-    told = caution(content, "Intervals can be too narrow")
-    assert "The draws of sex, job and pay were tilted" in told
-    assert "towards zero" not in told
-    assert "even draws" in told
-    lost = caution(content, "Associations that were not modelled are missing")
-    assert "relation: interactions and curved relations are the first" in lost
-    plain = [redrawn(own, trees=EVEN) for own in LONG]
-    content = long_codebook(tmp_path, plain)
-    assert "tilted" not in json.dumps(content)
-    assert "Trees with large leaves" in caution(content, "Intervals can be too narrow")
-
-
 # --- what was imposed -----------------------------------------------------------------------------
 
 RULES: list[dict[str, Any]] = [
@@ -190,59 +134,6 @@ RULES: list[dict[str, Any]] = [
     {"variable": "pay", "non_decreasing": True},
     {"variable": MARK, "absorbing": [MARK]},
 ]
-
-
-def test_what_was_imposed_is_named(tmp_path: Path) -> None:
-    content = long_codebook(
-        tmp_path,
-        panel={"person": "person", "time": "year", "rules": RULES},
-        support=[["sex", "job"], ["sex", MARK]],
-        forbid=["`career.moves` > 2 and year < 1991", f"`career.moves` > 1 and {MARK} == 1"],
-        rules=[{"if": "sex == 'f'", "then": {"job": "x"}}],
-    )
-    told = content["synthesis"]
-    assert told["paths"] == [
-        "state: each of b and gone is never left again.",
-        "state: a is never followed by c.",
-        "pay: never falls from one period to the next.",
-    ]
-    (support,) = told["support"]
-    assert support.startswith("Combinations of sex and job were limited")
-    assert told["forbidden"] == ["No record has: `career.moves` > 2 and year < 1991."]
-    assert told["rules"] == ["If sex == 'f', then job is x."]
-    text = caution(content, "What was imposed is no finding")
-    assert "says nothing of the original" in text
-    page = page_of(content)
-    for title in ("Rules from one period to the next", "Combinations that were limited"):
-        assert title in page
-    assert "that none breaks them says nothing of the original" in page
-    assert MARK not in json.dumps(content)
-    assert "98765" not in json.dumps(content)
-
-
-def test_nothing_imposed_is_not_cautioned_about(tmp_path: Path) -> None:
-    content = long_codebook(tmp_path)
-    assert not caution(content, "What was imposed is no finding")
-    assert "The data holder imposed" not in page_of(content)
-
-
-def test_the_wide_form_names_variables_over_time(tmp_path: Path) -> None:
-    content = wide_codebook(
-        tmp_path,
-        panel={"wide": {"state": ["s1", "s2", "s3"]}, "rules": RULES[:1]},
-        forbid=["state == 'b' and period < 2", "period_2 > 1"],
-        support=[["state", "pay"]],
-        rules=[{"if": "pay > 3", "then": {"state": "a"}}],
-    )
-    told = content["synthesis"]
-    assert told["forbidden"] == ["No record has in any period: state == 'b' and period < 2."]
-    assert told["paths"][0].startswith("state: each of b")
-    assert len(told["support"]) == 1
-    assert "Where pay > 3, it is set to a." in made(content, "s2")["words"]
-    assert "hold one variable over time" in caution(
-        content, "The columns of a person belong together"
-    )
-    assert "in the format of the original" in made(content, "id")["words"]
 
 
 def test_a_wide_file_without_a_career_variable_has_a_codebook(tmp_path: Path) -> None:
@@ -261,13 +152,6 @@ def test_a_wide_file_without_a_career_variable_has_a_codebook(tmp_path: Path) ->
 
 
 # --- persons --------------------------------------------------------------------------------------
-
-
-def test_person_numbers_are_new_ones_in_the_format_of_the_original(tmp_path: Path) -> None:
-    person = made(long_codebook(tmp_path), "person")
-    assert person["how"] == "numbered"
-    assert "numbered anew, in the format of the original" in person["words"]
-    assert "is a coincidence" in person["words"]
 
 
 def clustered(frame: pd.DataFrame, values: pd.Series) -> float:

@@ -105,47 +105,6 @@ def test_nothing_is_told_of_models_where_none_was_fitted(
     assert ("Do not stack the datasets" in titles(content)) == (m > 1)
 
 
-def test_mutants_are_told_to_be_the_originals_records(tmp_path: Path) -> None:
-    content = codebook(tmp_path, "mutants")
-    words = " ".join(content["synthesis"]["words"])
-    assert "evolved from the confidential data by a genetic algorithm; no model was fitted" in words
-    assert "perturbed data" in words
-    assert "Usually most records are unchanged" in words
-    assert made(content)["age"]["words"].startswith("The values of the confidential data, but for")
-    assert made(content)["job"]["words"].endswith("Missing codes were treated like levels.")
-    assert "may be that of a real person" in made(content)["id"]["words"]
-
-
-def test_of_start_files_nothing_is_known(tmp_path: Path) -> None:
-    content = codebook(tmp_path, "files")
-    words = " ".join(content["synthesis"]["words"])
-    assert "How these files were made is not told here" in words
-    assert "began as versions of the confidential data" not in words
-    assert "The values of the files that the datasets began as" in made(content)["age"]["words"]
-
-
-def test_datasets_of_a_chain_keep_its_words_and_get_more(tmp_path: Path) -> None:
-    content, plain = codebook(tmp_path, "chain"), codebook(tmp_path, None)
-    words, before = content["synthesis"]["words"], plain["synthesis"]["words"]
-    assert words[: len(before)] == before
-    assert words[len(before)].startswith("Then the datasets were evolved")
-    assert "Records are drawn" in titles(content)
-    assert "Standard errors are not known" in titles(content)
-    assert "Intervals can be too narrow" in titles(plain)
-    assert "Intervals can be too narrow" not in titles(content)
-    drawn = made(content)["age"]["words"]
-    assert drawn.startswith(made(plain)["age"]["words"].split(".")[0])
-    assert "Afterwards, when whole datasets were evolved" in drawn
-    assert content["synthesis"]["rules"] == plain["synthesis"]["rules"] != []
-    assert "as selection happened to favour it" not in told(plain)
-
-
-def test_a_pair_that_was_not_modelled_can_come_in_by_selection(tmp_path: Path) -> None:
-    content = codebook(tmp_path, "chain", strata=[])
-    assert content["variables"][2]["not_modelled_with"] == ["job"]
-    assert "other variables, or as selection happened to favour it" in told(content)
-
-
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("m", [1, 3])
 def test_no_rule_of_combination_is_offered(tmp_path: Path, start: str, m: int) -> None:
@@ -167,18 +126,6 @@ def test_rules_are_no_promise_where_no_model_drew_the_records(tmp_path: Path, st
     assert "records that broke one from the beginning were replaced" in words
     assert "If age == 'old', then job is none." in words
     assert f"No record has: {FORBID}." in words
-
-
-def test_moves_that_were_switched_off_are_not_told(tmp_path: Path) -> None:
-    off = {"crossover": 0, "mutation": 0.0, "aimed": 0}
-    assert "pairs of datasets swapped" in told(codebook(tmp_path, "mutants"))
-    content = codebook(tmp_path, "mutants", genetic=off)
-    assert "From one generation to the next" not in told(content)
-    assert "some values had been drawn anew" in told(content)
-    chain = codebook(tmp_path, "chain", genetic=off)
-    assert "Afterwards" not in told(chain)
-    only = codebook(tmp_path, "mutants", genetic={"crossover": 0, "mutation": 0})
-    assert "From one generation to the next records that carried a disclosure risk" in told(only)
 
 
 def test_no_setting_of_the_evolution_is_told_but_its_moves(tmp_path: Path) -> None:
