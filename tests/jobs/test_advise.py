@@ -17,7 +17,6 @@ from synthesizer.data.table import Table
 from synthesizer.jobs.advise import MAX_OTHERS, PRESENT
 from synthesizer.measures import halves
 from synthesizer.plan.plan import Plan, prepare
-from tests.end_to_end.commands import call, write_yaml
 
 DRAWS = {"seed": 5, "secret": "none"}
 CHECKS = {"attacks": False, "suda": False, "cap": False}
@@ -143,17 +142,3 @@ def test_where_settings_mend_nothing_none_is_tried(people: dict[str, Any], tmp_p
     result = advise(few)
     assert (result.finding, result.trials, result.advised) == (None, (), None)
     assert "Nothing to try" in result.sentence
-
-
-def test_the_command_prints_the_table_and_the_advice(
-    people: dict[str, Any], tmp_path: Path
-) -> None:
-    write_yaml(tmp_path / "run.yaml", {**people, "default_method": "sample"})
-    done = call("advise", tmp_path / "run.yaml", "--json", tmp_path / "a.json")
-    assert done.exit_code == 0
-    assert "default_method=cart" in done.stdout
-    assert "Advised: default_method=cart." in " ".join(done.stdout.split())
-    assert json.loads((tmp_path / "a.json").read_text())["subject"] == "use"
-    again = call("advise", tmp_path / "run.yaml", "--json", tmp_path / "a.json")
-    assert again.exit_code == 2
-    assert call("advise", tmp_path / "run.yaml", "--quiet").output == ""

@@ -23,7 +23,6 @@ from synthesizer.jobs.run import fit, run
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.measures.risk.replicated import replicated_uniques
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.plan.plan import prepare
 from tests.household_file import HOUSEHOLD, RULES, household_frame
 
 N = 400
@@ -271,32 +270,6 @@ def test_parts_count_rare_levels_over_the_whole_dataset(parts, tmp_path):
     assert dict(zip(seen["job"].labels, seen["job"].synthetic[0], strict=True))["pilot"] == 0
 
 
-def test_what_stands_against_the_steps_is_told_at_once(data, tmp_path):
-    steps = {
-        "round": {"job": 10, "wage": 1},
-        "top_code": {"age": 60.5, "pay": 1000},
-        "bottom_code": {"pay": 2000},
-        "blank_rare": {"variables": ["age", "id"]},
-        "label": {"job": "synthetic"},
-        "uniques": "drop",
-    }
-    with pytest.raises(ConfigError) as error:
-        run(config(data, tmp_path, after=steps, keep=["age"]))
-    text = str(error.value)
-    for words in (
-        "after.round: 'job' is categorical, and only numbers can be rounded",
-        "after.round: unknown variable 'wage'",
-        "after.top_code: 60.5 has more decimals than 'age', which has 0",
-        "after: 'pay' has bottom_code 2000, which is not below its top_code 1000",
-        "after.blank_rare: 'age' is numeric and has no levels",
-        "after.blank_rare: 'id' is an id",
-        "after.label: there is a column 'job' in the data",
-        "after.uniques: variables are kept row by row",
-    ):
-        assert words in text
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_variable_that_follows_from_a_coded_one_is_noted(data, tmp_path):
     derived = KINDS | {"pay": {"derived": "30 * age"}}
     frame = people().assign(pay=lambda f: 30 * f["age"])
@@ -304,10 +277,3 @@ def test_a_variable_that_follows_from_a_coded_one_is_noted(data, tmp_path):
     steps = {"top_code": {"age": 80}}
     result = run(config(tmp_path / "exact.csv", tmp_path, variables=derived, after=steps))
     assert any("'pay' is computed from age before the steps" in n for n in result.manifest.notes)
-
-
-@pytest.mark.parametrize(("min_count", "is_told"), [(20, False), (N + 1, True)])
-def test_a_column_that_blanking_would_empty_is_noted(data, tmp_path, min_count, is_told):
-    rare = {"variables": ["job"], "min_count": min_count}
-    notes = prepare(config(data, tmp_path, after={"blank_rare": rare})).notes
-    assert any("no level of 'job' has" in note for note in notes) == is_told

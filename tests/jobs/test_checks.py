@@ -126,16 +126,6 @@ def test_inference_and_panels() -> None:
     assert "limits.probability_above" in above
 
 
-def test_limits() -> None:
-    results, _ = checked(checks=SCENARIO)
-    cap_value = results.summary.cap
-    assert results.exceeded(LimitConfig()) == ()
-    assert results.exceeded(LimitConfig(cap=cap_value)) == ()
-    (above,) = results.exceeded(LimitConfig(cap=cap_value - 0.01, worst_two_way=1e9))
-    assert "limits.cap" in above
-    assert f"{cap_value:.4f}" in above
-
-
 def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -220,11 +210,6 @@ def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
         "limits.replicated_careers",
         "limits.sequence_ratio",
     ]
-
-
-def test_a_plain_file_has_no_careers() -> None:
-    results, _ = checked(checks=SCENARIO)
-    assert (results.panel, results.risk.careers) == (None, None)
 
 
 def slow_uniques(known: dict[str, tuple[str, ...]]) -> tuple[int, int]:

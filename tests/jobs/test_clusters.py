@@ -110,19 +110,6 @@ def test_a_cluster_without_workers_is_told(source: Path, tmp_path: Path) -> None
         run(_config(source, tmp_path / "out", {"dask": empty.scheduler_address}))
 
 
-def test_a_cluster_draws_from_parquet_only(tmp_path: Path, local: Any) -> None:
-    text = tmp_path / "rows.csv"
-    text.write_text("a,b\n" + "1,2\n3,4\n" * 50)
-    with pytest.raises(ConfigError, match="drawn from a Parquet source only"):
-        run(_config(text, tmp_path / "out", {"dask": local.scheduler_address}))
-
-
-@pytest.mark.parametrize("workers", [{}, {"dusk": "x"}, {"dask": 3}, True, "many", 0])
-def test_workers_are_a_number_or_a_cluster(tmp_path: Path, workers: Any) -> None:
-    with pytest.raises(ConfigError, match="workers"):
-        run(_config(tmp_path / "none.parquet", tmp_path / "out", workers))
-
-
 def test_datasets_of_a_saved_model_are_drawn_by_a_cluster_from_its_path(
     source: Path, tmp_path: Path, local: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

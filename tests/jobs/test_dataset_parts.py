@@ -274,25 +274,6 @@ def test_what_was_begun_otherwise_is_no_part_of_a_run(
     run(_of_rows(rows, tmp_path / "out"), resume=True)
 
 
-def test_a_damaged_state_is_told(rows: Path, tmp_path: Path) -> None:
-    for _ in _stopping("draw_part", 1):
-        with pytest.raises(StoppedError):
-            run(_of_rows(rows, tmp_path / "out"))
-    state = parts.kept_directory(tmp_path / "out") / parts.STATE
-    for text in ("{", "[]", '{"secret": 1, "seed": "x"}'):
-        state.write_text(text)
-        with pytest.raises(OutputError, match="damaged; delete the directory"):
-            run(_of_rows(rows, tmp_path / "out"), resume=True)
-    state.unlink()
-    for resume in (True, False):
-        with pytest.raises(OutputError, match="damaged; delete the directory"):
-            run(_of_rows(rows, tmp_path / "out", seed=4), resume=resume)
-
-
-def test_resume_without_a_stopped_run_begins_one(rows: Path, tmp_path: Path) -> None:
-    assert run(_of_rows(rows, tmp_path / "out"), resume=True).datasets[0].is_dir()
-
-
 def test_what_needs_the_whole_source_is_refused_at_once(rows: Path, tmp_path: Path) -> None:
     config = _of_rows(
         rows,
@@ -405,8 +386,3 @@ def test_an_interrupt_after_the_result_has_its_name_keeps_nothing(
         with pytest.raises(KeyboardInterrupt, match="^$"):
             run(_of_rows(rows, result))
     assert not parts.kept_directory(result).exists()
-
-
-def test_an_output_among_the_data_is_refused(rows: Path) -> None:
-    with pytest.raises(ConfigError, match="lies in the directory of the data"):
-        run(_of_rows(rows, rows / "out"))

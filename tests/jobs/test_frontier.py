@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer.config.reading import load_config
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
 from synthesizer.data.files import own_directory
 from synthesizer.data.table import Column, Table
@@ -158,12 +157,6 @@ def test_the_plan_alone_writes_nothing(config: Path, tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_configuration_object(config: Path, tmp_path: Path) -> None:
-    plan = plan_frontier(load_config(config), LEAVES, m=4, directory=tmp_path / "x")
-    assert {setting.config.m for setting in plan.settings} == {4}
-    assert plan.directory == tmp_path / "x"
-
-
 def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None:
     text = config.read_text().replace("seed: 3", "sead: 3")
     config.write_text(text)
@@ -193,25 +186,6 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
     assert not workshop(tmp_path / "out_frontier").exists()
 
 
-def test_data_with_faults_are_told_once(config: Path, tmp_path: Path) -> None:
-    (tmp_path / "persons.csv").write_text("a,b\n1\n")
-    with pytest.raises(ConfigError) as caught:
-        run_grid(config, {"cart.min_leaf": [0, 5]})
-    told = caught.value.problems
-    assert len(told) == len(set(told))
-    assert sum("persons.csv" in problem for problem in told) == 1
-    assert any("min_leaf (0)" in problem for problem in told)
-
-
-def test_a_missing_configuration(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
-        run_grid(tmp_path / "nowhere.yaml", LEAVES)
-    lost = write_yaml(tmp_path / "lost.yaml", {"m": 2})
-    with pytest.raises(ConfigError, match="data: is needed") as caught:
-        run_grid(lost, {"seed": [1, 2]})
-    assert len(caught.value.problems) == 2
-
-
 def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
     told: list[str] = []
     vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
@@ -239,22 +213,9 @@ def test_settings_of_rare_levels_are_each_read_and_run(config: Path) -> None:
     assert few > many
 
 
-def test_settings_that_turn_out_alike_are_told(config: Path) -> None:
-    found = run_grid(config, {"cart.min_leaf": [5, 200, 500]}, workers=1)
-    assert found.comparison.notes[0] == (
-        "cart.min_leaf=200; cart.min_leaf=500: have the same datasets, byte for byte; what was set "
-        "differently had no effect on the data."
-    )
-
-
 def test_settings_without_effect_are_refused(config: Path) -> None:
     with pytest.raises(ConfigError, match=r"forest.n_trees=9.*same data as forest.n_trees=5"):
         run_grid(config, {"forest.n_trees": [5, 9]})
-
-
-def test_kinds_may_differ_between_settings(config: Path) -> None:
-    plan = plan_frontier(config, {"variables.age.kind": ["numeric", "ordered"]})
-    assert len(plan.settings) == 2
 
 
 def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
@@ -352,17 +313,6 @@ def test_an_internal_error_loses_no_other_setting(
         assert "income of 4711" not in text
 
 
-@pytest.mark.parametrize(
-    ("model", "words"), [("breaks", "ZeroDivisionError"), ("fails", "this model never works")]
-)
-def test_all_settings_fail(config, registry, tmp_path, model, words):
-    registry.register("breaks", Breaks)
-    vary = {"variables.income.method": [model], "cart.min_leaf": [5, 40]}
-    with pytest.raises(ModelError, match=rf"none of the settings could be run(.|\n)*{words}"):
-        run_grid(config, vary, workers=1, registry=registry)
-    assert not (tmp_path / "out_frontier").exists()
-
-
 def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{}")  # looks like an older result
     with pytest.raises(ConfigError) as caught:
@@ -374,18 +324,6 @@ def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Pa
     assert (tmp_path / "persons.csv").is_file()
 
 
-@pytest.mark.parametrize("directory", [".", "/", ".."])
-def test_directories_that_are_no_place_for_a_result(config: Path, directory: str) -> None:
-    with pytest.raises(ConfigError, match="is no result of a run|exists already"):
-        run_grid(config, LEAVES, directory=directory)
-
-
-def test_the_waiting_place_is_somebody_elses(config: Path, tmp_path: Path) -> None:
-    (tmp_path / "out_frontier.unfinished").mkdir()
-    with pytest.raises(ConfigError, match="holds no unfinished grid"):
-        run_grid(config, LEAVES)
-
-
 def test_two_processes_do_not_share_a_grid(config: Path, tmp_path: Path) -> None:
     waiting = workshop(tmp_path / "out_frontier")
     waiting.mkdir()
@@ -394,15 +332,6 @@ def test_two_processes_do_not_share_a_grid(config: Path, tmp_path: Path) -> None
         run_grid(config, LEAVES)
     (waiting / "grid.json").write_text("[]")
     with pytest.raises(ConfigError, match="holds no unfinished grid"):
-        run_grid(config, LEAVES)
-
-
-def test_the_waiting_place_cannot_be_made(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(os, "mkdir", refuse)
-    with pytest.raises(OutputError, match=r"cannot be written \(Permission denied\)"):
         run_grid(config, LEAVES)
 
 

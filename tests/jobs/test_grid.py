@@ -64,14 +64,6 @@ def test_keys_inside_keys() -> None:
     assert config.named_methods == {"age": "sample"}
 
 
-def test_something_else_in_the_way() -> None:
-    found = made({"method.pay": ["pmm", "cart"]}, method=["cart", "pmm"])
-    told = said_once(found.problems, len(found.names))
-    assert told == [
-        "--vary method.pay: 'method' is no map in the configuration; vary it as a whole"
-    ]
-
-
 def test_names_are_safe_and_unique() -> None:
     values = ["a/b", "a\\b", "a:b", "../x", "é" * 200, "x" * 300, "x" * 301, "", "A-B", "a-b"]
     names = list(made({"default_method": values}).names)
@@ -82,15 +74,6 @@ def test_names_are_safe_and_unique() -> None:
         assert not set(name) & set("/\\: \0")
         assert not name.startswith(".")
     assert names[:3] == ["default_method=a_b", "default_method=a_b-2", "default_method=a_b-3"]
-
-
-def test_names_of_lists() -> None:
-    names = list(made({"keep": [["age", "sex"], []]}).names)
-    assert names == ["keep=age+sex", "keep=none"]
-
-
-def test_names_without_plain_letters() -> None:
-    assert list(made({"method.é": ["é", "ü"]}).names) == ["method._=", "method._=-2"]
 
 
 def test_every_faulty_value_is_named() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,7 +11,7 @@ from synthesizer.jobs.compare import figures_of, read_run, read_runs
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.results import CheckResults
-from tests.run_directories import NOTHING, checks_of, manifest_of, propensity_of, write_run
+from tests.run_directories import checks_of, manifest_of, propensity_of, write_run
 
 
 def test_figures() -> None:
@@ -35,10 +34,6 @@ def test_of_several_figures_with_one_key_the_largest_counts() -> None:
     for order in ((low, high), (high, low)):
         found = figures_of(checks_of(0.3, 1.5, propensity=order), "records")
         assert found["pmse_ratio"].value == 3.0
-
-
-def test_checks_that_were_off_have_no_figures() -> None:
-    assert figures_of(NOTHING, "records") == {}
 
 
 def test_a_run_as_a_point(tmp_path: Path) -> None:
@@ -107,23 +102,3 @@ def test_one_run_alone_and_none(tmp_path: Path) -> None:
         read_runs([only])
     with pytest.raises(DataError, match="no runs are given"):
         read_runs([])
-
-
-def test_a_name_that_the_system_refuses(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such directory"):
-        read_run(tmp_path / ("x" * 5000))
-
-
-def test_a_file_that_cannot_be_opened(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", manifest_of())
-    real = Path.read_text
-
-    def refuse(path: Path, **given: Any) -> str:
-        if path.name == "checks.json":
-            raise PermissionError(13, "Permission denied")
-        return real(path, **given)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Path, "read_text", refuse)
-        with pytest.raises(DataError, match=r"checks\.json cannot be read"):
-            read_run(run)

@@ -86,9 +86,3 @@ def test_a_sheet_below_titles_is_read(tmp_path: Path):
     data = yaml.safe_load((tmp_path / "x.yaml").read_text())["data"]
     assert data == {"path": "x.xlsx", "sheet": "Persons", "header_row": 4}
     assert prepare(tmp_path / "x.yaml").data.table.names == tuple(FRAME.columns)
-
-
-def test_options_that_cannot_be_are_refused():
-    for options in ({"header_row": 0}, {"quote": "%"}, {"delimiter": ",,"}):
-        with pytest.raises(ConfigError):
-            file_options(**options)

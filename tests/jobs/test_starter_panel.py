@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from synthesizer import load_config, run
 from synthesizer.cli.commands import app
-from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.errors import ConfigError
 from synthesizer.jobs.starter import panel_config, write_starter
 
 OUTPUT = {"directory": "out", "report": False, "codebook": False}
@@ -98,11 +98,6 @@ def test_periods_that_are_words_get_an_order(tmp_path: Path) -> None:
     assert set(made["quarter"]) <= set(levels)
 
 
-def test_an_empty_column_of_the_panel_is_told(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="'year' has no value in any row; name another column"):
-        starter(tmp_path, long_frame().assign(year=""), person="who", time="year")
-
-
 def test_no_option_is_no_panel(tmp_path: Path) -> None:
     assert panel_config() is None
     path = starter(tmp_path, long_frame())
@@ -124,44 +119,3 @@ def test_no_option_is_no_panel(tmp_path: Path) -> None:
 def test_options_that_do_not_fit_together(options: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         panel_config(**options)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (
-            {"person": "who", "time": "when", "career": "job"},
-            "(?s)2 problems.*--time when: the data have no such",
-        ),
-        ({"person": "sex", "time": "year"}, "rows|twice|period"),
-        ({"wide": ["pay=pay..salary"], "career": "work"}, "salary"),
-    ],
-)
-def test_a_file_that_is_no_such_panel(
-    options: dict[str, object], words: str, tmp_path: Path
-) -> None:
-    with pytest.raises(ConfigError, match=words):
-        starter(tmp_path, long_frame(), **options)
-    assert not (tmp_path / "people.yaml").exists()
-
-
-def test_impossible_pairs_are_offered(tmp_path: Path) -> None:
-    frame = long_frame(200)
-    frame["branch"] = (frame["who"] * 7 % 10).astype(str)
-    frame["job"] = np.where(frame["sex"] == "f", frame["branch"], "1" + frame["branch"])
-    roles = {"person": "who", "time": "year", "career": "sex"}
-    panel, plain = tmp_path / "panel", tmp_path / "plain"
-    panel.mkdir()
-    plain.mkdir()
-    path = starter(panel, frame, **roles)
-    assert not load_config(path).finds_support
-    told = " ".join(CliRunner().invoke(app, ["plan", str(path)]).output.split())
-    assert "branch and job" in told
-    assert "'support: auto' keeps all" in told
-    path.write_text(path.read_text().replace("# support: auto", "support: auto"))
-    assert load_config(path).finds_support
-    told = " ".join(CliRunner().invoke(app, ["plan", str(path)]).output.split())
-    assert "support: auto keeps" in told
-    flat = starter(plain, frame.drop(columns=["who", "year"]))
-    assert "# support: auto" in flat.read_text()
-    assert not load_config(flat).finds_support

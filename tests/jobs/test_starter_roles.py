@@ -11,7 +11,6 @@ import pytest
 import yaml
 
 from synthesizer import run
-from synthesizer.cli.screen import show_starter
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.guessing import infer
 from synthesizer.data.sources import read_path
@@ -170,15 +169,6 @@ def test_what_a_file_looks_like_is_said_with_the_command(tmp_path: Path) -> None
     assert starter.n_columns == len(household_frame(120).columns)
 
 
-def test_households_and_weights_are_written_as_asked(tmp_path: Path) -> None:
-    frame = household_frame(120)
-    starter = started(tmp_path, frame, household="hhid", weight="age")
-    content = yaml.safe_load(starter.text)
-    assert content["household"]["id"] == "hhid"
-    assert content["weights"] == {"variable": "age"}
-    assert content["variables"]["hhid"] == {"kind": "id"}
-
-
 def test_without_the_panel_no_middle_period_is_the_target(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     states = rng.choice(list("wsh"), N)
@@ -192,17 +182,6 @@ def test_without_the_panel_no_middle_period_is_the_target(tmp_path: Path) -> Non
     long["year"] = long["year"].str[1:]
     checks = yaml.safe_load(started(tmp_path, long.reset_index(names="pid")).text)["checks"]
     assert {*checks["keys"], checks["target"]} == {"sex", "state"}
-
-
-def test_what_many_columns_have_in_common_is_said_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    large = np.random.default_rng(3).integers(1000, 10**6, (N, 7))
-    show_starter(started(tmp_path, pd.DataFrame(large).add_prefix("n")))
-    assert "  n0, n1, n2, n3, n4 and 2 more: whole numbers" in capsys.readouterr().out
-    prose = persons_frame(N)[["sex"]].assign(said=[f"he said {i} words" for i in range(N)])
-    (look,) = started(tmp_path, prose).looks.values()
-    assert "drop it if it is free text" in look
 
 
 def test_numbers_far_outside_are_asked_about_in_one_note(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from synthesizer.data.errors import (
     DataError,
     ModelError,
     OutputError,
-    SynthesizerError,
 )
 
 
@@ -74,31 +73,6 @@ def test_dropped_variables_are_left_out(tmp_path: Path) -> None:
     fitted.save(tmp_path / "model")
     again = Synthesizer.load(tmp_path / "model").generate()
     pd.testing.assert_frame_equal(again[0], fitted.generate()[0])
-
-
-def test_nothing_is_fitted_yet() -> None:
-    with pytest.raises(ModelError, match="call fit"):
-        Synthesizer().generate()
-
-
-def test_all_wrong_options_at_once() -> None:
-    with pytest.raises(ConfigError) as caught:
-        Synthesizer(m=0, sede=1, data={"sample": "fair"})
-    assert len(caught.value.problems) == 3
-
-
-def test_problems_of_options_and_frame_at_once() -> None:
-    bad = frame().assign(mixed=[1, "x"] * 100, empty=np.nan)
-    with pytest.raises(SynthesizerError, match="mixed"):
-        Synthesizer().fit(bad)
-    with pytest.raises(DataError) as caught:
-        Synthesizer(
-            keep=["sexx"], method={"age": "crat"}, variables={"empty": {"kind": "numeric"}}
-        ).fit(bad.drop(columns="mixed"))
-    for words in ("'empty' has no value", "'sex'", "'cart'"):
-        assert words in str(caught.value)
-    with pytest.raises(ConfigError, match="did you mean 'sex'"):
-        Synthesizer(keep=["sexx"]).fit(frame())
 
 
 def test_a_frame_that_is_too_small() -> None:
@@ -222,15 +196,6 @@ def test_other_kinds_are_refused_in_our_words(values: list[Any], words: str) -> 
         Synthesizer().fit(pd.DataFrame({"c": pd.Series(values * 9)}))
 
 
-@pytest.mark.parametrize("name", ["n", "n_rows", "num_rows", "size", "count", "n_samples"])
-def test_guesses_of_the_number_of_rows_are_told_its_name(name: str) -> None:
-    fitted = Synthesizer(seed=1, workers=1, default_method="sample").fit(frame())
-    with pytest.raises(SynthesizerError, match=f"no parameter '{name}'; did you mean 'rows'"):
-        fitted.generate(**{name: 10})  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match=f"{name}: no parameter .* did you mean 'rows'"):
-        Synthesizer(**{name: 10})  # type: ignore[arg-type]
-
-
 def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) -> None:
     fitted = Synthesizer(workers=1).fit(frame())
     fitted.generate()
@@ -246,14 +211,6 @@ def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) 
     fitted.save(tmp_path / "model", overwrite=True)
 
 
-def test_before_anything_is_generated_no_limit_is_said_to_hold() -> None:
-    fitted = Synthesizer(limits={"cap": 0.0}, checks=CHECKS, workers=1)
-    for _ in range(2):
-        with pytest.raises(ModelError, match="nothing is generated yet"):
-            _ = fitted.exceeded
-        fitted.fit(frame())
-
-
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "+02:00", "America/New_York"])
 def test_clocks_of_a_zone_keep_midnight(zone: str) -> None:
     days = pd.Series(pd.date_range("2000-01-01", periods=120, freq="D", tz=zone))
@@ -262,19 +219,6 @@ def test_clocks_of_a_zone_keep_midnight(zone: str) -> None:
     (made,) = Synthesizer(seed=1, workers=1).fit(ours).generate()
     assert made.dtypes.equals(ours.dtypes)
     assert {*made["day"].dt.hour, *made["typed"].dt.hour} == {0}
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"method": {"name": "cart"}}, {"variables": {"name": {"method": "cart"}}}],
-)
-def test_a_model_for_an_identifier_is_told(options: dict[str, Any]) -> None:
-    named = frame().assign(name=[f"person {n}" for n in range(200)])
-    with pytest.raises(
-        ConfigError, match=r"'name' is taken for an identifier.*variables.name.kind"
-    ):
-        Synthesizer(**options).fit(named)
-    Synthesizer(drop=["name"], **options).fit(named)
 
 
 def test_parameters_are_the_keys_of_a_configuration_by_name() -> None:
@@ -361,8 +305,3 @@ def test_relations_that_nothing_keeps_are_named_with_what_keeps_them() -> None:
     (made,) = Synthesizer(**options, **kept).fit(trips).generate()
     assert (made["end"] >= made["start"]).all()
     assert (made["name"] == "town " + made["code"].astype(str)).all()
-
-
-def test_empty_cells_are_missing_in_any_case() -> None:
-    (made,) = Synthesizer(seed=1, workers=1, infer_missing=False).fit(frame()).generate()
-    assert 0.1 < made["pay"].isna().mean() < 0.3

@@ -30,9 +30,7 @@ def test_values_are_those_of_yaml(text: str, values: tuple[Any, ...]) -> None:
     assert list(parse_vary([text])[0].values()) == [values]
 
 
-@pytest.mark.parametrize(
-    "text", ["k=3,,5", "k=[1", "k=1]", "k=3], other: [4", "k={a", "k=&a x, *a", "k=\x00", "k=%,@"]
-)
+@pytest.mark.parametrize("text", ["k=3,,5", "k=[1", "k=3], other: [4", "k=\x00"])
 def test_values_that_cannot_be_read(text: str) -> None:
     _, (problem,) = parse_vary([text])
     assert problem.startswith("--vary k: the values cannot be read")
@@ -58,13 +56,7 @@ def test_texts_without_key_or_twice_are_told_together() -> None:
         ("cart.minbucket", ("models", "cart", "min_leaf")),
         ("ctree.minbucket", ("models", "cart", "min_leaf")),
         ("models.cart.min_leaf", ("models", "cart", "min_leaf")),
-        ("models.nosuch.x", ("models", "nosuch", "x")),
-        ("rf.n_trees", ("models", "forest", "n_trees")),
-        ("default_method", ("default_method",)),
-        ("default.method", ("default_method",)),
         ("visit.sequence", ("visit_sequence",)),
-        ("k", ("rows",)),
-        ("cont.na", ("cont_na",)),
         ("variables.income.method", ("variables", "income", "method")),
         ("variables.`Jul.93`.method", ("variables", "Jul.93", "method")),
         ("method.income", ("method", "income")),
@@ -80,23 +72,15 @@ def test_keys_by_any_name(key: str, path: tuple[str, ...]) -> None:
     ("vary", "words"),
     [
         ({}, "nothing is varied"),
-        ([], "nothing is varied"),
         ({"m": [1]}, "one setting only"),
         ({"m": []}, "--vary m: has no values"),
-        ({"m": "12"}, "--vary m: has no values"),
         ({"m": [1, 2, 1.0]}, "the value 1 is there twice"),
         ({"keep": [["a"], ["a"]]}, "is there twice"),
         ({"rows": [{"a": 1}, 5]}, "not maps"),
         ({"cart.minbucket": [1, 2], "cart.min_leaf": [1, 2]}, "says the same as cart.minbucket"),
         ({"cartt.min_leaf": [1, 2]}, "did you mean 'cart'"),
         ({"defaultmethod": ["a", "b"]}, "did you mean 'default_method'"),
-        ({"qqqq": [1, 2]}, "see 'synthesizer schema'"),
-        ({".": [1, 2]}, "is no key"),
-        ({"cart": [1, 2]}, "is no key"),
         ({"seed": [1, 2]}, "must be the same for all settings"),
-        ({"data.path": ["a", "b"]}, "must be the same"),
-        ({"checks.cap": [True, False]}, "must be the same"),
-        ({"plugins": ["one", "two"]}, "must be the same for all settings"),
         ({"n_jobs": [1, 2]}, "it changes no data; say --workers"),
         ({"m": range(1, 102), "rows": [5, 6]}, f"202 settings, more than {MAX_SETTINGS}"),
         (["m=3,,4"], "cannot be read"),
