@@ -13,6 +13,17 @@ from typer.testing import CliRunner, Result
 
 from synthesizer.cli.commands import app
 
+HALVES = (
+    "differential_confidentiality",
+    "nearest",
+    "near_verbatim",
+    "unseen",
+    "guesses",
+    "attacks",
+)
+NO_HALVES: dict[str, Any] = dict.fromkeys(HALVES, False)
+"""Checks without those that synthesise a half again."""
+
 
 def call(*words: object) -> Result:
     """Run a command; anything but an exit code is a fault of the program."""

@@ -14,11 +14,9 @@ import pytest
 
 from synthesizer.measures.figure import typed
 from synthesizer.measures.results import UtilityResult
-from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, persons_frame, write_yaml
 
 KNOWN = ["--keys", "sex, age,region", "--target", "marital"]
-FEW = {"nearest": False, "near_verbatim": False, "unseen": False, "guesses": False,
-       "attacks": False, "differential_confidentiality": False}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "secret": "none",
         "m": 2,
         "checks": {"keys": ["sex", "age", "region"], "target": "marital", "propensity": "logit"}
-        | FEW,
+        | NO_HALVES,
         "limits": {"cap": 0.9},
         "variables": {"income": {"missing": ["-8"]}},
     }

@@ -10,18 +10,13 @@ import pytest
 import yaml
 
 from synthesizer.jobs import frontier
-from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, persons_frame, write_yaml
 
 CHECKS = {
     "keys": ["sex", "age"],
     "target": "marital",
     "suda": False,
-    "differential_confidentiality": False,
-    "nearest": False,
-    "near_verbatim": False,
-    "unseen": False,
-    "guesses": False,
-    "attacks": False,
+    **NO_HALVES,
 }
 
 

@@ -14,10 +14,11 @@ from synthesizer import Synthesizer, refine, run
 from synthesizer.data.errors import ModelError, SynthesizerError
 from synthesizer.measures.risk.cap import cap_u
 from synthesizer.measures.utility.tables import jensen_shannon
-from tests.end_to_end.commands import call, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, write_yaml
 
 KEYS = ["town", "sex", "age"]
 PUBLIC = {"town": {"public": True}}
+QUICK = {"keys": KEYS, "target": "job", **NO_HALVES}
 
 
 def people(n: int = 600, seed: int = 1) -> pd.DataFrame:
@@ -102,7 +103,7 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
             name,
             workers=workers,
             genetic={"start": start, "mode": mode},
-            checks=no_halves(),
+            checks=QUICK,
         )
         files = {p.name: p.read_bytes() for p in result.directory.glob("*.csv")}
         found.append(files)
@@ -110,22 +111,10 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
     assert len(found[0]) >= (3 if mode == "pareto" else 2)
 
 
-def no_halves() -> dict[str, Any]:
-    off = {
-        "differential_confidentiality": False,
-        "nearest": False,
-        "near_verbatim": False,
-        "unseen": False,
-        "guesses": False,
-        "attacks": False,
-    }
-    return {"keys": KEYS, "target": "job", **off}
-
-
 def test_datasets_of_a_chain_are_nested(folder: Path) -> None:
     start = {"start": "chain"}
-    two = evolved(folder, "m2", m=2, genetic=start, checks=no_halves())
-    one = evolved(folder, "m1", m=1, genetic=start, checks=no_halves())
+    two = evolved(folder, "m2", m=2, genetic=start, checks=QUICK)
+    one = evolved(folder, "m1", m=1, genetic=start, checks=QUICK)
     assert two.datasets[0].read_bytes() == one.datasets[0].read_bytes()
     assert two.datasets[0].read_bytes() != two.datasets[1].read_bytes()
 
@@ -163,7 +152,7 @@ def test_the_order_of_records_tells_nothing(folder: Path) -> None:
     frame = people().assign(number=np.arange(600))
     frame.to_csv(folder / "numbered.csv", index=False)
     more = {"data": {"path": "numbered.csv"}, "variables": {"number": {"kind": "id"}}}
-    result = evolved(folder, "order", checks=no_halves(), **more)
+    result = evolved(folder, "order", checks=QUICK, **more)
     made = read(result.datasets[0])
     same = (made[[*KEYS, "job"]].to_numpy() == people()[[*KEYS, "job"]].to_numpy()).all(axis=1)
     assert result.evolved.datasets[0].unchanged > 0.5
@@ -180,7 +169,7 @@ def test_rules_hold_in_every_record(folder: Path) -> None:
     }
     for start in ("mutants", ["made.csv"]):
         result = evolved(
-            folder, f"rules_{start[0]}", genetic={"start": start}, checks=no_halves(), **rules
+            folder, f"rules_{start[0]}", genetic={"start": start}, checks=QUICK, **rules
         )
         made = read(result.datasets[0])
         assert not ((made["age"] == "young") & (made["job"] == "yes")).any()
@@ -205,9 +194,7 @@ def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> Non
     }
     genetic = {"start": start, "population": 4, "generations": 2}
     found = [
-        evolved(
-            folder, f"mixed_{start}_{n}", genetic=genetic, checks=no_halves(), workers=n, **changes
-        )
+        evolved(folder, f"mixed_{start}_{n}", genetic=genetic, checks=QUICK, workers=n, **changes)
         for n in (1, 2)
     ]
     assert found[0].datasets[0].read_bytes() == found[1].datasets[0].read_bytes()
@@ -226,7 +213,7 @@ def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> Non
     told = {variable["name"]: variable["made"] for variable in book["variables"]}
     assert (told["pay"]["model"], told["pay"]["how"]) == ("normal", "drawn")
     assert (told["sex"]["how"] == "evolved") == (start == "mutants")
-    planned = content("mixed_plan", genetic=genetic, checks=no_halves(), **changes)
+    planned = content("mixed_plan", genetic=genetic, checks=QUICK, **changes)
     plan = call("plan", write_yaml(folder / "mixed_plan.yaml", planned)).output
     assert ("models of the last 2 only are fitted" in plan) == (start == "mutants")
 
@@ -245,7 +232,7 @@ def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Breeder, "pair", pair)
     path = write_yaml(
         folder / "stopped.yaml",
-        content("stopped", m=2, genetic={"start": "chain"}, checks=no_halves()),
+        content("stopped", m=2, genetic={"start": "chain"}, checks=QUICK),
     )
     result = call("run", path)
     assert result.exit_code == 130
@@ -354,7 +341,7 @@ def test_frames_in_and_out() -> None:
 
 def test_the_original_is_nobodys_result(folder: Path) -> None:
     """The best of mutants is never the original itself, whatever the weights."""
-    result = evolved(folder, "weights", genetic={"weight": 1.0}, checks=no_halves())
+    result = evolved(folder, "weights", genetic={"weight": 1.0}, checks=QUICK)
     assert result.evolved.datasets[0].utility > 0
 
 
@@ -466,7 +453,7 @@ def test_refine_names_every_number_and_every_level() -> None:
 
 def test_a_grid_of_limits(folder: Path) -> None:
     """Settings of the evolution are told apart; those of a chain that is not fitted are not."""
-    own = content("grid", checks=no_halves(), genetic={"generations": 3})
+    own = content("grid", checks=QUICK, genetic={"generations": 3})
     path = write_yaml(folder / "grid.yaml", own)
     words = ("frontier", path, "--vary", "genetic.risk_at_most=0.5,0.7", "--plan")
     result = call(*words, "-o", folder / "grid_front")

@@ -17,7 +17,7 @@ from synthesizer.data.samples.builtin import read_sample
 from synthesizer.measures.figure import Figure, typed
 from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.public_inference import inference
-from tests.end_to_end.commands import call, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
 
 SECRET = "SECRET123"
@@ -45,10 +45,8 @@ WORKFORCE = {
             {"formula": "basic_pay ~ C(sex) + tenure"},
             {"formula": "`career.periods` ~ C(sex)"},
         ],
-        "nearest": False, "near_verbatim": False,
-        "unseen": False, "guesses": False, "attacks": False,
-        "differential_confidentiality": False,
-    },
+        **NO_HALVES,
+},
 }  # fmt: skip
 STATES = ["in", "up", "top"]
 
@@ -76,10 +74,8 @@ WIDE = {
             "thresholds": [0.5],
         },
         "fits": [{"formula": "C(sex) ~ period", "family": "logit"}],
-        "nearest": False, "near_verbatim": False,
-        "unseen": False, "guesses": False, "attacks": False,
-        "differential_confidentiality": False,
-    },
+        **NO_HALVES,
+},
 }  # fmt: skip
 
 

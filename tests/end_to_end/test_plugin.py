@@ -23,8 +23,7 @@ from synthesizer.engine.testing import check_model
 from synthesizer.measures import catalogue
 from synthesizer.measures.catalogue import MEASURES
 from synthesizer.measures.settings import ALL_OFF
-from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
-from tests.end_to_end.test_check_command import FEW
+from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "plugin_example"
 MODULE = "synthesizer_hotdeck"
@@ -244,7 +243,7 @@ def measured(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     persons_frame(60, seed=1).to_csv(tmp_path / "made.csv", index=False)
     keys = {"keys": ["sex", "age"], "target": "marital"}
     content = {"data": {"path": "data.csv"}, "seed": 1, "secret": "none", "workers": 1}
-    asked = {"checks": keys | FEW, "limits": {"keys_met": 0.01}}
+    asked = {"checks": keys | NO_HALVES, "limits": {"keys_met": 0.01}}
     write_yaml(tmp_path / "run.yaml", content | asked)
     code = "import sys; from synthesizer.cli import main; main()"
 

@@ -17,7 +17,7 @@ import pytest
 
 from synthesizer import Synthesizer, load_config, run
 from synthesizer.jobs.run import RunResult
-from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = {
@@ -26,15 +26,6 @@ VARIABLES = {
     "income": {"kind": "numeric", "missing": ["-8"]},
 }
 CHECKS = {"keys": ["sex", "age", "region"], "target": "marital"}
-QUICK = CHECKS | {
-    "differential_confidentiality": False,
-    "nearest": False,
-    "near_verbatim": False,
-    "unseen": False,
-    "guesses": False,
-    "attacks": False,
-}
-"""Checks that need no half to be synthesised again."""
 
 
 @pytest.fixture(scope="module")
@@ -318,7 +309,7 @@ def test_parallel_script_gives_the_bytes_of_run(data: Path, tmp_path: Path) -> N
 
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
-    config = config_for(tmp_path, data, m=2, workers=2, checks=QUICK, secret="none")
+    config = config_for(tmp_path, data, m=2, workers=2, checks=CHECKS | NO_HALVES, secret="none")
     code = "from synthesizer.cli import main; main()"
     words = [sys.executable, "-W", "error", "-c", code, "run", str(config)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -352,15 +343,7 @@ def test_the_half_split_uses_the_rows_of_the_release(data: Path, tmp_path: Path)
             where,
             data,
             rows=rows,
-            checks=CHECKS
-            | {
-                "nearest": False,
-                "near_verbatim": False,
-                "unseen": False,
-                "guesses": False,
-                "attacks": False,
-                "suda": False,
-            },
+            checks=CHECKS | NO_HALVES | {"differential_confidentiality": True, "suda": False},
         )
         main = result.checks.risk.main
         mean = main.differential.comparisons[0].mean_a

@@ -14,10 +14,16 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed, fresh_secret
 from synthesizer.jobs.frontier import plan_frontier, workshop
 from synthesizer.jobs.refine import refine_file
-from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
 pytestmark = pytest.mark.usefixtures("drawn_secret")
-CHECKS = {"keys": ["sex", "age"], "target": "marital", "suda": False, "propensity": False}
+CHECKS = NO_HALVES | {
+    "keys": ["sex", "age"],
+    "target": "marital",
+    "suda": False,
+    "propensity": False,
+    "differential_confidentiality": True,
+}
 GENETIC = {
     "genetic": {"population": 6, "generations": 2, "mode": "pareto", "risk": "cap"},
     "drop": ["age", "income"],
@@ -182,14 +188,7 @@ def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
 
 
 def test_a_finished_grid_keeps_its_secret_in_the_manifests_of_the_settings(tmp_path: Path) -> None:
-    checks = CHECKS | {
-        "nearest": False,
-        "near_verbatim": False,
-        "unseen": False,
-        "guesses": False,
-        "attacks": False,
-        "differential_confidentiality": False,
-    }
+    checks = CHECKS | NO_HALVES
     config, grid = config_for(tmp_path, checks=checks), tmp_path / "grid"
     output = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
     runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]

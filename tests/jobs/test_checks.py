@@ -23,6 +23,7 @@ from synthesizer.measures.utility import tables
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.inputs import Input, read_frame
 from synthesizer.plan.plan import make_plan
+from tests.end_to_end.commands import NO_HALVES
 from tests.tables import persons
 
 REGISTRY = Registry.load()
@@ -75,12 +76,7 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     assert results.summary.mean_two_way is None
     assert results.summary.worst_one_way is not None
     off = {
-        "differential_confidentiality": False,
-        "nearest": False,
-        "near_verbatim": False,
-        "unseen": False,
-        "guesses": False,
-        "attacks": False,
+        **NO_HALVES,
         "replicated_uniques": False,
     }
     results, _ = checked(checks=SCENARIO | off | {"identity": False, "attribute": False})
@@ -171,14 +167,6 @@ def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[Chec
     return checks.finish(), plan.original
 
 
-NO_HALVES = {
-    "differential_confidentiality": False,
-    "nearest": False,
-    "near_verbatim": False,
-    "unseen": False,
-    "guesses": False,
-    "attacks": False,
-}
 KEYS = {"keys": ["sex"], "target": "state@last"}
 
 

@@ -172,11 +172,11 @@ def test_processes_and_threads_do_not_change_the_bytes(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()  # other processes have blocks of the usual size
-    more = {"m": 2, "rows": 300_000}
+    more = {"rows": 300_000}
     with parallel_config(backend="threading"):
         alone = run(_of_rows(rows, tmp_path / "one", workers=2, **more))
     several = run(_of_rows(rows, tmp_path / "many", workers=2, **more))
-    assert len(_bytes(alone)) == 4
+    assert len(_bytes(alone)) == 2
     assert _bytes(alone) == _bytes(several)
 
 

@@ -24,7 +24,7 @@ from synthesizer.jobs.frontier import Frontier, plan_frontier, plans_of, worksho
 from synthesizer.jobs.run import run
 from synthesizer.models.base import FittedModel
 from synthesizer.models.sample import Sample
-from tests.end_to_end.commands import hashes, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, hashes, persons_frame, write_yaml
 
 LEAVES = {"cart.min_leaf": [5, 40]}
 NAMES = ["cart.min_leaf=5", "cart.min_leaf=40"]
@@ -41,12 +41,7 @@ def configured(where: Path) -> Path:
             "target": "marital",
             "suda": False,
             "propensity": False,
-            "nearest": False,
-            "near_verbatim": False,
-            "unseen": False,
-            "guesses": False,
-            "attacks": False,
-            "differential_confidentiality": False,
+            **NO_HALVES,
         },
     }
     return write_yaml(where / "run.yaml", content)

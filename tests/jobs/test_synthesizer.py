@@ -18,6 +18,7 @@ from synthesizer.data.errors import (
     ModelError,
     OutputError,
 )
+from tests.end_to_end.commands import NO_HALVES
 
 
 def frame(n: int = 200) -> pd.DataFrame:
@@ -85,11 +86,8 @@ CHECKS = {
     "keys": ["sex", "age"],
     "target": "ok",
     "propensity": False,
-    "nearest": False,
-    "near_verbatim": False,
-    "unseen": False,
-    "guesses": False,
-    "attacks": False,
+    **NO_HALVES,
+    "differential_confidentiality": True,
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 from synthesizer.jobs.run import run
 from synthesizer.report.record import Manifest
 from tests import run_directories
+from tests.end_to_end.commands import NO_HALVES
 from tests.report.codebook.books import book, run_book
 from tests.run_directories import step
 
@@ -149,12 +150,7 @@ def config(folder: Path, name: str, **genetic: Any) -> Path:
         "checks": {
             "keys": ["age", "sex", "place"],
             "target": "job",
-            "differential_confidentiality": False,
-            "nearest": False,
-            "near_verbatim": False,
-            "unseen": False,
-            "guesses": False,
-            "attacks": False,
+            **NO_HALVES,
             "propensity": False,
         },
         "genetic": {"population": 4, "generations": 2, **genetic},
