@@ -70,34 +70,6 @@ def test_problems_of_configuration_and_data_are_told_in_one_go(case: str, tmp_pa
     assert told(tmp_path, config, data, "validate") == output
 
 
-def test_unknown_variables_are_told_although_a_column_is_faulty(tmp_path: Path) -> None:
-    config = {
-        "keep": ["sxe"],
-        "visit_sequence": ["agee", "pay", "sex"],
-        "variables": {"sex": {"predictors": ["age"]}, "town": {"derived": "foo"}},
-        "forbid": ["bar == 1", "age == 1"],
-        "rules": [{"if": "baz > 1", "then": {"qux": 1}}],
-        "checks": {"keys": ["bax"], "target": "age"},
-    }
-    output = told(tmp_path, config, text_of(age=[""] * 60))
-    unknown = ["'sxe'", "'agee'", "'foo'", "'bar'", "'baz'", "'qux'", "'bax'"]
-    for word in ["'age' has no value", *unknown]:
-        assert word in output
-    assert "unknown variable 'age'" not in output
-    assert "unknown variable 'pay'" not in output
-
-
-def test_constant_and_all_distinct_columns_are_noted_and_no_error(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text(
-        text_of(sex=["f"] * 60, town=[f"{SECRET}{i}" for i in range(60)])
-    )
-    content = {"data": {"path": "data.csv"}, "output": {"directory": "out"}}
-    result = call("validate", write_yaml(tmp_path / "run.yaml", content))
-    assert result.exit_code == 0
-    assert "1 column with one value only ('sex')" in result.output
-    assert SECRET not in result.output
-
-
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
     output = told(tmp_path, {"output": {"directory": "data.csv/out"}}, text_of())
     assert "data.csv" in output
@@ -149,15 +121,6 @@ def test_files_that_are_no_configuration(text: str, tmp_path: Path) -> None:
         assert result.exit_code == 2, result.output
         assert "error" in result.output
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.yaml"]
-
-
-def test_configuration_that_is_no_text_or_not_there(tmp_path: Path) -> None:
-    (tmp_path / "run.yaml").write_bytes(b"m: \xff\xfe")
-    for name, words in [("run.yaml", "UTF-8"), ("absent.yaml", "cannot be read")]:
-        result = call("run", tmp_path / name)
-        assert result.exit_code == 2
-        assert words in result.output
-        assert name in result.output
 
 
 @pytest.fixture(scope="module")

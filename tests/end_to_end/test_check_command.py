@@ -199,16 +199,6 @@ def test_text_that_is_not_utf_8_is_read_as_named(tmp_path: Path) -> None:
     assert found["results"]["risk"]["replicated"]["datasets"][0]["replicated"] == 60
 
 
-def test_files_in_the_wrong_order_are_noted(folder: Path) -> None:
-    made = folder / "out" / "synthetic_1.csv"
-    notes = " ".join(read("check", made, folder / "original.csv", *KNOWN)["notes"])
-    assert "is a synthetic dataset by the manifest beside it" in notes
-    assert "the original that the other files were made from" in notes
-    notes = " ".join(read("check", folder / "control.csv", made, *KNOWN)["notes"])
-    assert "come from another file" in notes
-    assert "manifest" not in " ".join(read(*files(folder, "out"), *KNOWN)["notes"])
-
-
 def test_names_with_commas(folder: Path, tmp_path: Path) -> None:
     frame = pd.read_csv(folder / "original.csv").rename(columns={"age": "age, years"})
     frame.to_csv(tmp_path / "original.csv", index=False)
@@ -279,10 +269,3 @@ def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_pa
     same = call(*files(folder), *KNOWN, "--control", folder / "original.csv")
     assert same.exit_code == 2
     assert "must be of others" in same.output
-
-
-@pytest.mark.parametrize("name", ["risk", "utility"])
-def test_an_earlier_command_names_the_one_in_its_place(name: str) -> None:
-    result = call(name, "a.csv", "b.csv", "--keys", "sex")
-    assert result.exit_code == 2
-    assert f"check ORIGINAL SYNTHETIC --only {name}" in result.output

@@ -86,11 +86,6 @@ def test_the_command_writes_the_same(folder: Path) -> None:
     assert call("codebook", folder / "out", "-o", target, "--overwrite").exit_code == 0
 
 
-def test_the_command_prints_json(folder: Path) -> None:
-    result = call("codebook", folder / "out", "--json")
-    assert json.loads(result.output) == read(folder / "out" / "codebook.json")
-
-
 def test_a_data_file_keeps_the_confidential_look(folder: Path) -> None:
     result = call("codebook", folder / "confidential_original.csv")
     assert result.exit_code == 0
@@ -111,12 +106,6 @@ def test_bad_input(folder: Path, tmp_path: Path) -> None:
     assert broken.exit_code == 2
     assert "manifest.json" in broken.output
     assert not (tmp_path / "c").exists()
-
-
-def test_it_can_be_left_out(tmp_path: Path) -> None:
-    config = configure(tmp_path, output={"directory": "out", "codebook": False})
-    assert call("run", config, "-q").exit_code == 0
-    assert not [name for name in FILES if (tmp_path / "out" / name).exists()]
 
 
 def test_a_saved_model_gives_datasets_with_a_codebook(tmp_path: Path) -> None:

@@ -107,15 +107,6 @@ def test_compare_prints_and_writes(folder: Path) -> None:
     assert call("compare", *runs, "-o", page, "--overwrite").exit_code == 0
 
 
-def test_compare_writes_only_what_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    before = sorted(folder.iterdir())
-    result = call("compare", *sorted((folder / "grid").glob("cart*")))
-    assert result.exit_code == 0, result.output
-    assert "name an HTML file for it with -o" in result.output
-    assert sorted(folder.iterdir()) == before
-
-
 def test_axes_are_chosen_on_the_command_line(folder: Path) -> None:
     runs = sorted((folder / "grid").glob("cart*"))
     page, numbers = folder / "axes.html", folder / "axes.json"

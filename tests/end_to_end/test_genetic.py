@@ -449,14 +449,3 @@ def test_refine_names_every_number_and_every_level() -> None:
     made = people().replace({"sex": {"f": "x"}})
     with pytest.raises(SynthesizerError, match="'sex' has"):
         refine(people(), made, keys=KEYS, target="job")
-
-
-def test_a_grid_of_limits(folder: Path) -> None:
-    """Settings of the evolution are told apart; those of a chain that is not fitted are not."""
-    own = content("grid", checks=QUICK, genetic={"generations": 3})
-    path = write_yaml(folder / "grid.yaml", own)
-    words = ("frontier", path, "--vary", "genetic.risk_at_most=0.5,0.7", "--plan")
-    result = call(*words, "-o", folder / "grid_front")
-    assert result.exit_code == 0, result.output
-    result = call(*words, "--vary", "cart.min_leaf=3,9", "-o", folder / "grid_front")
-    assert "would make the same data" in " ".join(result.output.split())

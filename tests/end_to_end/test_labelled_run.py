@@ -15,7 +15,6 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
 from synthesizer.jobs.run import fit_file, run
-from synthesizer.plan.plan import prepare
 from tests.end_to_end.commands import call
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -118,29 +117,6 @@ def test_a_catalogue_beside_another_kind_of_file_is_an_error(tmp_path, monkeypat
     assert "belongs to a .sas7bdat file" in result.stderr
 
 
-def test_labels_without_a_record_and_labels_that_collide_are_noted(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    rows = [{"edu": 1 + i % 3, "pay": (i * 7) % 45 or -9, "own": i % 2} for i in range(60)]
-    labelled = {"edu": {1: "Low", 2: "Low", 3: "High"}}
-    pyreadstat.write_sav(pd.DataFrame(rows), "s.sav", variable_value_labels=labelled)
-    variables = {
-        "edu": {"level_labels": {"3": "High", "77": "Other"}},
-        "pay": {"level_labels": {"-9": "Refused", "7": "Seven", "-8": "Refused"}},
-        "own": {"level_labels": {"0": "No", "1": "Yes"}},
-    }
-    output = {"directory": "out"}
-    content = {"version": 1, "data": {"path": "s.sav"}, "variables": variables, "output": output}
-    Path("run.yaml").write_text(yaml.safe_dump(content))
-    notes = prepare("run.yaml").notes
-    assert [note for note in notes if "level_labels" in note] == [
-        "level_labels: codes that no record has, of 2 variables (edu '77'; pay '-8'): do the data "
-        "write them in another way?",
-        "level_labels: one label for several codes (pay): they stay apart, and look alike where "
-        "labels stand alone",
-    ]
-    assert any("1 label of the file, such as 'Low', stands for several values" in n for n in notes)
-
-
 def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
     """That of a person in kilograms is none."""
     monkeypatch.chdir(tmp_path)
@@ -150,19 +126,3 @@ def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
     told = call("init", "s.sav").stdout
     assert "v1 looks like a survey weight: synthesizer init s.sav --weight v1" in told
     assert "v2 looks like" not in told
-
-
-@pytest.mark.parametrize("name", ["s.csv", "s.sav"])
-def test_an_unknown_encoding_names_near_ones(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0, 4.0] * 10, "b": ["x", "y"] * 20})
-    frame.to_csv("s.csv", index=False)
-    pyreadstat.write_sav(frame, "s.sav")
-    result = call("init", name, "--encoding", "cp125X")
-    assert result.exit_code == 2
-    assert (
-        result.stderr.split()
-        == (
-            f"error: {name}: encoding 'cp125X' is unknown; near names are cp1258, cp1257, cp1256"
-        ).split()
-    )

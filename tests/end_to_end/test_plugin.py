@@ -157,13 +157,6 @@ def test_a_module_in_the_yaml_offers_models(folder):
     assert told[1]["chain"][1]["model"] == "hotdeck"
 
 
-@pytest.mark.parametrize("words", [["models", "hotdeck"], ["schema"]])
-def test_listings_know_plugins(words, folder):
-    assert "The coded predictor whose codes are the classes" in command(
-        0, *words, "--plugin", MODULE
-    )
-
-
 def test_a_grid_of_settings_knows_plugins(folder):
     grid = ["frontier", "run.yaml", "--plan", "--vary", "hotdeck.by=sex,none"]
     assert "no model" in command(2, *grid)
@@ -201,15 +194,6 @@ def test_worker_processes_know_plugins(folder):
     )
     assert done.returncode == 0, done.stderr
     assert hashes(folder / "loky") == hashes(folder / "run")
-
-
-def test_a_faulty_plugin_is_told_with_all_other_problems(folder):
-    with (folder / "run.yaml").open("a") as file:
-        file.write("plugins: [absent_plugin]\nmm: 3\n")
-    told = command(2, "run", "run.yaml")
-    assert "plug-in 'absent_plugin': cannot be imported: ModuleNotFoundError" in told
-    assert "mm: unknown key" in told
-    assert not (folder / "synthetic").exists()
 
 
 def test_plugins_of_the_python_interface(monkeypatch, tmp_path):
@@ -287,12 +271,6 @@ def test_a_broken_measure_is_named(monkeypatch, tmp_path, line, words):
     declare(tmp_path, "broken", line, "synthesizer.measures")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ConfigError, match=words):
-        catalogue.load()
-
-
-def test_without_any_measure_the_error_says_what_to_do(monkeypatch):
-    monkeypatch.setattr(catalogue, "entry_points", lambda **_: [])
-    with pytest.raises(ConfigError, match="no measure is installed.*pip install"):
         catalogue.load()
 
 

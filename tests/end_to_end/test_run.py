@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from synthesizer import Synthesizer, load_config, run
+from synthesizer import Synthesizer, run
 from synthesizer.jobs.run import RunResult
 from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
@@ -214,14 +214,6 @@ def test_sql(data: Path, tmp_path: Path) -> None:
     assert frames(result)[0].equals(frames(made(tmp_path, data, output={"directory": "csv"}))[0])
 
 
-def test_sample(tmp_path: Path) -> None:
-    pytest.importorskip("statsmodels")
-    result = made(tmp_path, tmp_path, data={"sample": "fair"}, variables={}, rows=100)
-    assert frames(result)[0].shape == (100, 9)
-    assert result.manifest.data.rows == 6366
-    assert len(result.manifest.data.sha256) == 64
-
-
 def test_partial_synthesis_keeps_rows_aligned(data: Path, tmp_path: Path) -> None:
     original = pd.read_csv(data)
     result = made(tmp_path, data, keep=["sex", "region"], strata=["sex"], m=2)
@@ -317,14 +309,6 @@ def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None
     assert all(line.endswith(" s") for line in done.stderr.splitlines())  # phases, no warning
     inside = made(tmp_path, data, m=2, secret="none", output={"directory": "inside"})
     assert hashes(tmp_path / "out") == hashes(inside.directory)
-
-
-def test_a_configuration_object_is_as_good_as_its_file(data: Path, tmp_path: Path) -> None:
-    path = config_for(tmp_path, data, checks=False)
-    result = run(load_config(path))
-    assert result.directory == tmp_path / "out"
-    file = run(path, overrides={"output": {"directory": "again"}})
-    assert hashes(result.directory) == hashes(file.directory)
 
 
 def test_only_the_datasets_are_readable_by_others(data: Path, tmp_path: Path) -> None:

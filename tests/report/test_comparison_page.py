@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from synthesizer.jobs.compare import compare_runs, read_run
-from synthesizer.report.blocks import Chart, DataTable, Gap, Note
+from synthesizer.report.blocks import Chart
 from synthesizer.report.comparison import (
     ComparedRuns,
     comparison_page,
     map_section,
-    run_table,
 )
 from tests.report.fixtures import Page
 from tests.run_directories import checks_of, manifest_of, write_run
@@ -51,10 +50,6 @@ def first_map(compared: ComparedRuns) -> Chart:
     return chart
 
 
-def table(compared: ComparedRuns) -> DataTable:
-    return run_table(compared, compared.differing, compared.axes)
-
-
 def circles(picture: str, look: str) -> int:
     return picture.count(f'r="6" class="{look}')
 
@@ -83,42 +78,6 @@ def test_many_runs_are_named_where_there_is_room(tmp_path: Path) -> None:
     assert chart.svg.count("<title>") == 1 + 18  # a reader can point at every run
     assert "and 7 other runs" in chart.summary
     assert "Beaten by another run: 3." in chart.summary
-
-
-def test_a_run_without_figures_is_not_on_the_map(three: ComparedRuns) -> None:
-    figures = {key: one for key, one in three.runs[2].figures.items() if key != "cap"}
-    chart = first_map(changed(three, 2, figures=figures))
-    assert "Without these figures: 1." in chart.summary
-    assert ">c</text>" not in chart.svg
-
-
-def test_the_interval_of_the_risk_is_drawn_and_told(tmp_path: Path) -> None:
-    points = [
-        read_run(write_run(tmp_path / name, manifest_of(), checks_of(0.3, loss)))
-        for name, loss in (("a", 1.0), ("b", 2.0))
-    ]
-    chart = first_map(compare_runs(points))
-    assert "a (risk 0.010, 95 % interval −0.010 to 0.030; loss 1)" in chart.summary
-    assert chart.svg.count('class="line-s1 faint"') == 2
-
-
-def test_each_run_has_its_settings_figures_and_the_words_of_its_verdict(
-    three: ComparedRuns,
-) -> None:
-    found = table(three)
-    assert list(found.columns[:3]) == ["run", "frontier", "rows"]
-    assert list(found.columns[-2:]) == ["CAP, all datasets together", "mean two-way S_pMSE"]
-    assert [row[:3] for row in found.rows] == [["a", "yes", 1], ["b", "yes", 2], ["c", "no", 3]]
-    assert [row[3:6] for row in found.rows] == [["unclear"] * 3] * 3
-    assert [row[-2:] for row in found.rows] == [[0.4, 1.0], [0.3, 1.5], [0.42, 1.6]]
-
-
-def test_no_common_figures_leave_a_gap(three: ComparedRuns) -> None:
-    none = three.model_copy(update={"risk": None, "frontier": ()})
-    (gap,) = map_section(none).blocks
-    assert isinstance(gap, Gap)
-    assert "Not here: the map" in comparison_page(none)
-    assert [row[1] for row in table(none).rows] == [None] * 3  # none is off the frontier
 
 
 def test_the_page_requests_nothing_and_shows_runs_settings_and_figures(three: ComparedRuns) -> None:
@@ -153,26 +112,3 @@ def test_names_and_settings_are_escaped(tmp_path: Path) -> None:
     )
     assert "<script>alert" not in page
     assert page.count("</script>") == 1  # the page's own
-
-
-def test_limits_are_lines_and_without_a_setting_that_keeps_them_there_is_advice(
-    tmp_path: Path,
-) -> None:
-    limits = {"cap": 0.35, "mean_two_way": 1.2}
-    own = runs(tmp_path, {"a": (0.4, 1.0), "b": (0.3, 1.5)}, limits=limits)
-    keeping, chart = map_section(own).blocks[:2]
-    assert isinstance(keeping, Note)
-    assert isinstance(chart, Chart)
-    assert (keeping.text, keeping.tone) == ("Within the limits: a and b.", "good")
-    assert chart.svg.count('class="line-bad"') == 2
-    assert "limit (0.350)" in chart.svg
-    one = changed(own, 0, exceeded=("limits.cap: CAP is 0.4",))
-    assert map_section(one).blocks[0].text == "Within the limits: b."
-    none = changed(one, 1, exceeded=("limits.cap: CAP is 0.4", "limits.repu: it is 1"))
-    advice, _ = map_section(none).blocks[:2]
-    assert isinstance(advice, Note)
-    assert advice.tone == "alert"
-    assert advice.text == "No setting keeps the limits. Fewest exceeded (1): a."
-    alike = changed(none, 1, exceeded=("limits.cap: CAP is 0.4",))
-    words = "No setting keeps the limits. Fewest exceeded (1): a and b."
-    assert map_section(alike).blocks[0].text == words

@@ -261,13 +261,6 @@ def test_a_field_that_no_text_shows_is_in_no_frame() -> None:
     assert "confidential" not in repr(several())
 
 
-def test_another_table_is_told_with_the_nearest() -> None:
-    with pytest.raises(DataError, match="did you mean 'rows'"):
-        several().to_frame("row")
-    with pytest.raises(DataError, match="it has rows"):
-        several().to_frame("xxxxx")
-
-
 def test_lists_of_one_length_stand_side_by_side() -> None:
     class Lists(Result):
         labels: tuple[str, ...]

@@ -7,7 +7,7 @@ line. A line that an earlier scene of the same kind of page has is left out. To 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,10 +18,12 @@ import pytest
 from synthesizer.data.evolved import Evolution
 from synthesizer.measures.results import CheckResults, RiskResult
 from synthesizer.report import build
+from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.page import sections_html
 from synthesizer.report.record import Record, TreesEntry
 from tests.report import risk_examples, utility_examples
 from tests.report import test_careers_section as careers
+from tests.report import test_comparison_page as comparisons
 from tests.report import test_genetic_section as genetic
 from tests.report.codebook import test_codebook as books
 from tests.report.codebook import test_codebook_panels as panels
@@ -199,17 +201,49 @@ CODEBOOKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "evolved from files": lambda folder: evolved.codebook(folder, "files", 1),
     "evolved from a chain": lambda folder: evolved.codebook(folder, "chain"),
 }  # fmt: skip
-SCENES = [*(f"report: {name}" for name in REPORTS), *(f"codebook: {name}" for name in CODEBOOKS)]
+
+
+def three(folder: Path, **changes: Any) -> ComparedRuns:
+    points = {"a": (0.4, 1.0), "b": (0.3, 1.5), "c": (0.42, 1.6)}
+    return comparisons.runs(folder, points, **changes)
+
+
+def above(folder: Path, *places: int) -> ComparedRuns:
+    """Three runs with limits, of which some are above one."""
+    own = three(folder, limits={"cap": 0.35, "mean_two_way": 1.2})
+    for place in places:
+        own = comparisons.changed(own, place, exceeded=("limits.cap: CAP is 0.4",))
+    return own
+
+
+COMPARISONS: dict[str, Callable[[Path], str]] = {
+    "three runs": lambda folder: comparison_page(
+        three(folder), title="My grid", failed={"leaf=0": ["no value is left"]}
+    ),
+    "limits that two runs keep": lambda folder: comparison_page(above(folder, 0)),
+    "limits that no run keeps": lambda folder: comparison_page(above(folder, 0, 1, 2)),
+    "no common figures": lambda folder: comparison_page(
+        three(folder).model_copy(update={"risk": None, "frontier": ()})
+    ),
+}
+KINDS: dict[str, Mapping[str, object]] = {
+    "report": REPORTS,
+    "codebook": CODEBOOKS,
+    "comparison": COMPARISONS,
+}
+SCENES = [f"{kind}: {name}" for kind, names in KINDS.items() for name in names]
 
 
 def page(scene: str, folder: Path) -> str:
     kind, _, name = scene.partition(": ")
-    return report(REPORTS[name]()) if kind == "report" else page_of(CODEBOOKS[name](folder))
+    if kind == "report":
+        return report(REPORTS[name]())
+    return COMPARISONS[name](folder) if kind == "comparison" else page_of(CODEBOOKS[name](folder))
 
 
 def blocks() -> Iterator[tuple[str, list[str]]]:
     """Yield each scene and what its page shows that no scene before it does."""
-    known: dict[str, set[str]] = {"report": set(), "codebook": set()}
+    known: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for scene in SCENES:
         with TemporaryDirectory() as folder:
             lines = dict.fromkeys(Lines(page(scene, Path(folder))).found)

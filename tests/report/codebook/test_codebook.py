@@ -152,16 +152,6 @@ def test_values_are_those_of_the_synthetic_files(two: Path) -> None:
     assert found["id"]["made"]["how"] == "numbered"
 
 
-def test_what_was_not_modelled_together(two: Path) -> None:
-    content = told(two)
-    found = {name: entry["not_modelled_with"] for name, entry in variables(content).items()}
-    assert found["pay"] == ["sex", "job"]
-    assert found["sex"] == ["pay"]
-    assert found["born"] == found["double"] == found["id"] == []
-    (text,) = [c["text"] for c in content["cautions"] if "not modelled" in c["title"]]
-    assert text.startswith("2 pairs of variables")
-
-
 def test_options_are_those_that_the_model_lets_be_told(two: Path) -> None:
     chain = (*STEPS[:5], step("double", "numeric", "cart", "age", options={"min_leaf": 7}))
     content = told(two, chain, models={"cart": {"min_leaf": MARK}})
@@ -404,12 +394,6 @@ def test_datasets_that_are_not_as_the_manifest_says(tmp_path: Path) -> None:
     assert "secret" not in problems
 
 
-def test_infinite_numbers_are_refused(tmp_path: Path) -> None:
-    directory = write(tmp_path, frame(1).assign(age=["inf"] + ["1"] * 39))
-    with pytest.raises(DataError, match="'age' holds infinite numbers"):
-        told(directory)
-
-
 def test_a_dataset_in_which_everything_is_missing(tmp_path: Path) -> None:
     directory = write(tmp_path, frame(1).assign(age="", born="", sex="", pay="-8"), frame(2))
     manifest = manifest_of(directory)
@@ -421,13 +405,6 @@ def test_a_dataset_in_which_everything_is_missing(tmp_path: Path) -> None:
     assert alone["pay"]["range"] is None
     assert alone["born"]["range"] is None
     assert alone["sex"]["levels"] == []
-
-
-def test_surrogates_from_escapes_are_written(run: Path, tmp_path: Path) -> None:
-    save(run, manifest_of(run, variables={"age": {"label": "half \ud800 a pair"}}))
-    html, plain = write_run_codebook(run, tmp_path / "out")
-    assert "half ? a pair" in html.read_text(encoding="utf-8")
-    assert "half ? a pair" in plain.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
