@@ -37,9 +37,6 @@ def told(
     return " ".join(result.output.split())
 
 
-# Configuration, words that are told, and the data where they are not the usual ones
-
-
 # What can only be seen while datasets are drawn: the input is sound, so the exit code is 1
 
 LATE_CASES: dict[str, tuple[dict[str, Any], list[str]]] = {

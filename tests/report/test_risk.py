@@ -81,9 +81,6 @@ def test_nothing_at_all_still_says_how_to_switch_on() -> None:
     assert anchors == ["risk", "uniques", "nearest", "inference", "attacks"]
 
 
-# At a glance.
-
-
 # CAP.
 
 
@@ -118,9 +115,6 @@ def test_the_part_has_the_words_and_the_colour_of_the_verdict(
     assert "point to 30 of 500" in words
     assert "Copies are noticed from 15 on, near copies from 15 on" in words
     assert ("Noticed: 10 more than held out (2.0 to 8.0 %)" in words) == (low == 0.02)
-
-
-# Attacks.
 
 
 # Measures without a part of their own.

@@ -9,7 +9,6 @@ import yaml
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.determined import KeyDetermination
 from synthesizer.measures.risk.public_inference import InferenceResult
-from synthesizer.measures.risk.suda import SudaResult
 from synthesizer.measures.scenario import Exclusion
 from synthesizer.report.blocks import Section
 from synthesizer.report.charts import MOST_CURVES
@@ -27,10 +26,6 @@ def disclosure(**changes: Any) -> Section:
 
 def attribute() -> AttributeResult:
     return risk().scenarios[0].attribute
-
-
-def suda() -> SudaResult:
-    return risk().scenarios[0].suda
 
 
 def question(place: int = 0, **changes: Any) -> InferenceResult:
@@ -80,9 +75,6 @@ def test_keys_that_give_the_target_away_are_told() -> None:
     assert shown.rows[0] == ["town", 9, 9, 9, 1, 1.0, "no"]  # nine records show nothing
     assert [whole.model_copy(update=sizes).degree for sizes in (MANY, ALMOST)] == ["yes", "nearly"]
     assert shown.rows[-1][0] == "town, age, sex"
-
-
-# Uniques.
 
 
 # Inference.

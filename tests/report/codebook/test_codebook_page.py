@@ -79,10 +79,6 @@ def codebook(**more: Any) -> ReleaseCodebook:
     return ReleaseCodebook(**usual | more)
 
 
-def synthesis(**changes: Any) -> dict[str, Synthesis]:
-    return {"synthesis": codebook().synthesis.model_copy(update=changes)}
-
-
 def _acts(name: str) -> bool:
     """Whether an attribute is one that the content policy forbids."""
     return name == "style" or name.startswith("on")

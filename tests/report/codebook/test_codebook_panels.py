@@ -124,9 +124,6 @@ def test_options_of_a_wrapped_model_are_told(tmp_path: Path) -> None:
     assert MARK not in json.dumps(content)
 
 
-# --- tilted trees ---------------------------------------------------------------------------------
-
-
 # --- what was imposed -----------------------------------------------------------------------------
 
 RULES: list[dict[str, Any]] = [
