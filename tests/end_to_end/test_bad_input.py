@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from synthesizer.data.errors import SavedModelError
-from synthesizer.engine.registry import Registry
-from synthesizer.engine.saved import load_model
 from tests.end_to_end.commands import call, write_yaml
 from tests.plan.sources import GOOD, SECRET, text_of
 
@@ -131,13 +128,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = call("fit", config, "-o", folder / "model.syn", "-q")
     assert result.exit_code == 0, result.output
     return folder / "model.syn"
-
-
-def refused(path: Path, registry: Registry) -> None:
-    with pytest.raises(SavedModelError) as caught:
-        load_model(path, registry)
-    assert SECRET not in str(caught.value)
-    assert path.name in str(caught.value)
 
 
 def test_generate_from_a_bad_model_or_into_a_bad_place(model: Path, tmp_path: Path) -> None:

@@ -95,19 +95,6 @@ def test_a_data_file_keeps_the_confidential_look(folder: Path) -> None:
     assert not (folder / "x").exists()
 
 
-def test_bad_input(folder: Path, tmp_path: Path) -> None:
-    nowhere = call("codebook", folder / "out")
-    assert nowhere.exit_code == 2
-    assert "-o" in nowhere.output
-    assert call("codebook", tmp_path / "nothing.csv").exit_code == 2
-    assert call("codebook", folder / "out", "-o", tmp_path / "a" / "b").exit_code == 2
-    (tmp_path / "manifest.json").write_text("{}")
-    broken = call("codebook", tmp_path, "-o", tmp_path / "c")
-    assert broken.exit_code == 2
-    assert "manifest.json" in broken.output
-    assert not (tmp_path / "c").exists()
-
-
 def test_a_saved_model_gives_datasets_with_a_codebook(tmp_path: Path) -> None:
     """The size of the original is not told when more or fewer records were drawn."""
     assert call("fit", configure(tmp_path), "-o", tmp_path / "m.model", "-q").exit_code == 0

@@ -79,34 +79,6 @@ def test_a_failed_setting_ends_with_1_and_keeps_the_others(
     assert "KeyError" in (tmp_path / "failed" / "frontier.html").read_text()
 
 
-def test_an_interrupted_grid_says_where_it_is(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stops(config, **given):  # type: ignore[no-untyped-def]
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(frontier, "run", stops)
-    words = ["frontier", folder / "run.yaml", "--vary", "cart.min_leaf=3,5"]
-    result = call(*words, "-o", folder / "stopped")
-    assert result.exit_code == 130
-    assert "finished settings are kept in" in result.output
-    assert (folder / "stopped.unfinished").is_dir()
-
-
-def test_compare_prints_and_writes(folder: Path) -> None:
-    runs = sorted((folder / "grid").glob("cart*"))
-    page, numbers = folder / "map.html", folder / "map.json"
-    result = call("compare", *runs, "-o", page, "--json", numbers)
-    assert result.exit_code == 0, result.output
-    assert "cart.min_leaf=40" in result.output
-    assert "note: All runs have the same seed" in result.output
-    assert stat.S_IMODE(page.stat().st_mode) == 0o600
-    assert json.loads(numbers.read_text())["differing"] == ["models.cart.min_leaf"]
-    again = call("compare", *runs, "-o", page)
-    assert again.exit_code == 2
-    assert call("compare", *runs, "-o", page, "--overwrite").exit_code == 0
-
-
 def test_axes_are_chosen_on_the_command_line(folder: Path) -> None:
     runs = sorted((folder / "grid").glob("cart*"))
     page, numbers = folder / "axes.html", folder / "axes.json"

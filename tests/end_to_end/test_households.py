@@ -202,17 +202,6 @@ def test_broken_rules_are_told_with_their_rows_and_households(tmp_path):
     [
         (["relation > 1 and age < `head.age` + 99"], {}, "forbid 1: of the data all 127 members"),
         (
-            ["relation != 1 and sex == 0", "relation != 1 and sex == 1"],
-            {},
-            "forbid 1, forbid 2: of the data all 127 members but the heads satisfy one of them",
-        ),
-        (
-            ["relation == 3 and age < 70"],
-            {},
-            "forbid 1: of the data all 73 members of one of the kinds that 'relation' tells apart "
-            "satisfy it",
-        ),
-        (
             [],
             {"relation == 2": 1, "relation == 3": 1},
             "household.at_most (relation == 2), household.at_most (relation == 3): leaves room for "

@@ -100,23 +100,6 @@ def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
     assert call("check", *files, "--set", f"data.catalogue={catalogue[1]}", *page).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("init", "p.csv", "--catalogue", "c.sas7bcat"),
-        ("init", "--sql", "sqlite://", "SELECT 1", "--catalogue", "c.sas7bcat"),
-        ("check", "p.csv", "q.csv", "--set", "data.catalogue=c.sas7bcat"),
-    ],
-)
-def test_a_catalogue_beside_another_kind_of_file_is_an_error(tmp_path, monkeypatch, words):
-    monkeypatch.chdir(tmp_path)
-    for name in ("p.csv", "q.csv"):
-        Path(name).write_text("a,b\n" + "1,2\n3,4\n" * 20)
-    result = call(*words)
-    assert result.exit_code == 2
-    assert "belongs to a .sas7bdat file" in result.stderr
-
-
 def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
     """That of a person in kilograms is none."""
     monkeypatch.chdir(tmp_path)

@@ -244,15 +244,6 @@ def test_wide_model_is_saved_and_read(data: Path, tmp_path: Path) -> None:
     assert list(hashes(tmp_path / "again").values()) == list(hashes(out).values())
 
 
-def test_half_split_counts_persons(data: Path, tmp_path: Path) -> None:
-    checks = {"keys": ["sex", "career.first"], "target": "career.last_state",
-              "differential_confidentiality": {"repeats": 1}}  # fmt: skip
-    out = made(tmp_path, data / "long.csv", LONG, checks=checks)
-    found = json.loads((out / "checks.json").read_text())
-    assert found["results"]["risk"]["failed"] == {}
-    assert found["summary"]["differential_confidentiality"] is not None
-
-
 def test_python_interface_long() -> None:
     frame = long_frame()
     options = {key: value for key, value in LONG.items() if key != "support"}

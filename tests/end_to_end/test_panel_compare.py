@@ -70,16 +70,6 @@ def test_numbers_and_page_of_a_grid(folder: Path) -> None:
         assert words in page
 
 
-def test_careers_can_be_the_axes(folder: Path) -> None:
-    runs = sorted(path for path in (folder / "grid").iterdir() if path.is_dir())
-    words = ("--risk", "replicated_careers", "--utility", "sequence_ratio")
-    result = call("compare", *runs, *words, "--json", folder / "map.json")
-    assert result.exit_code == 0, result.output[-2000:]
-    found = json.loads((folder / "map.json").read_text(encoding="utf-8"))
-    assert (found["risk"], found["utility"]) == ("replicated_careers", "sequence_ratio")
-    assert found["frontier"]
-
-
 def test_other_panels_of_a_file_share_no_axis(folder: Path, tmp_path: Path) -> None:
     output = {"directory": str(tmp_path / "other"), "report": False}
     config = config_of(folder, output=output, panel=LONG_PANEL | {"view": ["1991"]})

@@ -203,21 +203,6 @@ def test_rows_count_where_a_fit_is_of_rows(long: Path, wide: Path) -> None:
     assert "nobody" in lost.output
 
 
-def test_a_control_file_counts_persons(wide: Path) -> None:
-    found, _ = asked(wide, "--control", wide / "control.csv", config="halves.yaml")
-    assert values(found)["differential_confidentiality"].n == 180
-    assert found.risk.nearest.synthetic > 0
-    assert found.failed == {}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def halves(wide: Path) -> None:
-    """Write the configuration of the wide run with every check that a control file is for."""
-    checks = {"keys": ["sex", "s1", "s3"], "target": "region"}
-    content = {"data": {"path": "original.csv"}, "seed": SEED, "m": 2}
-    write_yaml(wide / "halves.yaml", content | WIDE | {"checks": checks})
-
-
 def test_control_of_the_long_form(tmp_path: Path) -> None:
     frame = long_frame(200)
     frame["id"] = frame["id"].map(lambda k: f"p{k:03d}")
@@ -238,15 +223,6 @@ def test_control_of_the_long_form(tmp_path: Path) -> None:
     again, _ = asked(tmp_path, *words, "--set", "differential_confidentiality.units=id")
     assert again.risk.scenarios == found.risk.scenarios
     assert checks_of(tmp_path).failed == {}
-
-
-def test_units_of_somebody_else_are_refused(wide: Path) -> None:
-    files = (wide / "original.csv", wide / "out", "--config", wide / "run.yaml")
-    units = ("--set", "differential_confidentiality.units=id")
-    result = call("check", *files, "--control", wide / "control.csv", *units)
-    assert result.exit_code == 2
-    assert "checks.differential_confidentiality.units: " in result.output
-    assert "take it out" in result.output
 
 
 def test_order_and_names_of_persons_do_not_matter(wide: Path, long: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import typer
 from fill_pages import blocks
 
 from synthesizer import Synthesizer
-from synthesizer.data.errors import ConfigError, SavedModelError, SynthesizerError
+from synthesizer.data.errors import ConfigError, SavedModelError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.testing import check_model
 from synthesizer.measures import catalogue
@@ -90,36 +90,6 @@ def declare(folder: Path, package: str, line: str, group: str = "synthesizer.mod
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{group}]\n{line}\n")
-
-
-def test_two_packages_with_one_name_are_both_named(tmp_path, monkeypatch):
-    declare(tmp_path, "rival", "sample = rival:Sample")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(SynthesizerError, match="model 'sample' is offered twice") as caught:
-        Registry.load()
-    for package in ("'rival'", "'synthesizer'"):
-        assert package in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("target", "reason"),
-    [
-        ("absent_module:Model", "ModuleNotFoundError"),
-        ("json:absent", "AttributeError"),
-        ("json:dumps", "is no subclass of ConditionalModel"),
-    ],
-)
-def test_broken_plugin_is_named_and_hurts_only_who_asks_for_it(
-    tmp_path, monkeypatch, target, reason
-):
-    declare(tmp_path, "broken", f"ruin = {target}")
-    monkeypatch.syspath_prepend(tmp_path)
-    registry = Registry.load()
-    assert registry.build("sample")
-    with pytest.raises(SynthesizerError) as caught:
-        registry.get("ruin")
-    for part in ("'ruin'", repr(target), "'broken'", reason):
-        assert part in str(caught.value)
 
 
 @pytest.fixture

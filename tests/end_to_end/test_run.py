@@ -118,15 +118,6 @@ def test_exit_code_three_and_outputs_for_a_limit_that_is_exceeded(
     assert json.loads((tmp_path / "out" / "manifest.json").read_text()) == manifest
 
 
-def test_exit_code_one_when_rules_leave_nothing(data: Path, tmp_path: Path) -> None:
-    forbid = ["age > 40 and (sex == 'f' or sex == 'm')"]
-    config = config_for(tmp_path, data, forbid=forbid, visit_sequence=["age", "sex"], checks=False)
-    result = call("run", config)
-    assert result.exit_code == 1
-    assert "'sex'" in result.output
-    assert not (tmp_path / "out").exists()
-
-
 def test_an_existing_result_is_refused_and_replaced_on_demand(data: Path, tmp_path: Path) -> None:
     config = config_for(tmp_path, data, checks=False)
     assert call("run", config).exit_code == 0
@@ -191,14 +182,6 @@ def test_parquet_file_and_directory(data: Path, tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(synthetic, pd.read_parquet(other.datasets[0]))
     assert list(synthetic.dtypes) == list(pd.read_parquet(tmp_path / "persons.parquet").dtypes)
     assert other.manifest.data.sha256
-
-
-def test_format_of_the_output(data: Path, tmp_path: Path) -> None:
-    text = made(tmp_path, data)
-    columns = made(tmp_path, data, output={"directory": "p", "format": "parquet"})
-    assert columns.datasets[0].suffix == ".parquet"
-    one, other = frames(text)[0], pd.read_parquet(columns.datasets[0])
-    assert one.astype(str).to_numpy().tolist() == other.astype(str).to_numpy().tolist()
 
 
 def test_sql(data: Path, tmp_path: Path) -> None:

@@ -151,14 +151,6 @@ def test_a_secret_is_named_with_the_command(tmp_path: Path) -> None:
     call("fit", config, "-o", tmp_path / "again", "--secret", earlier)
     call("generate", tmp_path / "again", "-o", tmp_path / "b")
     assert hashes(tmp_path / "b") == hashes(tmp_path / "a")
-    told = call("fit", config, "-o", tmp_path / "open", "--secret", "none", "--seed", 7).output
-    assert "note: secret: none" in told
-    valid = call("validate", config, "--secret", earlier, "-o", tmp_path / "c", "-m", 3).output
-    assert f"that of {earlier}" in valid
-    assert f"m = 3; output goes to {tmp_path / 'c'}" in valid
-    wrong = call("validate", config, "--secret", "nowhere", "-o", tmp_path / "a").output
-    assert "2 errors" in wrong
-    assert all(words in wrong for words in ("exists already", "nowhere: cannot be read"))
 
 
 @pytest.mark.filterwarnings("ignore:taken for")

@@ -134,11 +134,3 @@ def test_what_is_refused_is_refused_at_once() -> None:
     assert second.startswith("synthetic.1 must be a Table, a pandas DataFrame")
     assert second.endswith("not Series: use frame.to_frame()")
     assert third.endswith("not a whole number: use pandas.DataFrame(...)")
-
-
-def test_frames_that_are_not_computed_yet() -> None:
-    pl = pytest.importorskip("polars")
-    with pytest.raises(SynthesizerError, match=r"not LazyFrame: use frame.collect\(\)"):
-        drawn(pl.DataFrame({"a": [1, 2]}).lazy())
-    with pytest.raises(SynthesizerError, match=r"not Series: use frame.to_frame\(\)"):
-        drawn(pl.Series([1, 2]))

@@ -17,10 +17,8 @@ from synthesizer.engine.registry import Registry
 from synthesizer.measures.results import CheckResults, checks_content
 from synthesizer.measures.risk import cap as cap_measure
 from synthesizer.measures.risk import differential
-from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility import tables
-from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.inputs import Input, read_frame
 from synthesizer.plan.plan import make_plan
 from tests.end_to_end.commands import NO_HALVES
@@ -44,22 +42,6 @@ def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
         return list(spec.fit(half, Seed(repeat)).generate(Seed(repeat), m=count))
 
     return checks.finish(synthesise), made
-
-
-def test_numbers_are_those_of_the_measures() -> None:
-    results, made = checked(checks=SCENARIO)
-    utility = table_utility(TABLE, made, quantiles_of="original")
-    two = utility.mean.loc[utility.mean["ways"] == 2, "S_pMSE"]
-    assert results.summary.mean_two_way == pytest.approx(two.mean())
-    assert results.summary.worst_two_way == pytest.approx(two.max())
-    expected = cap(TABLE, made, keys=["sex", "age"], target="marital")
-    assert results.summary.cap == pytest.approx(expected.row(2).zero)
-    assert results.summary.cap_baseline == pytest.approx(expected.baseline["all"])
-    assert results.summary.cap_chance == pytest.approx(expected.row(2).chance_zero)
-    low, high = results.summary.differential_low, results.summary.differential_high
-    difference = results.summary.differential_confidentiality
-    assert low < difference < high
-    assert results.failed == {}
 
 
 def test_repeats_of_the_half_split_have_a_mean_interval() -> None:

@@ -182,12 +182,3 @@ def test_without_the_panel_no_middle_period_is_the_target(tmp_path: Path) -> Non
     long["year"] = long["year"].str[1:]
     checks = yaml.safe_load(started(tmp_path, long.reset_index(names="pid")).text)["checks"]
     assert {*checks["keys"], checks["target"]} == {"sex", "state"}
-
-
-def test_numbers_far_outside_are_asked_about_in_one_note(tmp_path: Path) -> None:
-    frame = persons_frame(N)[["age"]].assign(score=np.arange(N) % 41, pay=1000 + np.arange(N) % 97)
-    frame.loc[:8, "score"], frame.loc[9:11, "score"], frame.loc[0, "pay"] = 88, 99, 9999999
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    notes = make_starter(tmp_path / "x.csv", tmp_path / "x.yaml", StarterOptions()).notes
-    (note,) = (note for note in notes if "far outside" in note)
-    assert "score 88 in 9 rows; score 99 in 3 rows; pay 9999999 in 1 row;" in note

@@ -16,7 +16,6 @@ from synthesizer.data.errors import (
     ConfigError,
     DataError,
     ModelError,
-    OutputError,
 )
 from tests.end_to_end.commands import NO_HALVES
 
@@ -192,21 +191,6 @@ def test_every_kind_of_column_comes_back() -> None:
 def test_other_kinds_are_refused_in_our_words(values: list[Any], words: str) -> None:
     with pytest.raises(DataError, match=f"'c' .*{words}.*store it as text"):
         Synthesizer().fit(pd.DataFrame({"c": pd.Series(values * 9)}))
-
-
-def test_without_checks_in_the_options_nothing_is_kept_for_them(tmp_path: Path) -> None:
-    fitted = Synthesizer(workers=1).fit(frame())
-    fitted.generate()
-    with pytest.raises(ModelError, match="checks=True"):
-        _ = fitted.checks
-    fitted.save(tmp_path / "model")
-    loaded = Synthesizer.load(tmp_path / "model")
-    loaded.generate()
-    with pytest.raises(ModelError, match="original=frame"):
-        _ = loaded.checks
-    with pytest.raises(OutputError, match="overwrite=True in Python"):
-        fitted.save(tmp_path / "model")
-    fitted.save(tmp_path / "model", overwrite=True)
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Zurich", "+02:00", "America/New_York"])

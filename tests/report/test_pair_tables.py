@@ -9,11 +9,10 @@ from synthesizer.report.utility import (
     differences_in_words,
     map_chart,
     map_names,
-    pair_block,
     pairs_data,
 )
 from tests.report.fixtures import Page
-from tests.report.utility_examples import EVIL, pair, table
+from tests.report.utility_examples import EVIL, table
 
 SAME = Expected(right=1.0, fresh=2.0)
 
@@ -53,17 +52,6 @@ def test_at_most_three_and_only_what_stands_out():
     assert differences(even) == ()
     assert "no cell stands out" in differences_in_words(even)
     assert differences(flat([0], [3])) == ()
-
-
-def test_long_labels_are_cut_and_names_escaped():
-    long = pair(EVIL, "b").model_copy(update={"rows": ("x" * 100, "b")})
-    block = pair_block(long, 3.0, "persons")
-    assert "Original persons" in block
-    assert "x" * 59 + "…" in block
-    assert "x" * 60 not in block
-    assert EVIL not in block
-    assert ", S_pMSE 3" in block
-    assert pairs_data([long])[0]["rows"] == ["x" * 59 + "…", "b"]
 
 
 def test_data_of_the_script():
@@ -110,16 +98,6 @@ def test_large_values_stay_short():
     assert {"12", "999+"} <= set(Page(chart.svg).texts["text"])
 
 
-def test_summary_counts_good_pairs_and_names_the_worst():
-    pairs = [table("a", "b", s_pmse=7.0), table("a", "c", s_pmse=1.0)]
-    chart = map_chart(["a", "b", "c"], pairs, SAME)
-    assert chart.summary.startswith("1 of 2 pairs")
-    assert "a with b: 7" in chart.summary
-    assert "than a fresh sample of the same population (2). The" in chart.summary
-    none = map_chart(["a", "b"], [table("a", "b", s_pmse=None)], SAME)
-    assert none.summary == "No pair has an S_pMSE."
-
-
 def test_colours_follow_the_fresh_sample():
     pairs = [table("a", "b", s_pmse=2.0)]
     (first, *_) = Page(map_chart(["a", "b"], pairs, SAME).svg).all("rect")
@@ -129,13 +107,3 @@ def test_colours_follow_the_fresh_sample():
     assert page.all("rect")[0]["class"] == "fill-h4"
     assert {"0.62", "1.2", "31"} <= set(page.texts["text"])
     assert "here 1.25 (k synthetic and n original records)" in chart.reads
-
-
-def test_cells_of_two_copied_variables_are_blank_and_say_why():
-    pairs = [table("a", "b", s_pmse=2.0), table("a", EVIL, s_pmse=2.0)]
-    chart = map_chart(["a", "b", EVIL], pairs, SAME, kept=["b", EVIL])
-    page = Page(chart.svg)
-    assert [g.get("class") for g in page.all("g")].count("blank") == 1
-    assert f"{EVIL} with b: both copied, not compared" in page.texts["title"]
-    assert "Cells without a value are of two copied variables." in chart.reads
-    assert "copied" not in map_chart(["a", "b", EVIL], pairs, SAME, kept=["b"]).reads

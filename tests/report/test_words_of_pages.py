@@ -35,7 +35,7 @@ FILE = Path(__file__).with_name("pages.txt")
 ENDS = ("p", "li", "tr", "h1", "h2", "h3", "h4", "caption", "summary", "title", "desc", "pre",
         "figcaption", "div", "aside", "dt", "dd", "section")  # fmt: skip
 BETWEEN = ("td", "th", "span")
-MOST_ROWS = 3
+MOST_ROWS = 2
 """Rows of a table that the file has."""
 
 
