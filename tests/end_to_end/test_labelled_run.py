@@ -96,8 +96,6 @@ def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
     assert not any("another file" in note for note in found["notes"])
     without = json.loads(call("check", *files, *keys, "--only", "risk", "--json").stdout)
     assert any("another file" in note for note in without["notes"])
-    page = ("-o", "page.html", "--only", "utility")
-    assert call("check", *files, "--set", f"data.catalogue={catalogue[1]}", *page).exit_code == 0
 
 
 def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
