@@ -140,7 +140,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 306
+MOST_FILES = 305
 """Most Python files of the package; it only falls."""
 
 

@@ -23,9 +23,9 @@ from synthesizer.measures.evidence import (
 )
 from synthesizer.measures.figure import Figure, agreeing
 from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.risk.comparable import wilson
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses
-from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_verbatim import NearVerbatim, difference, quantile_of
 from synthesizer.measures.risk.rare_values import RARE_LEVELS, RareValues
 from synthesizer.measures.risk.releases import Together
