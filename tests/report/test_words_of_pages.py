@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from synthesizer.data.evolved import Evolution
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import RiskResult
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report import build
 from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.page import sections_html
