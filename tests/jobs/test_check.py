@@ -22,6 +22,7 @@ from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.scenario import Exclusion, Tolerance
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.utility.tables import table_utility
+from synthesizer.measures.verdict import CheckResults
 from tests.end_to_end.test_panel import long_frame
 from tests.household_file import RULES, household_frame
 from tests.tables import persons
@@ -67,18 +68,21 @@ def test_figures_are_those_of_the_measures() -> None:
     assert json.dumps(plain(found), allow_nan=False)
 
 
-def test_both_at_once_are_either_alone() -> None:
-    both = check(ORIGINAL, MADE, CONTROL, **KNOWN, seed=3)
-    risk = check(ORIGINAL, MADE, CONTROL, **OF_RISK, seed=3)
-    use = check(ORIGINAL, MADE, CONTROL, only="utility", seed=3)
+@pytest.fixture(scope="module")
+def both() -> CheckResults:
+    return check(ORIGINAL, MADE, CONTROL, **KNOWN)
+
+
+def test_both_at_once_are_either_alone(both: CheckResults) -> None:
+    risk = check(ORIGINAL, MADE, CONTROL, **OF_RISK)
+    use = check(ORIGINAL, MADE, CONTROL, only="utility")
     assert (risk.utility, use.risk.figures) == (None, ())
     assert both.risk.to_frame().equals(risk.risk.to_frame())
     assert both.utility.to_frame().equals(use.utility.to_frame())
-    assert both.risk == check(ORIGINAL, MADE, CONTROL, **KNOWN, seed=3).risk
     assert [line.word for line in both.verdict.lines][-1] == use.verdict["use"].word
 
 
-def test_a_control_shows_what_is_risk() -> None:
+def test_a_control_shows_what_is_risk(both: CheckResults) -> None:
     by = {"settings": {"differential_confidentiality": {"by": "region"}}}
     copied = check(ORIGINAL, ORIGINAL, CONTROL, **OF_RISK, **by).risk
     difference, uniques, worst = copied.main.differential.figures
@@ -86,7 +90,7 @@ def test_a_control_shows_what_is_risk() -> None:
     assert difference.low > 0
     assert (uniques.value, worst.name, copied.nearest.share) == (1, "worst group", 1)
     assert copied.attacks["singling out by combinations"].low > 0
-    new = check(ORIGINAL, MADE, CONTROL, **OF_RISK).risk
+    new = both.risk
     assert new.nearest.low < 0.5 < new.nearest.high
     attack = new.attacks["singling out by combinations"]
     assert attack.low <= 0 <= attack.high
@@ -332,14 +336,13 @@ def test_missing_values_written_in_two_ways_come_before_every_figure() -> None:
     assert "in the control" in of_control.unlike[0]
 
 
-def test_files_are_what_their_frames_are(tmp_path: Path) -> None:
+def test_files_are_what_their_frames_are(both: CheckResults, tmp_path: Path) -> None:
     for name, frame in {"original": ORIGINAL, "made": MADE, "control": CONTROL}.items():
         frame.to_csv(tmp_path / f"{name}.csv", index=False)
     files = [str(tmp_path / f"{name}.csv") for name in ("original", "made", "control")]
     found = check(files[0], [Path(files[1])], files[2], **KNOWN, limits={"cap": 0.0})
-    frames = check(ORIGINAL, MADE, CONTROL, **KNOWN)
-    assert found.risk.to_frame().equals(frames.risk.to_frame())
-    assert found.utility.to_frame().equals(frames.utility.to_frame())
+    assert found.risk.to_frame().equals(both.risk.to_frame())
+    assert found.utility.to_frame().equals(both.utility.to_frame())
     assert len(found.exceeded()) == 1
     with pytest.raises(SynthesizerError, match=r"(?s)jobb.*nowhere\.csv|nowhere\.csv.*jobb"):
         check(files[0], tmp_path / "nowhere.csv", keys=["sex"], target="jobb")
