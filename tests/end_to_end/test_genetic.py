@@ -120,12 +120,13 @@ def test_datasets_of_a_chain_are_nested(folder: Path) -> None:
 
 
 def test_a_limit_is_kept_or_told(folder: Path) -> None:
-    kept = evolved(folder, "kept", genetic={"risk_at_most": 0.5, "generations": 30})
+    limit = {"risk_at_most": 0.5, "generations": 30}
+    kept = evolved(folder, "kept", genetic=limit, checks=QUICK)
     assert kept.evolved.datasets[0].risk <= 0.5
     assert kept.exceeded == ()
     # one generation of the paper's moves, from hardly changed records, cannot reach it
     weak = {"risk_at_most": 0.4, "generations": 1, "aimed": 0, "mutants": 0.01}
-    path = write_yaml(folder / "weak.yaml", content("weak", genetic=weak))
+    path = write_yaml(folder / "weak.yaml", content("weak", genetic=weak, checks=QUICK))
     result = call("run", path)
     assert result.exit_code == 3
     assert "genetic.risk_at_most (0.4)" in result.output
@@ -133,7 +134,8 @@ def test_a_limit_is_kept_or_told(folder: Path) -> None:
 
 
 def test_the_frontier_is_written_and_no_point_beats_another(folder: Path) -> None:
-    result = evolved(folder, "front", genetic={"mode": "pareto", "points": 4, "generations": 12})
+    own = {"mode": "pareto", "points": 4, "generations": 12}
+    result = evolved(folder, "front", genetic=own, checks=QUICK)
     written = result.evolved.written
     assert 1 <= len(written) <= 4
     for point in written:

@@ -16,7 +16,7 @@ import pytest
 import synthesizer
 from synthesizer.data.errors import ModelError
 from synthesizer.plan.plan import Plan
-from tests.end_to_end.commands import call, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, write_yaml
 from tests.end_to_end.test_panel import (
     LONG,
     WIDE,
@@ -304,7 +304,7 @@ def test_a_revision_goes_on_when_asked(published: Path, tmp_path: Path) -> None:
     frame = long_frame().astype(str)
     frame.loc[0, "grade"] = {"1": "2"}.get(frame.loc[0, "grade"], "1")
     frame.to_csv(tmp_path / "revised.csv", index=False)
-    checks = {"keys": ["grade@first", "sex"], "target": "career.last_state"}
+    checks = NO_HALVES | {"keys": ["grade@first", "sex"], "target": "career.last_state"}
     config = config_of(tmp_path, tmp_path / "revised.csv", LONG, checks=checks)
     result = call("run", config, "--extends", published / "long" / "out", "--revised", "--all")
     assert result.exit_code == 0, result.output

@@ -189,7 +189,7 @@ def test_another_seed_moves_only_the_noise_floor(wide: Path) -> None:
 
 
 def test_rows_count_where_a_fit_is_of_rows(long: Path, wide: Path) -> None:
-    alone = ("--only", "utility", "--set")
+    alone = ("--only", "utility", "--set", "propensity=false", "--set")
     found = asked(long, *alone, "fits=[basic_pay ~ C(sex), '`career.moves` ~ C(sex)']")[0].utility
     rows = len(pd.read_csv(long / "original.csv"))
     sizes = {fit.formula: fit.datasets[0].n for fit in found.fits}
