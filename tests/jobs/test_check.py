@@ -23,6 +23,7 @@ from synthesizer.measures.scenario import Exclusion, Tolerance
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.measures.verdict import CheckResults
+from tests.end_to_end.commands import NO_HALVES
 from tests.end_to_end.test_panel import long_frame
 from tests.household_file import RULES, household_frame
 from tests.tables import persons
@@ -156,7 +157,8 @@ def test_what_makes_figures_mislead_is_a_warning() -> None:
 
 def test_persons_count_not_records() -> None:
     panel, kept_out = pd.concat([ORIGINAL] * 4), pd.concat([CONTROL] * 4)
-    asked = {**OF_RISK, "settings": {"differential_confidentiality": {"units": "person_id"}}}
+    split = {"differential_confidentiality": {"units": "person_id"}}
+    asked = {**OF_RISK, "settings": NO_HALVES | split}
     with pytest.raises(DataError, match="'person_id' of the control file is empty"):
         check(panel, MADE, kept_out.assign(person_id=None), **asked)
     found = check(panel, MADE, kept_out, **asked).risk
@@ -226,8 +228,9 @@ def test_a_control_that_is_none_is_refused() -> None:
         check(ORIGINAL, ORIGINAL, ORIGINAL.iloc[::-1], **KNOWN)
     # what no synthetic dataset has need not be in the control
     less = CONTROL.drop(columns=["pay"])
-    assert check(ORIGINAL, MADE.drop(columns=["pay"]), less, **OF_RISK).risk.nearest is not None
-    few = check(ORIGINAL, MADE, CONTROL.iloc[:60], **OF_RISK).verdict["person"].evidence
+    asked = {**OF_RISK, "settings": {"attacks": False, "guesses": False}}
+    assert check(ORIGINAL, MADE.drop(columns=["pay"]), less, **asked).risk.nearest is not None
+    few = check(ORIGINAL, MADE, CONTROL.iloc[:60], **asked).verdict["person"].evidence
     assert [e.word for e in few if e.key == "few_records" and "60" in e.sentence] == ["unclear"]
 
 
