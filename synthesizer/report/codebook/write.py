@@ -34,7 +34,13 @@ from synthesizer.report.blocks import (
     written,
 )
 from synthesizer.report.charts import el
-from synthesizer.report.codebook.conclusions import Analysis, Caution, analysis, cautions
+from synthesizer.report.codebook.conclusions import (
+    Analysis,
+    Caution,
+    analysis,
+    cautions,
+    synthesis_words,
+)
 from synthesizer.report.codebook.datasets import FileFormat, read_released
 from synthesizer.report.codebook.facts import facts_of
 from synthesizer.report.codebook.words import (
@@ -44,7 +50,6 @@ from synthesizer.report.codebook.words import (
     Level,
     described,
     imposed,
-    synthesis_words,
 )
 from synthesizer.report.page import fragment, render
 from synthesizer.report.record import Manifest, PublicManifest, manifest_in
@@ -113,7 +118,7 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
         datasets=Datasets(files=released.files, rows=released.rows, format=released.format),
         synthesis=Synthesis(
             **dict(imposed(facts)),
-            words=tuple(synthesis_words(facts)),
+            words=tuple(synthesis_words(facts, released)),
             kept=tuple(facts.kept),
             strata=facts.strata if facts.is_modelled else (),
             proper=facts.config.proper,
@@ -455,15 +460,6 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
         if sentences:
             items = [el("li", {}, sentence) for sentence in sentences]
             blocks += [el("h3", {}, title), el("ul", {}, *items)]
-    if synthesis.sentences:
-        blocks.append(
-            Words(
-                [
-                    "The data holder imposed these rules on the synthetic records: that none "
-                    "breaks them says nothing of the original."
-                ]
-            )
-        )
     if synthesis.packages:
         versions = ", ".join(f"{name} {version}" for name, version in synthesis.packages.items())
         blocks.append(Words([f"Software: {versions}."]))

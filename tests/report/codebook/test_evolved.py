@@ -111,7 +111,9 @@ def test_mutants_are_told_to_be_the_originals_records(tmp_path: Path) -> None:
     assert "evolved from the confidential data by a genetic algorithm; no model was fitted" in words
     assert "perturbed data" in words
     assert "Usually most records are unchanged" in words
-    assert made(content)["age"]["words"].startswith("The values of the confidential data, but for")
+    assert made(content)["age"]["words"].startswith(
+        "The values of the confidential data, except for"
+    )
     assert made(content)["job"]["words"].endswith("Missing codes were treated like levels.")
     assert "may be that of a real person" in made(content)["id"]["words"]
 
@@ -119,7 +121,7 @@ def test_mutants_are_told_to_be_the_originals_records(tmp_path: Path) -> None:
 def test_of_start_files_nothing_is_known(tmp_path: Path) -> None:
     content = codebook(tmp_path, "files")
     words = " ".join(content["synthesis"]["words"])
-    assert "How these files were made is not told here" in words
+    assert "How these files were made is not published" in words
     assert "began as versions of the confidential data" not in words
     assert "The values of the files that the datasets began as" in made(content)["age"]["words"]
 
@@ -128,7 +130,7 @@ def test_datasets_of_a_chain_keep_its_words_and_get_more(tmp_path: Path) -> None
     content, plain = codebook(tmp_path, "chain"), codebook(tmp_path, None)
     words, before = content["synthesis"]["words"], plain["synthesis"]["words"]
     assert words[: len(before)] == before
-    assert words[len(before)].startswith("Then the datasets were evolved")
+    assert words[len(before)].startswith("Then a whole population of such datasets")
     assert "Records are drawn" in titles(content)
     assert "Standard errors are not known" in titles(content)
     assert "Intervals can be too narrow" in titles(plain)
@@ -137,13 +139,13 @@ def test_datasets_of_a_chain_keep_its_words_and_get_more(tmp_path: Path) -> None
     assert drawn.startswith(made(plain)["age"]["words"].split(".")[0])
     assert "Afterwards, when whole datasets were evolved" in drawn
     assert content["synthesis"]["rules"] == plain["synthesis"]["rules"] != []
-    assert "as selection happened to favour it" not in told(plain)
+    assert "Selection may have favoured it" not in told(plain)
 
 
 def test_a_pair_that_was_not_modelled_can_come_in_by_selection(tmp_path: Path) -> None:
     content = codebook(tmp_path, "chain", strata=[])
     assert content["variables"][2]["not_modelled_with"] == ["job"]
-    assert "other variables, or as selection happened to favour it" in told(content)
+    assert "Selection may have favoured it by chance" in told(content)
 
 
 @pytest.mark.parametrize("start", STARTS)
