@@ -111,18 +111,17 @@ def test_the_caution_follows_how_trees_draw():
     tilted = TreesEntry(even=True, tilt=True)
     inside = cautions(even, None)
     assert "independent draws from a right model" in inside
-    assert "Trees made some variables here. Trees with large leaves pull" in inside
-    assert "covered .85 with leaves of 50" in inside
-    assert "Draws from the trees are even" in inside
-    assert "The option tilt keeps weak effects" in inside
-    assert "must be verified on the original" in inside
-    assert "are even" not in cautions(odd)
+    assert "Trees that are not tilted and have large leaves pull" in inside
+    assert "0.85 in a simulation with leaves of 50" in inside
+    assert "(even draws)" in inside
+    assert "verified on the confidential data" in inside
+    assert "even draws" not in cautions(odd)
     mixed = cautions(tilted, even)
-    assert "The draws of v0 were tilted (option tilt)" in mixed
-    assert "Other trees with large leaves pull" in mixed
+    assert "The draws of v0 were tilted: they follow a regression" in mixed
+    assert "Other trees that are not tilted" in mixed
     assert "towards zero" not in cautions(tilted, tilted)
     assert "towards zero" not in cautions(tilted, kind="categorical", codes=3)
-    assert "Trees" not in cautions(None)
+    assert "trees" not in cautions(None)
 
 
 def test_datasets_without_a_fit_are_an_alert():

@@ -86,7 +86,7 @@ def test_how_far_down_a_tree_may_go() -> None:
 
 def test_many_copied_variables_are_counted() -> None:
     told = copied_in_words([f"v{i}" for i in range(15)])
-    assert "v11 and 3 more are copied" in told
+    assert "v11 and 3 more. The means" in told
 
 
 def test_why_there_are_no_tables() -> None:

@@ -113,7 +113,7 @@ def test_failures_notes_and_lost_fits_are_told_under_what_was_not_measured() -> 
     assert told[2] == (
         f"age ~ `{EVIL}`: fitted on 1 of 2 datasets, the others are left out: it did not settle."
     )
-    assert "age, born are copied" in told[3]
+    assert "Copied from the original (partial synthesis): age, born." in told[3]
     assert "dataset 2 has other levels" in told
     assert not any("copied" in text for _, text in notes(glance_section(run())))
 

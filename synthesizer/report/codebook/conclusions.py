@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Any
 
@@ -18,6 +18,7 @@ from synthesizer.report.codebook.words import (
     holds,
     imposed,
     limits,
+    of_trees,
     sentences,
     tilted,
     unmodelled,
@@ -57,8 +58,11 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
     config, rare = facts.config, facts.config.rare
     leaning = tilted(facts, released)
     n_apart = sum(map(len, unmodelled(facts).values())) // 2
-    untilted, is_panel = {*facts.trees} - {*leaning}, facts.unit == "person"
-    named: dict[str, Any] = {
+    others, even = {*facts.trees} - {*leaning}, any(tree.even for tree in facts.trees.values())
+    owner = {step.variable: step.of for step in facts.steps}
+    owners = [*dict.fromkeys(owner[name] for name in leaning)]
+    is_panel = facts.unit == "person"
+    return {
         "modelled": facts.is_modelled,
         "m": len(released.files),
         "several": len(released.files) > 1,
@@ -74,26 +78,17 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         "apostrophe": config.output.spreadsheet_safe,
         "imposed": imposed(facts).sentences,
         "pairs": n_apart and plural(n_apart, "pair"),
-        "tilted": _owners(facts, leaning),
-        "untilted": untilted and ("Other trees" if leaning else "Trees"),
-        "even": any(tree.even for tree in facts.trees.values()),
         "person": facts.person,
         "unit": facts.unit,
         "unit_of": "person over time" if is_panel else f"{facts.unit} of several persons",
         "units": f"{facts.unit}s" if facts.person else "records",
         "wide": listed(list(facts.wide)),
         "published_periods": facts.published_periods,
+        **of_trees(owners, others=bool(others), even=even),
         **_lost(facts, leaning),
         **_of_evolution(facts),
         **_of_weights(facts),
     }
-    return named | {"narrow": facts.trees and " ".join(written_words("narrow", named))}
-
-
-def _owners(facts: Facts, names: Iterable[str]) -> str:
-    """Name variables; columns of one variable over time by its name."""
-    owner = {step.variable: step.of for step in facts.steps}
-    return listed(list(dict.fromkeys(owner[name] for name in names)))
 
 
 def _lost(facts: Facts, leaning: Collection[str]) -> dict[str, Any]:

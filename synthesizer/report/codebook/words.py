@@ -206,6 +206,17 @@ def written_words(
         yield from (text.format_map(facts) for when, text in pairs.items() if holds(when, facts))
 
 
+def of_trees(tilted: Sequence[str], *, others: bool, even: bool) -> dict[str, Any]:
+    """Return how trees drew variables, if any did, and what intervals assume (``narrow``)."""
+    named = {
+        "trees": bool(tilted) or others,
+        "tilted": listed(tilted),
+        "untilted": others and ("Other trees" if tilted else "Trees"),
+        "even": even,
+    }
+    return named | {"narrow": " ".join(written_words("narrow", named))}
+
+
 _FEW = 6
 """So many predictors are named in the sentence; the list beside it names all."""
 
