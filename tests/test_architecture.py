@@ -119,7 +119,7 @@ CEILINGS = {
     "models": 9164,
     "measures": 15678,
     "engine": 3374,
-    "report": 7347,
+    "report": 7343,
     "config": 896,
     "verification": 7049,
     "plan": 4500,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any
 
@@ -144,9 +144,8 @@ def _of_weights(facts: Facts) -> dict[str, Any]:
     return named
 
 
-def cautions(facts: Facts, released: Released) -> tuple[Caution, ...]:
-    """Return what not to conclude from the datasets."""
-    named = release_facts(facts, released)
+def cautions(named: Mapping[str, Any]) -> tuple[Caution, ...]:
+    """Return what not to conclude from the datasets of a release with these facts."""
     return tuple(
         Caution(
             title=entry["title"].format_map(named),
@@ -155,11 +154,6 @@ def cautions(facts: Facts, released: Released) -> tuple[Caution, ...]:
         for entry in sentences()["cautions"]
         if holds(entry.get("when", ""), named)
     )
-
-
-def synthesis_words(facts: Facts, released: Released) -> Iterator[str]:
-    """Yield paragraphs on how the datasets as a whole were made."""
-    yield from written_words("synthesis", release_facts(facts, released))
 
 
 def rule_in_words(rule: str) -> str:
@@ -171,9 +165,11 @@ _ENOUGH = 20
 """The rule for fully synthetic data is unstable with fewer datasets."""
 
 
-def analysis(facts: Facts, released: Released) -> Analysis:
-    """Return how to compute estimates and standard errors from all datasets."""
-    named = release_facts(facts, released)
+def analysis(facts: Facts, released: Released, named: Mapping[str, Any]) -> Analysis:
+    """Return how to compute estimates and standard errors from all datasets.
+
+    ``named`` are the facts of the release by name.
+    """
     m = named["m"]
     rule = None if facts.start is not None else _rule(facts, m)
     how = {"name": "evolved datasets", "formula": None, "source": None}
@@ -182,7 +178,7 @@ def analysis(facts: Facts, released: Released) -> Analysis:
     single = rule in ("partially", "design", "redrawn") and m == 1
     applies = rule is not None and not single
     formula, fully = how["formula"] or "", sentences()["rules"]["fully"]
-    named |= {
+    of_rule = {
         "rule": how["name"],
         "formula": formula,
         "applies": applies,
@@ -199,7 +195,7 @@ def analysis(facts: Facts, released: Released) -> Analysis:
         m=m,
         k=named["k"],
         n=named["n"],
-        words=tuple(written_words("analysis", named)),
+        words=tuple(written_words("analysis", {**named, **of_rule})),
         code=_program(facts, released, rule) if rule is not None and applies else None,
     )
 
@@ -253,7 +249,6 @@ def _program(facts: Facts, released: Released, rule: Rule) -> str | None:
         cluster=cluster,
         strata=strata,
         groups=", ".join(f"data[{name!a}]" for name in (strata, cluster) if name),
-        unit=facts.unit,
         rule=rule,
     )
 

@@ -39,7 +39,7 @@ from synthesizer.report.codebook.conclusions import (
     Caution,
     analysis,
     cautions,
-    synthesis_words,
+    release_facts,
 )
 from synthesizer.report.codebook.datasets import FileFormat, read_released
 from synthesizer.report.codebook.facts import facts_of
@@ -50,6 +50,7 @@ from synthesizer.report.codebook.words import (
     Level,
     described,
     imposed,
+    written_words,
 )
 from synthesizer.report.page import fragment, render
 from synthesizer.report.record import Manifest, PublicManifest, manifest_in
@@ -113,23 +114,23 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
         )
     released = read_released(paths, facts)
     facts = facts.only(released.variables)
-    trees = facts.trees.values()
+    named = release_facts(facts, released)
     return ReleaseCodebook(
         datasets=Datasets(files=released.files, rows=released.rows, format=released.format),
         synthesis=Synthesis(
             **dict(imposed(facts)),
-            words=tuple(synthesis_words(facts, released)),
+            words=tuple(written_words("synthesis", named)),
             kept=tuple(facts.kept),
             strata=facts.strata if facts.is_modelled else (),
             proper=facts.config.proper,
             evolved=facts.start,
-            even=any(tree.even for tree in trees) if trees else None,
+            even=named["even"] if named["trees"] else None,
             after=facts.after,
             packages=facts.packages,
         ),
         variables=tuple(described(released, facts)),
-        analysis=analysis(facts, released),
-        cautions=cautions(facts, released),
+        analysis=analysis(facts, released, named),
+        cautions=cautions(named),
     )
 
 
