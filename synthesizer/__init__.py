@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
     from synthesizer.measures.measure import Synthesis
-    from synthesizer.measures.results import CheckResults
     from synthesizer.measures.scenario import Question
     from synthesizer.measures.settings import CheckSettings, LimitConfig
     from synthesizer.measures.utility.combining import combine
     from synthesizer.measures.utility.compare_fit import FitRequest, compare_fit, compare_fit_by
-    from synthesizer.measures.verdict import Verdict
+    from synthesizer.measures.verdict import CheckResults, Verdict
 
 
 __all__ = [
@@ -56,7 +55,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "CheckResults": "measures.results",
+    "CheckResults": "measures.verdict",
     "CheckSettings": "measures.settings",
     "FitRequest": "measures.utility.compare_fit",
     "LimitConfig": "measures.settings",

@@ -14,7 +14,7 @@ from synthesizer.data.table import Kind
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.manifest import in_words
 from synthesizer.measures.figure import Result, plain
-from synthesizer.measures.results import FORMAT, CheckResults, RiskResult, UtilityResult
+from synthesizer.measures.results import FORMAT, RiskResult, UtilityResult
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues
 from synthesizer.measures.risk.cap import CapResult, CapRow, CapSingle
 from synthesizer.measures.risk.differential import DifferentialResult, HalfComparison, Spread
@@ -35,6 +35,7 @@ from synthesizer.measures.utility.tables import (
     TableRow,
     TableUtility,
 )
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.record import FileEntry, Manifest, StepEntry
 
 REGISTRY = Registry.load()

@@ -35,9 +35,9 @@ MODULES = {name_of(path): path for path in FILES}
 TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
-def imports(name, *, at_once=False):
-    """Yield what a module imports of the package; ``at_once`` leaves out what functions import."""
-    for node in TREES[name].body if at_once else ast.walk(TREES[name]):
+def imports(name):
+    """Yield what a module imports of the package, also inside functions and for types alone."""
+    for node in ast.walk(TREES[name]):
         if isinstance(node, ast.Import):
             full_names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -100,7 +100,7 @@ def test_no_module_imports_itself_in_a_circle():
     def visit(name, path):
         assert name not in path, " -> ".join([*path[path.index(name) :], name])
         if name not in done:
-            for target in sorted(set(imports(name, at_once=True)) - {name}):
+            for target in sorted({*imports(name)} - {name, ""}):
                 visit(target, [*path, name])
             done.add(name)
 
@@ -127,7 +127,7 @@ CEILINGS = {
     "cli": 2089,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
-room adds it takes out elsewhere. The verdict was granted 800 lines and took 526."""
+room adds it takes out elsewhere. The verdict was granted 800 lines and took 600."""
 
 
 def test_no_room_has_more_lines_of_code_than_its_ceiling():
@@ -140,7 +140,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 306
+MOST_FILES = 305
 """Most Python files of the package; it only falls."""
 
 

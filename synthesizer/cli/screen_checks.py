@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from synthesizer.jobs.check import CheckedFiles
-    from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
+    from synthesizer.measures.results import RiskResult, UtilityResult
     from synthesizer.measures.utility.coefficients import FitComparison
     from synthesizer.measures.utility.longitudinal import PanelResult
-    from synthesizer.measures.verdict import Subject, Verdict
+    from synthesizer.measures.verdict import CheckResults, Subject, Verdict
     from synthesizer.report.record import Record
 
 WORST_PAIRS = 3

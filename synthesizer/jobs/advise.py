@@ -29,8 +29,7 @@ from synthesizer.engine.registry import DEFAULT_SET, Registry
 from synthesizer.jobs.frontier import plans_of
 from synthesizer.jobs.grid import Setting, Variation, grid, shown
 from synthesizer.measures.halves import half_runs
-from synthesizer.measures.results import CheckResults
-from synthesizer.measures.verdict import Subject, verdict
+from synthesizer.measures.verdict import CheckResults, Subject, verdict
 from synthesizer.models.base import ConditionalModel
 from synthesizer.plan.plan import Plan, prepare
 from synthesizer.report.advice import Advised, Trial, finding_of, trial_of

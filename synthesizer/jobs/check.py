@@ -30,10 +30,10 @@ from synthesizer.jobs.check_data import Named, check_data, setting_problems
 from synthesizer.jobs.release_ledger import read_releases, with_others
 from synthesizer.measures.catalogue import LIMITS
 from synthesizer.measures.measure import Axis, Synthesis
-from synthesizer.measures.results import CheckResults, checks_content
+from synthesizer.measures.results import checks_content
 from synthesizer.measures.risk.releases import Release, others_of
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
-from synthesizer.measures.verdict import Subject
+from synthesizer.measures.verdict import CheckResults, Subject
 from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.report.build import build_report
 from synthesizer.report.record import (

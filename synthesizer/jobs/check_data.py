@@ -34,7 +34,6 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Listener, counted, silent, worker_problems
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.measure import Synthesis, is_on
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.comparable import unfamiliar
 from synthesizer.measures.risk.copied import copied_uniques
@@ -46,6 +45,7 @@ from synthesizer.measures.scenario import Question, Scenario
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.utility.combining import kind_problems
 from synthesizer.measures.utility.requested_fits import person_of_rows
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.plan.inputs import values_in_periods
 

@@ -23,8 +23,8 @@ from synthesizer.data.labelled import LABELLED
 from synthesizer.jobs.grid import KeyPath, parts_of
 from synthesizer.measures.catalogue import AXES, axes, axis_problems
 from synthesizer.measures.figure import Figure, FigureKind, Units, in_units, plain
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.scenario import Scenario
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.comparison import ComparedRun, ComparedRuns, comparison_page
 from synthesizer.report.record import Manifest, Record, read_record
 

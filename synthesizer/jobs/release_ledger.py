@@ -21,10 +21,10 @@ from synthesizer.data.errors import DataError, OutputError, SynthesizerError
 from synthesizer.data.files import held, parse_json, read_text, write_texts
 from synthesizer.jobs.manifest import drawn_from
 from synthesizer.measures.figure import Result, plain, typed
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.guesses import Guesses
 from synthesizer.measures.risk.near_verbatim import NearVerbatim
 from synthesizer.measures.risk.releases import Release, Together, others_of
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.plan.plan import Plan
 from synthesizer.report.record import MANIFEST, Manifest
 

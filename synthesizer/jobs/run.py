@@ -37,9 +37,9 @@ from synthesizer.jobs.manifest import (
 )
 from synthesizer.jobs.release_ledger import beside_others, list_release, release_of, releases_of
 from synthesizer.measures.figure import plain
-from synthesizer.measures.results import CheckResults, checks_content
+from synthesizer.measures.results import checks_content
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.verdict import Verdict
+from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.plan.forecast import of_checks, refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.plan.published import replay_notes

@@ -43,9 +43,8 @@ from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import NOT_SAVED, Source
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.verdict import Verdict, verdict
+from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 from synthesizer.models.derived import Derived
 from synthesizer.plan.inputs import read_frame
 

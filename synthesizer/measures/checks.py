@@ -34,11 +34,12 @@ from synthesizer.measures.halves import (
     units_of,
 )
 from synthesizer.measures.measure import Axis, Case, Family, Measure, Synthesis
-from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
+from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.risk.comparable import with_own_numbers
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
+from synthesizer.measures.verdict import CheckResults
 
 ENOUGH = 5_000
 """Records from which on one half of one split is enough. Below, both halves of several splits are

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from synthesizer.measures.figure import Row, agreeing, column
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.results import CheckFigures
 
 Word = Literal["pass", "unclear", "fail"]
 ORDER: tuple[Word, ...] = ("pass", "unclear", "fail")
@@ -118,7 +118,7 @@ def of_codes(what: str) -> Evidence:
     return unclear("unlike", "codes", sentence)
 
 
-def of_columns(results: CheckResults) -> Iterator[Evidence]:
+def of_columns(results: CheckFigures) -> Iterator[Evidence]:
     """Yield "unclear" where columns were not compared, which may be the worst ones."""
     failed = {**results.failed, **results.risk.failed}
     if results.utility is not None:
@@ -129,7 +129,7 @@ def of_columns(results: CheckResults) -> Iterator[Evidence]:
         yield unclear("columns", "columns", left_out)
 
 
-def of_sizes(results: CheckResults) -> Iterator[Evidence]:
+def of_sizes(results: CheckFigures) -> Iterator[Evidence]:
     """Yield "unclear" where a file has too few records for any test."""
     copied, utility = results.risk.copied, results.utility
     sizes = {}

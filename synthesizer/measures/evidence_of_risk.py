@@ -22,10 +22,10 @@ from synthesizer.measures.evidence import (
     written,
 )
 from synthesizer.measures.figure import Figure, agreeing
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import CheckFigures, RiskResult
+from synthesizer.measures.risk.comparable import wilson
 from synthesizer.measures.risk.copied import CopiedUniques
 from synthesizer.measures.risk.guesses import GUESSES, Guess, Guesses
-from synthesizer.measures.risk.intervals import wilson
 from synthesizer.measures.risk.near_verbatim import NearVerbatim, difference, quantile_of
 from synthesizer.measures.risk.rare_values import RARE_LEVELS, RareValues
 from synthesizer.measures.risk.releases import Together
@@ -52,7 +52,7 @@ _WEAK = "Even the original would pass, so this test is not informative: name oth
 # A person who is in the data.
 
 
-def of_person(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
+def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     """Yield every test of what a release adds about persons in the data."""
     risk = results.risk
     yield from of_columns(results)
@@ -294,7 +294,7 @@ def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
             )
 
 
-def of_all_rare(results: CheckResults, key: str, _: float) -> list[Evidence]:
+def of_all_rare(results: CheckFigures, key: str, _: float) -> list[Evidence]:
     """Return the test of levels, or of extremes, of few persons, also of codes."""
     rare = results.risk.further.get("rare_values")
     if not isinstance(rare, RareValues):
@@ -356,7 +356,7 @@ def _weakened(e: Evidence) -> Evidence:
     return e.model_copy(update={"sentence": f"{e.sentence} {_WEAK}", "is_weak": True})
 
 
-def _of_attacks(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
+def _of_attacks(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     """Yield the test of the attack that is most successful."""
     attacks = results.risk.attacks
     if attacks is None and "guesses" in results.risk.further and not results.risk.scenarios:
@@ -380,7 +380,7 @@ def _of_attacks(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
         yield max(tests, key=lambda e: (ORDER.index(e.word), -1 if e.high is None else e.high))
 
 
-def _of_careers(results: CheckResults) -> Iterator[Evidence]:
+def _of_careers(results: CheckFigures) -> Iterator[Evidence]:
     """Yield the tests of panels and households: careers, households of several persons."""
     careers = results.risk.careers
     if careers is not None:
@@ -438,7 +438,7 @@ _SHOWN = {
 }
 
 
-def of_anybody(results: CheckResults, limit: LimitOf) -> Iterator[Evidence]:
+def of_anybody(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     """Yield every test of what a release shows about anybody, beside a new sample."""
     guessed, most = results.risk.further.get("guesses"), limit("guesses_of_anybody")
     if isinstance(guessed, Guesses):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from pydantic import Field, PrivateAttr
 
@@ -29,9 +29,6 @@ from synthesizer.measures.utility.distributions import Distribution, PairTable
 from synthesizer.measures.utility.longitudinal import PanelResult
 from synthesizer.measures.utility.propensity import PmseResult
 from synthesizer.measures.utility.tables import DistanceResult, TableUtility
-
-if TYPE_CHECKING:
-    from synthesizer.measures.verdict import Verdict
 
 WHOLE: Mapping[Units, str] = {"records": "whole records", "persons": "all variables of persons"}
 """What figures of all variables together are about."""
@@ -200,7 +197,7 @@ class Summary(Mapping[str, float | None]):
 
     Examples
     --------
-    >>> summary = CheckResults(risk=RiskResult()).summary
+    >>> summary = CheckFigures(risk=RiskResult()).summary
     >>> summary.cap, summary["mean_two_way"]
     (None, None)
     """
@@ -239,8 +236,8 @@ class Summary(Mapping[str, float | None]):
         return "\n".join(["Summary", *lines[:18], *more])
 
 
-class CheckResults(Result):
-    """Everything the checks found."""
+class CheckFigures(Result):
+    """Everything the checks found, which the verdict judges."""
 
     risk: RiskResult
     """Every risk measure."""
@@ -277,24 +274,11 @@ class CheckResults(Result):
 
     _limits: LimitConfig | None = PrivateAttr(None)
 
-    def judged_by(self, limits: LimitConfig) -> CheckResults:
+    def judged_by(self, limits: LimitConfig) -> Self:
         """Return the results with limits by which `verdict` and `exceeded` judge them."""
         results = self.model_copy()
         results._limits = limits
         return results
-
-    @property
-    def verdict(self) -> Verdict:
-        """May the data be released? Three lines, by the limits named, else those of the package.
-
-        Examples
-        --------
-        >>> CheckResults(risk=RiskResult()).verdict.word
-        'unclear'
-        """
-        from synthesizer.measures.verdict import verdict
-
-        return verdict(self, self._limits)
 
     def limited(self, key: str) -> list[tuple[str, Figure | None]]:
         """Return every figure that a limit of the configuration is about, with its place.
@@ -352,7 +336,7 @@ FORMAT = 4
 
 
 def checks_content(
-    results: CheckResults,
+    results: CheckFigures,
     exceeded: Iterable[str] = (),
     genetic: Any = None,
     verdict: Result | None = None,

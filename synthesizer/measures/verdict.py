@@ -33,7 +33,7 @@ from synthesizer.measures.evidence_of_risk import of_all_rare, of_anybody, of_pe
 from synthesizer.measures.figure import Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.profiles import profiles
-from synthesizer.measures.results import CheckResults, UtilityResult
+from synthesizer.measures.results import CheckFigures, UtilityResult
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
@@ -154,7 +154,7 @@ class Verdict(Result):
         return next(line for line in self.lines if line.subject == subject)
 
 
-def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict:
+def verdict(results: CheckFigures, limits: LimitConfig | None = None) -> Verdict:
     """Return the verdict on what the checks found.
 
     Parameters
@@ -194,6 +194,22 @@ def verdict(results: CheckResults, limits: LimitConfig | None = None) -> Verdict
         terms += f". Shown, does not decide: {listed([*dict.fromkeys(words)], _SHOWN)}"
     source = f"Limits of {profile.source}. {profile.note}".strip()
     return Verdict(lines=lines, terms=terms, source=source)
+
+
+class CheckResults(CheckFigures):
+    """Everything the checks found, and the verdict on it."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """May the data be released? Three lines, by the limits named, else those of the package.
+
+        Examples
+        --------
+        >>> from synthesizer.measures.results import RiskResult
+        >>> CheckResults(risk=RiskResult()).verdict.word
+        'unclear'
+        """
+        return verdict(self, self._limits)
 
 
 def _line(subject: Subject, evidence: Iterable[Evidence], units: Units) -> VerdictLine:
@@ -239,7 +255,7 @@ def _gravest(words: Iterable[Word]) -> Word:
 # Use.
 
 
-def _of_use(results: CheckResults) -> Iterator[Evidence]:
+def _of_use(results: CheckFigures) -> Iterator[Evidence]:
     utility = results.utility
     yield from of_columns(results)
     if utility is not None and utility.unlike:
@@ -270,7 +286,7 @@ def _of_unseen(beside: Unseen) -> Iterator[Evidence]:
         yield _between(look.key, test, look.sentence, look.value, (good, bad), look.fresh)
 
 
-def _of_training(results: CheckResults, further: Mapping[str, Any]) -> Iterator[Evidence]:
+def _of_training(results: CheckFigures, further: Mapping[str, Any]) -> Iterator[Evidence]:
     """Yield what tables of pairs say beside the training records, where there is no holdout."""
     utility = results.utility
     yield unclear("tails", "tails and impossible {records}", "checks.unseen", measured=False)
@@ -333,7 +349,7 @@ def _of_associations(utility: UtilityResult) -> Iterator[Evidence]:
         )
 
 
-def _worst_pair(results: CheckResults) -> str:
+def _worst_pair(results: CheckFigures) -> str:
     tables = None if results.utility is None else results.utility.tables
     rows = () if tables is None else tables.worst(2, 1)
     return " with ".join(rows[0].variables) if rows else "see the tables"
@@ -369,7 +385,7 @@ def _between(
 
 
 def _of_limit(
-    results: CheckResults, key: str, limit: float, *, is_own: bool = False
+    results: CheckFigures, key: str, limit: float, *, is_own: bool = False
 ) -> list[Evidence]:
     """Judge every figure with a limit: by its interval, where it has one.
 
@@ -411,7 +427,7 @@ def _of_limit(
     return evidence
 
 
-def _of_structure(results: CheckResults, key: str, _: float) -> list[Evidence]:
+def _of_structure(results: CheckFigures, key: str, _: float) -> list[Evidence]:
     """Judge whether the variables of the original are there, of its kinds and with its codes."""
     if results.utility is None:
         return [unclear(key, "structure", "checks of utility", measured=False)]
@@ -421,7 +437,7 @@ def _of_structure(results: CheckResults, key: str, _: float) -> list[Evidence]:
     return [Evidence(key=key, test=key, word="fail" if faults else "pass", sentence=sentence)]
 
 
-def _of_relations(results: CheckResults, key: str, limit: float) -> list[Evidence]:
+def _of_relations(results: CheckFigures, key: str, limit: float) -> list[Evidence]:
     """Judge whether associations were kept, where none should be."""
     kept = None if results.utility is None else _associations_kept(results.utility)
     if kept is None:
@@ -434,7 +450,7 @@ _BY_FIGURE = (
     "membership", "identity_disclosure", "replicated_uniques", "disco", "mean_two_way",
     "worst_two_way", "worst_one_way",
 )  # fmt: skip
-_ASKED: Mapping[str, Callable[[CheckResults, str, float], list[Evidence]]] = {
+_ASKED: Mapping[str, Callable[[CheckFigures, str, float], list[Evidence]]] = {
     **dict.fromkeys(_BY_FIGURE, _of_limit),
     "rare_codes": of_all_rare,
     "rare_extremes": of_all_rare,

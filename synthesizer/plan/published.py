@@ -36,7 +36,7 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import is_number
 from synthesizer.engine.registry import ROLES
 from synthesizer.engine.source import Request
-from synthesizer.models.histories.history import WrappedHistory
+from synthesizer.models.histories.wrapped import ByClass
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, Found, note, problem
@@ -360,7 +360,7 @@ def _goes_on(step: Step) -> str:
     if model.abilities.person:
         return ""
     # whole histories, or events, are not known before their end
-    whole = isinstance(model, WrappedHistory) and type(model).fit_last is WrappedHistory.fit_last
+    whole = isinstance(model, ByClass) and type(model).fit_last is ByClass.fit_last
     return ROLES["changing"] if whole or getattr(model, "since", None) else step.method
 
 

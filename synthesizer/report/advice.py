@@ -13,10 +13,17 @@ from typing import NamedTuple, get_args
 
 from synthesizer.measures.evidence import Evidence, Word
 from synthesizer.measures.figure import Result, Row, Units, column, plain
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.unseen import Unseen
-from synthesizer.measures.verdict import AT_LEAST, HALVES, TITLES, Subject, Verdict, verdict
+from synthesizer.measures.verdict import (
+    AT_LEAST,
+    HALVES,
+    TITLES,
+    CheckResults,
+    Subject,
+    Verdict,
+    verdict,
+)
 from synthesizer.report.blocks import written
 from synthesizer.report.record import Record
 

@@ -22,8 +22,7 @@ from synthesizer.measures.figure import (
     columns,
     in_units,
 )
-from synthesizer.measures.results import CheckResults
-from synthesizer.measures.verdict import Verdict
+from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.report.blocks import (
     Added,
     Block,

@@ -28,10 +28,10 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import parse_json, read_text, sha256
 from synthesizer.measures.figure import Result, Units, typed
-from synthesizer.measures.results import FORMAT, CheckResults
+from synthesizer.measures.results import FORMAT
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility.cells import EMPTY
-from synthesizer.measures.verdict import Verdict, verdict
+from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 
 MANIFEST = "manifest.json"
 CHECKS = "checks.json"

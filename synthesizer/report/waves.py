@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from synthesizer.data.errors import plural
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Row, column, shown
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.blocks import Block, Gap, Words, row_table, section
 from synthesizer.report.record import ExtendsEntry, Record
 

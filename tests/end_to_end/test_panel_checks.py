@@ -13,7 +13,7 @@ import yaml
 from synthesizer.cli.screen import show_result
 from synthesizer.jobs.run import RunResult, run
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.codebook.write import run_codebook
 from tests.report.fixtures import Page
 

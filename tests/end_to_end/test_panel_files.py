@@ -15,8 +15,8 @@ from pyarrow import csv
 
 from synthesizer.data.samples.builtin import read_sample
 from synthesizer.measures.figure import Figure, typed
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.public_inference import inference
+from synthesizer.measures.verdict import CheckResults
 from tests.end_to_end.commands import call, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
 

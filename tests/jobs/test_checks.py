@@ -14,13 +14,14 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
-from synthesizer.measures.results import CheckResults, checks_content
+from synthesizer.measures.results import checks_content
 from synthesizer.measures.risk import cap as cap_measure
 from synthesizer.measures.risk import differential
 from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.utility import tables
 from synthesizer.measures.utility.tables import table_utility
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.plan.inputs import Input, read_frame
 from synthesizer.plan.plan import make_plan
 from tests.tables import persons

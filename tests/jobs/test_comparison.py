@@ -21,7 +21,8 @@ from synthesizer.jobs.compare import (
     write_comparison,
 )
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.results import CheckResults, UtilityResult
+from synthesizer.measures.results import UtilityResult
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.comparison import ComparedRun, ComparedRuns
 from tests.run_directories import (
     NOTHING,

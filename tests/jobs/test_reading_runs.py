@@ -11,7 +11,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.jobs.compare import figures_of, read_run, read_runs
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import plain, typed
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.verdict import CheckResults
 from tests.run_directories import NOTHING, checks_of, manifest_of, propensity_of, write_run
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from synthesizer.measures.figure import Figure, conclusion, conclusions, side_of
-from synthesizer.measures.risk.intervals import wilson
+from synthesizer.measures.risk.comparable import wilson
 
 MORE = "the data tell more than the distribution"
 AS_MUCH = "the data tell as much as the distribution"

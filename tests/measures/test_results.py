@@ -20,10 +20,11 @@ from synthesizer.measures.catalogue import AXES, CHECKS, FIGURES, LIMITS, MEASUR
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import in_units, typed
 from synthesizer.measures.halves import FromHalf
-from synthesizer.measures.results import CheckResults, RiskResult, checks_content
+from synthesizer.measures.results import RiskResult, checks_content
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
+from synthesizer.measures.verdict import CheckResults
 from tests.tables import coded, persons
 
 ORIGINAL, MADE = persons(200), persons(200, 1)

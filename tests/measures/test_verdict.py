@@ -13,10 +13,9 @@ from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures import evidence_of_risk
 from synthesizer.measures.evidence import judged
 from synthesizer.measures.profiles import PURPOSES, Profile, profiles
-from synthesizer.measures.results import CheckResults
 from synthesizer.measures.risk.near_verbatim import GroupLook
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.verdict import Verdict, verdict
+from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 
 DECLARED = SAMPLES["fair"].declarations
 pytestmark = pytest.mark.filterwarnings("ignore:synthetic rows may break")

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 
 from synthesizer import check
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.attacks import Attack, AttackResult
 from synthesizer.measures.scenario import Exclusion, Question, Tolerance
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report import build
 from synthesizer.report.blocks import Section
 from synthesizer.report.record import Record

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from synthesizer.jobs.compare import compare_runs, read_run
-from synthesizer.measures.results import CheckResults
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.blocks import Chart, DataTable, Gap, Note
 from synthesizer.report.comparison import (
     ComparedRuns,

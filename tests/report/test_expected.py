@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import RiskResult
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.expected import (
     Expected,
     chance_in_words,

@@ -7,9 +7,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.utility.tables import OrderTables
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.appendix import figures_section, reading_section, run_section
 from synthesizer.report.blocks import Block, Chart, DataTable, Fold, Gap, Note, Section
 from synthesizer.report.glance import glance_section

@@ -20,8 +20,9 @@ from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
 from synthesizer.measures.figure import Measured, Result, Row, column, columns
-from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
+from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.settings import ALL_OFF
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.blocks import Note
 from synthesizer.report.figures import result_blocks, tables_of
 from synthesizer.report.notebook import framed

@@ -14,9 +14,9 @@ import pytest
 from synthesizer import check, run
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures.evidence import Evidence, Word, judged
-from synthesizer.measures.results import CheckResults, RiskResult
+from synthesizer.measures.results import RiskResult
 from synthesizer.measures.settings import LimitConfig
-from synthesizer.measures.verdict import verdict
+from synthesizer.measures.verdict import CheckResults, verdict
 from synthesizer.report.glance import glance_section
 from synthesizer.report.page import sections_html
 from synthesizer.report.record import Record

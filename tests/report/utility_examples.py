@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from typing import Any
 
-from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
+from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues
 from synthesizer.measures.risk.cap import CapResult, CapSingle
 from synthesizer.measures.risk.identity import IdentityResult, IdentityValues
@@ -27,6 +27,7 @@ from synthesizer.measures.utility.tables import (
     TableRow,
     TableUtility,
 )
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.record import Manifest, Record, StepEntry, TreesEntry
 from tests import run_directories
 

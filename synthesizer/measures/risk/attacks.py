@@ -41,8 +41,7 @@ from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column
 from synthesizer.measures.halves import all_names, as_halves, equal_sizes
 from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic
-from synthesizer.measures.risk.intervals import excess, wilson
+from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic, excess, wilson
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
 
 SECRET_GROUPS = 10

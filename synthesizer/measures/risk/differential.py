@@ -27,9 +27,8 @@ from synthesizer.measures.halves import HalfRun, Synthesise, half_runs
 from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Label, Switched
 from synthesizer.measures.risk.cap import RULES, cap_scores, mean_or_none
-from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, fixed_groups
+from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, fixed_groups, unit_means, welch
 from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uniques
-from synthesizer.measures.risk.intervals import unit_means, welch
 from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.measures.utility.cells import EMPTY
 

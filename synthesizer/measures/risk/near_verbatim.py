@@ -64,8 +64,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
 from synthesizer.measures.halves import HalfRun
 from synthesizer.measures.measure import Measure
-from synthesizer.measures.risk.comparable import split, stacked_columns
-from synthesizer.measures.risk.intervals import Interval, wilson
+from synthesizer.measures.risk.comparable import Interval, split, stacked_columns, wilson
 
 DIFFERING = (0.0, 0.1, 0.2)
 """Shares of the variables that may differ, one look each."""

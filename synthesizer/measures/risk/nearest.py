@@ -31,8 +31,14 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, column
 from synthesizer.measures.halves import all_names, as_halves, equal_sizes, pooled
 from synthesizer.measures.measure import Case, Measure
-from synthesizer.measures.risk.comparable import Synthetic, split, stacked_columns
-from synthesizer.measures.risk.intervals import Interval, relative_excess, wilson
+from synthesizer.measures.risk.comparable import (
+    Interval,
+    Synthetic,
+    relative_excess,
+    split,
+    stacked_columns,
+    wilson,
+)
 
 # Wilson's interval of a share is at most 0.06 wide with this many independent records.
 FEWEST = 1000

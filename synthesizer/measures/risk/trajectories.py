@@ -36,7 +36,7 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Va
 from synthesizer.measures.figure import TWO_SIDED, Figure, FigureKind, Limit, Measured, Row, column
 from synthesizer.measures.measure import Case, Collecting, Measure, seeing
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.risk.intervals import wilson
+from synthesizer.measures.risk.comparable import wilson
 from synthesizer.measures.risk.suda import SudaSize, affordable_size, suda
 from synthesizer.measures.utility.sequences import career_of
 

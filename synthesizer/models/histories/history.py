@@ -213,15 +213,6 @@ class WrappedHistory(HistoryModel):
 
     base: ConditionalModel = field(default_factory=Cart)
 
-    def fit_last(
-        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
-    ) -> FittedHistory:
-        """Learn steps of all persons: classes of whole histories are not known before their end."""
-        from synthesizer.models.histories.lag_one import LagOne
-
-        model = LagOne(base=self.base).leaving_out(self.left_out)
-        return model.fit_last(predictors, target, rules, rng=rng)
-
     def safe_numbers(self, predictors: PanelTable, target: Column) -> SafeNumbers | None:
         """Return what replaces numbers that few persons hold in any period."""
         return SafeNumbers.of(target, safe_of(self.base), predictors.owners)

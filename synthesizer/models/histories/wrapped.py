@@ -374,6 +374,13 @@ def _draw_changing(
 class ByClass(WrappedHistory):
     """A model that draws the class of a person first, then one value or a history."""
 
+    def fit_last(
+        self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
+    ) -> FittedHistory:
+        """Learn steps of all persons: classes of whole histories are not known before their end."""
+        model = LagOne(base=self.base).leaving_out(self.left_out)
+        return model.fit_last(predictors, target, rules, rng=rng)
+
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
         """Return what the histories add, and which of the predictors a person ever changes."""
         return (*LagOne().own_predictors(predictors), *ever_names(predictors))

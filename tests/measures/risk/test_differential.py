@@ -8,6 +8,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.halves import control_run, half_runs
 from synthesizer.measures.risk.cap import cap_scores
+from synthesizer.measures.risk.comparable import welch
 from synthesizer.measures.risk.differential import (
     GroupComparison,
     Grouping,
@@ -17,7 +18,6 @@ from synthesizer.measures.risk.differential import (
     gather,
 )
 from synthesizer.measures.risk.identity import reproduced_uniques
-from synthesizer.measures.risk.intervals import welch
 from synthesizer.measures.scenario import Scenario
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.run_directories import filled

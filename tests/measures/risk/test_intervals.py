@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from synthesizer.measures.risk.intervals import excess, relative_excess, wilson
+from synthesizer.measures.risk.comparable import excess, relative_excess, wilson
 
 shares = st.integers(0, 200)
 

@@ -9,10 +9,10 @@ import pytest
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.halves import control_run
-from synthesizer.measures.results import CheckResults, RiskResult, UtilityResult
+from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.utility.cells import cramers_v
 from synthesizer.measures.utility.unseen import EXPECTED, Unseen, kept_share, unseen
-from synthesizer.measures.verdict import verdict
+from synthesizer.measures.verdict import CheckResults, verdict
 
 NAMES = ["region", "town", "job", "age", "born", "pay", "tax"]
 TOWNS = tuple(f"t{number}" for number in range(12))
