@@ -119,11 +119,11 @@ CEILINGS = {
     "models": 9164,
     "measures": 15678,
     "engine": 3374,
-    "report": 7343,
+    "report": 7334,
     "config": 896,
     "verification": 7049,
     "plan": 4500,
-    "jobs": 4447,
+    "jobs": 4445,
     "cli": 2089,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
