@@ -116,15 +116,15 @@ def test_two_files_never_share_a_name():
 
 CEILINGS = {
     "data": 11496,
-    "models": 9164,
-    "measures": 15678,
+    "models": 9163,
+    "measures": 15677,
     "engine": 3374,
-    "report": 7797,
+    "report": 7334,
     "config": 896,
     "verification": 7049,
     "plan": 4500,
-    "jobs": 4447,
-    "cli": 2089,
+    "jobs": 4445,
+    "cli": 2061,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600."""

@@ -224,6 +224,8 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
         table = encode_inferred(roles.raw, roles.inferred)
     arrangement, _ = arrangement_of(options.panel, table, household)
     modelled = arrangement.modelled(table)
+    in_file = {*table.names, *wide} - ({panel.time} if panel.career else set())
+    searched = modelled.select(name for name in modelled.names if name in in_file)
     longitudinal = arrangement.variables if isinstance(arrangement, WideForm) else ()
     return Reading(
         roles=roles,
@@ -238,16 +240,11 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
             numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
         ),
         units=arrangement.viewed(modelled),
-        zeros=structural_zeros(_of_file(modelled), triples=False, work=QUICK_WORK).found,
+        zeros=structural_zeros(searched, triples=False, work=QUICK_WORK).found,
         wide=wide,
         variables={variable.name: variable for variable in longitudinal},
         guessed_order=panel.time if panel.time in again else None,
     )
-
-
-def _of_file(table: Table) -> Table:
-    """Return the columns that are in the file, without what follows from households."""
-    return table.select(name for name in table.names if not name.startswith(TAKEN))
 
 
 def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str, Declaration]:
@@ -541,11 +538,8 @@ def _zeros(zeros: Sequence[ZeroCells]) -> dict[str, str] | None:
     """Say where impossible pairs could be kept: offered only, since that bends their margins."""
     if not zeros:
         return None
-    n_pairs = sum(len(zero.names) == 2 for zero in zeros)
-    counts = {"pair": n_pairs, "triple": len(zeros) - n_pairs}
-    parts = " and ".join(plural(n, name) for name, n in counts.items() if n)
     return {
-        "what": f"{parts} {'have' if len(zeros) > 1 else 'has'}",
+        "what": f"{plural(len(zeros), 'pair')} {'have' if len(zeros) > 1 else 'has'}",
         "example": " and ".join(_yaml(name) for name in zeros[0].names),
     }
 
@@ -561,8 +555,11 @@ def _scenario(reading: Reading, units: Table, options: StarterOptions) -> Sugges
 
     In a file that looks like a panel, but is read without one, no period but the last is named.
     """
-    units = _of_file(units)
-    drawn = units.select(c.name for c in units.columns if c.variable.kind is not Kind.ID)
+    drawn = units.select(
+        column.name
+        for column in units.columns
+        if column.variable.kind is not Kind.ID and not column.name.startswith(TAKEN)
+    )
     if not options.has_form:
         repeats = any(REPEATS in look for look in reading.roles.looks.values())
         periods = of_periods(drawn, has_periods=repeats)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from synthesizer.data.errors import listed
 from synthesizer.measures.utility.coefficients import FitComparison
 from synthesizer.measures.utility.propensity import PmseResult
 from synthesizer.measures.utility.tables import TableRow
 from synthesizer.report.blocks import Gap, stopped, written
+from synthesizer.report.codebook.words import of_trees
 from synthesizer.report.record import Record
 
 
@@ -108,9 +110,9 @@ def table_mark(expected: Expected) -> float:
 def copied_in_words(kept: Sequence[str]) -> str:
     """Say what partial synthesis means for the figures."""
     return (
-        f"Partial synthesis: {_in_words(kept)} {'is' if len(kept) == 1 else 'are'} copied from the "
-        "original. The means leave out tables of copied variables alone. Other tables are nearer "
-        "than with all values drawn, since a part of every record is real."
+        f"Copied from the original (partial synthesis): {listed(kept, _NAMED)}. The means leave "
+        "out tables of copied variables alone. Other tables are nearer than with all values "
+        "drawn, since a part of every record is real."
     )
 
 
@@ -183,27 +185,9 @@ def overlap_in_words(expected: float | None) -> str:
 
 def cautions(record: Record) -> list[str]:
     """Return what intervals from the synthetic data assume, by the models of the chain."""
-    sentences = [
-        "The rules that combine the datasets assume independent draws from a right model. Where "
-        "the model is not right, the intervals can cover the true value less often than they say."
-    ]
     trees = _trees(record)
     tilted = [name for name, (_, tilt) in trees.items() if tilt]
-    if tilted:
-        sentences.append(
-            f"Trees made some variables here. The draws of {_in_words(tilted)} were tilted (option "
-            "tilt), which keeps weak linear effects. Interactions and curves can be flattened."
-        )
-    if len(tilted) < len(trees):
-        sentences.append(
-            ("Other trees" if tilted else "Trees made some variables here. Trees")
-            + " with large leaves pull relations towards zero: 95 % intervals of coefficients "
-            "covered .85 with leaves of 50 and 1,000 records. The option tilt keeps weak effects."
-        )
-    if even_trees(record):
-        sentences.append("Draws from the trees are even (option even): datasets vary less.")
-    sentences.append("Results from synthetic data must be verified on the original.")
-    return sentences
+    return [of_trees(tilted, others=len(tilted) < len(trees), even=even_trees(record))["narrow"]]
 
 
 def even_trees(record: Record) -> bool:
@@ -218,11 +202,6 @@ def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
         for step in record.manifest.chain
         if step.trees is not None and not step.kept
     }
-
-
-def _in_words(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more
 
 
 UNITS = (

@@ -119,3 +119,24 @@ def test_no_option_is_no_panel(tmp_path: Path) -> None:
 def test_options_that_do_not_fit_together(options: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         panel_config(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("career", ["state", None])
+def test_a_period_that_is_no_column_is_not_offered(tmp_path: Path, career: str | None) -> None:
+    """Early states do not occur late, but no column of the file is the period."""
+    rng = np.random.default_rng(3)
+    levels = {"jan": ["a", "b"], "feb": ["a", "b"], "mar": ["b", "c"], "apr": ["b", "c"]}
+    frame = pd.DataFrame({month: rng.choice(of, 300) for month, of in levels.items()})
+    text = starter(tmp_path, frame, wide=["state=jan..apr"], career=career).read_text()
+    assert "support: auto" not in text
+    assert "# support: [[a, b]]" in text
+
+
+def test_a_period_that_follows_from_the_career_is_not_offered(tmp_path: Path) -> None:
+    """A run cannot keep its pair with the career, which is drawn as a whole; others it can."""
+    frame = long_frame(200)
+    frame["post"] = np.where(frame["year"] < 2003, "early", "late")
+    assert "support: auto" in starter(tmp_path, frame, person="who", time="year").read_text()
+    (tmp_path / "people.yaml").unlink()
+    roles = {"person": "who", "time": "year", "career": "post"}
+    assert "support: auto" not in starter(tmp_path, frame, **roles).read_text()

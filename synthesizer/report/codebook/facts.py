@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from synthesizer.data.panel.forms import PERIOD
 from synthesizer.data.table import Kind
 from synthesizer.report.record import (
     PACKAGES,
@@ -22,8 +23,6 @@ from synthesizer.report.record import (
 
 CAREER = "career."
 """Attributes of the careers have names that begin so; they follow from what is released."""
-PERIOD = "period"
-"""What conditions call time in the wide form, where no column holds it."""
 
 
 class ColumnStep(StepEntry):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
+from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.measures.figure import Result, Row
 from synthesizer.report.codebook.datasets import IDENTIFIER, Released, Seen
 from synthesizer.report.codebook.facts import ColumnStep, Facts, VariableFacts, listed
@@ -175,130 +178,45 @@ def _path(path: PublicPath) -> Iterator[str]:
         yield f"{path.variable}: never falls from one period to the next."
 
 
-_BEGINNINGS: Mapping[str, str] = {
-    "mutants": (
-        "The datasets were evolved from the confidential data by a genetic algorithm; no model was "
-        "fitted. A whole population of datasets began as versions of the confidential data, in "
-        "each of which some values had been drawn anew."
-    ),
-    "files": (
-        "The datasets were evolved by a genetic algorithm; no model was fitted here. A whole "
-        "population of datasets began as files that the data holder chose, and as versions of "
-        "them. How these files were made is not told here: ask the data holder."
-    ),
-    "chain": (
-        "Then the datasets were evolved by a genetic algorithm. A whole population of datasets had "
-        "been drawn as told above."
-    ),
-}
-_SELECTED = (
-    "Datasets were selected by how close their tables are to those of the confidential data, and "
-    "by how low their disclosure risk is. Each dataset of this release is one that was selected in "
-    "the end."
-)
-_ENDS: Mapping[str, str] = {
-    "mutants": (
-        "So a record is one of the confidential data as it is, unless something in it was changed "
-        "or another record took its place. Usually most records are unchanged; which ones is not "
-        "told. These are perturbed data rather than draws from a model."
-    ),
-    "files": (
-        "Whether records are those of real persons depends on the files that the datasets began as."
-    ),
-    "chain": (
-        "So it can be closer to the confidential data than a fresh draw from the models would be."
-    ),
-}
+@cache
+def sentences() -> dict[str, Any]:
+    """Return what codebooks say, by what it is about: ``sentences.yaml`` beside this file."""
+    text = files("synthesizer.report.codebook").joinpath("sentences.yaml").read_text("utf-8")
+    return parse_yaml(text, origin="sentences.yaml")
 
 
-def synthesis_words(facts: Facts) -> Iterator[str]:
-    """Yield paragraphs on how the datasets as a whole were made."""
-    if (rare := facts.config.rare) is not None:
-        became = (
-            "a missing code"
-            if rare.to == "missing"
-            else f"'{rare.to}', or, where levels have an order, one with the level beside them"
-        )
-        yield (
-            f"Levels that fewer than {rare.min_count} confidential records, or persons, have were "
-            f"taken out first: they became {became}."
-        )
-    if facts.is_modelled:
-        yield from _chain_words(facts)
-    if facts.start is not None:
-        yield from _evolution_words(facts, facts.start)
+def holds(when: str, facts: Mapping[str, Any]) -> bool:
+    """Return whether names of facts, with commas between them and perhaps "not", are all true.
+
+    Examples
+    --------
+    >>> holds("kept, not several", {"kept": "age and sex", "several": False})
+    True
+    """
+    names = when.split(", ") if when else []
+    return all(bool(facts[n.removeprefix("not ")]) != n.startswith("not ") for n in names)
 
 
-def _chain_words(facts: Facts) -> Iterator[str]:
-    yield (
-        "The variables were made one after the other. For each one a model was fitted to the "
-        "confidential data that tells it from variables before it; then values were drawn from "
-        "that model, given the synthetic values so far."
-    )
-    if kept := facts.kept:
-        yield (
-            f"Partial synthesis: {listed(kept)} {'is' if len(kept) == 1 else 'are'} copied from "
-            "the confidential data. The other variables are synthetic."
-        )
-    if facts.strata:
-        each = "Every combination" if len(facts.strata) > 1 else "Every value"
-        yield f"{each} of {listed(facts.strata)} had models of its own."
-    if any(trees.even for trees in facts.trees.values()):
-        yield (
-            "Draws from trees were even: spread over the records of a leaf instead of drawn "
-            "independently. This removes chance, so that the datasets vary less than independent "
-            "draws would."
-        )
-    if facts.is_redrawn:
-        yield (
-            "For every dataset a sample was drawn anew by the design of the survey, as if all "
-            "persons had had the same chance, and the models were fitted to it."
-        )
-        return
-    yield (
-        "For every dataset the models were fitted anew, on a bootstrap sample of the confidential "
-        "records (proper synthesis)."
-        if facts.config.proper
-        else "All datasets were drawn from the same fitted models (no proper synthesis)."
-    )
+def written_words(
+    part: str | Sequence[str | Mapping[str, str]], facts: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield the sentences of a part whose conditions hold, with the facts in them."""
+    for entry in sentences()[part] if isinstance(part, str) else part:
+        pairs = {"": entry} if isinstance(entry, str) else entry
+        yield from (text.format_map(facts) for when, text in pairs.items() if holds(when, facts))
 
 
-def _evolution_words(facts: Facts, start: str) -> Iterator[str]:
-    after = facts.drawn_after
-    begun, end = _BEGINNINGS[start], _ENDS[start]
-    if after:
-        begun = begun.replace("no model was fitted", "no model was fitted for its categories")
-        end = end.replace("So a record is", "So in its categories a record is")
-    yield begun
-    moves = listed([*_moves(facts)])
-    changes = f"From one generation to the next {moves}. " if moves else ""
-    yield f"{changes}{_SELECTED}"
-    yield end
-    if after:
-        yield (
-            f"{listed(after, most=len(after))} did not evolve: models that were fitted to the "
-            "confidential data drew the values in the end, given the categories of each record."
-        )
-    if not facts.is_modelled and (rules := limits(facts)):
-        yield (
-            "A value was not changed, and a record not replaced, where the new record would have "
-            "broken a rule of the data holder; records that broke one from the beginning were "
-            f"replaced by others. The rules: {' '.join(rules)}"
-        )
+def of_trees(tilted: Sequence[str], *, others: bool, even: bool) -> dict[str, Any]:
+    """Return how trees drew variables, if any did, and what intervals assume (``narrow``)."""
+    named = {
+        "trees": bool(tilted) or others,
+        "tilted": listed(tilted),
+        "untilted": others and ("Other trees" if tilted else "Trees"),
+        "even": even,
+    }
+    return named | {"narrow": " ".join(written_words("narrow", named))}
 
 
-def _moves(facts: Facts) -> Iterator[str]:
-    moves = facts.config.genetic
-    if moves.crossover != 0:
-        yield "pairs of datasets swapped whole records"
-    if moves.mutation != 0:
-        yield "single values were drawn anew"
-    if moves.aimed != 0:
-        yield "records that carried a disclosure risk were replaced by others of the same dataset"
-
-
-TILTED = "follow a regression that all records fit together"
-"""What tilted draws do."""
 _FEW = 6
 """So many predictors are named in the sentence; the list beside it names all."""
 
@@ -314,108 +232,77 @@ def making(
     name: str, step: ColumnStep | None, facts: Facts, *, has_missing: bool, is_tilted: bool
 ) -> Making:
     """Return how a variable was made; ``step`` is None for what takes no part in the chain."""
-    if step is None:
-        return _unmodelled(name, facts)
+    how = _how(name, step, facts)
     after = name in facts.drawn_after
-    if not facts.is_modelled and not after:
-        return Making(how="evolved", words=_evolved(facts, has_missing=has_missing))
-    variable = facts.variables[name]
-    how, words = _how(step, variable, facts)
-    parts = [words]
-    if is_tilted:
-        parts.append(f"Draws from its trees were tilted: they {TILTED}.")
-    if has_missing and how == "drawn":
-        parts.append(_missing_words(step, variable))
-    if after:
-        parts.append("This happened in the end, given the categories that had evolved.")
-    elif facts.start is not None and facts.config.genetic.mutation != 0:
-        parts.append("Afterwards, when whole datasets were evolved, single values were drawn anew.")
-    for rule in _rules(facts):
-        if step.of in rule.then:
-            parts.append(f"Where {rule.condition}, it is set to {rule.then[step.of]}.")
-    return Making(
-        how=how,
-        words=" ".join(parts),
-        model=step.model,
-        base=step.base,
-        predictors=step.predictors,
-        options=step.options,
-    )
+    redraws = facts.config.genetic.mutation != 0
+    career = facts.career if how == "time" else ""
+    named: dict[str, Any] = dict.fromkeys(_HOW, False) | {
+        how: True,
+        "modelled": facts.is_modelled,
+        "mutants": facts.start == "mutants",
+        "redrawn_values": redraws,
+        "is_person": name == facts.person,
+        "unit": facts.unit,
+        "of_career": f" ({career})" if career else "",
+        "has_missing": has_missing,
+        "tilted": is_tilted,
+        "drawn_after": after,
+        "drawn_before": False,
+        **dict.fromkeys(("alone", "given"), False),
+    }
+    shown: dict[str, Any] = {"predictors": (career,) if career else ()}
+    parts = []
+    if step is not None and how != "evolved":
+        named |= _of_step(step, facts, how)
+        named["drawn_before"] = facts.start is not None and redraws and not after
+        parts = [
+            f"Where {rule.condition}, it is set to {rule.then[step.of]}."
+            for rule in _rules(facts)
+            if step.of in rule.then
+        ]
+        own = ("model", "base", "predictors", "options")
+        shown = {key: getattr(step, key) for key in own}
+    words = " ".join([*written_words("variable", named), *parts])
+    return Making(how=_HOW[how], words=words, **shown)
 
 
-def _unmodelled(name: str, facts: Facts) -> Making:
-    """Return how a variable that takes no part in the chain was made."""
-    if name == facts.time and name:
-        return _time(facts)
-    if name in facts.config.after.label:
-        return Making(how="constant", words="Says in every record that the data are synthetic.")
-    return Making(how="numbered", words=_numbered(name, facts))
+_HOW = {"time": "derived", "label": "constant"} | {
+    how: how
+    for how in ("drawn", "independent", "kept", "derived", "constant", "numbered", "evolved")
+}
+"""How variables are made, by the name that the sentences have for it."""
 
 
-def _evolved(facts: Facts, *, has_missing: bool) -> str:
-    """Return how values were made where no model drew them."""
-    mutants = facts.start == "mutants"
-    redrawn = mutants or facts.config.genetic.mutation != 0
-    origin = "the confidential data" if mutants else "the files that the datasets began as"
-    single = "single ones that were drawn anew, and for " if redrawn else ""
-    missing = " Missing codes were treated like levels." if has_missing else ""
-    return (
-        f"The values of {origin}, but for {single}those that changed with their whole record. No "
-        f"model was fitted.{missing}"
-    )
-
-
-def _numbered(name: str, facts: Facts) -> str:
-    if not facts.is_modelled:
-        return (
-            "Running numbers in the format of the original, given anew. Do not look for a number "
-            "in other files: the record beside it may be that of a real person."
-        )
-    if name != facts.person:
-        return (
-            "Numbered anew, in the format of the original: the numbers have no meaning and lead to "
-            "no person, here or in other files."
-        )
-    return (
-        f"Rows with the same number belong to one synthetic {facts.unit}. "
-        f"{facts.unit.capitalize()}s were numbered anew, "
-        "in the format of the original: that a number occurs in another file too is a "
-        "coincidence, and it leads to no person, here or there."
-    )
-
-
-def _time(facts: Facts) -> Making:
-    """Return how the column of time was made; its values come from the careers."""
-    which = f" ({facts.career})" if facts.career else ""
-    return Making(
-        how="derived",
-        words=f"Follows from the careers{which}: a person has a row in each period in which the "
-        "drawn career has the person present.",
-        predictors=(facts.career,) if facts.career else (),
-    )
-
-
-def _how(step: ColumnStep, variable: VariableFacts, facts: Facts) -> tuple[str, str]:
+def _how(name: str, step: ColumnStep | None, facts: Facts) -> str:
+    if step is None and name == facts.time and name:
+        return "time"
+    if step is None:
+        return "label" if name in facts.config.after.label else "numbered"
+    if not facts.is_modelled and name not in facts.drawn_after:
+        return "evolved"
     if step.kept:
-        return "kept", (
-            "Copied from the confidential data, record by record: these are real values, not "
-            "synthetic ones."
-        )
-    if step.model == "derived":
-        expression = variable.expression
-        source = (
-            f"as {expression}" if is_public(expression, facts) else f"from {_inputs(step, facts)}"
-        )
-        return "derived", f"Computed {source} in every synthetic record, not drawn."
-    if step.model == "constant":
-        return "constant", "The same value in every record, set by the data holder."
-    if step.model == "sample" or not (step.predictors or step.closest):
-        how = "independent" if step.model == "sample" else "drawn"
-        by = "" if step.model in ("sample", "cart") else f" by {_models(step)}"
-        first = step is facts.steps[0]
-        why = "it was made first" if first else "without regard to variables made before it"
-        return how, f"Drawn{by} from its own distribution{';' if first else ','} {why}."
-    return "drawn", f"Drawn by {_models(step)} from {_inputs(step, facts)}."
+        return "kept"
+    others = {"derived": "derived", "constant": "constant", "sample": "independent"}
+    return others.get(step.model, "drawn")
+
+
+def _of_step(step: ColumnStep, facts: Facts, how: str) -> dict[str, Any]:
+    """Return the models and predictors of a step in words."""
+    variable = facts.variables[step.variable]
+    is_drawn = how in ("drawn", "independent")
+    is_alone = how == "independent" or not (step.predictors or step.closest)
+    by = step.model_of_missing_codes or step.model
+    return {
+        "alone": is_drawn and is_alone,
+        "given": is_drawn and not is_alone,
+        "is_first": step is facts.steps[0],
+        "by": "" if step.model in ("sample", "cart") else f" by {_models(step)}",
+        "models": _models(step),
+        "inputs": _inputs(step, facts),
+        "expression": variable.expression if is_public(variable.expression, facts) else "",
+        "is_coded": variable.kind.is_coded,
+        "by_missing": "" if by == "sample" else f" by {_model(by, step.missing_in_words)}",
+    }
 
 
 def _models(step: ColumnStep) -> str:
@@ -449,14 +336,6 @@ def _inputs(step: ColumnStep, facts: Facts) -> str:
     if set(predictors) == set(earlier):
         return f"the {len(earlier)} variables that were made before it"
     return f"{len(predictors)} of the variables that were made before it"
-
-
-def _missing_words(step: ColumnStep, variable: VariableFacts) -> str:
-    if variable.kind.is_coded:
-        return "Missing codes were drawn like levels."
-    by = step.model_of_missing_codes or step.model
-    model = "" if by == "sample" else f" by {_model(by, step.missing_in_words)}"
-    return f"Whether the value is missing, and with which code, was drawn first{model}."
 
 
 def unmodelled(facts: Facts) -> dict[str, list[str]]:

@@ -34,7 +34,13 @@ from synthesizer.report.blocks import (
     written,
 )
 from synthesizer.report.charts import el
-from synthesizer.report.codebook.conclusions import Analysis, Caution, analysis, cautions
+from synthesizer.report.codebook.conclusions import (
+    Analysis,
+    Caution,
+    analysis,
+    cautions,
+    release_facts,
+)
 from synthesizer.report.codebook.datasets import FileFormat, read_released
 from synthesizer.report.codebook.facts import facts_of
 from synthesizer.report.codebook.words import (
@@ -44,7 +50,8 @@ from synthesizer.report.codebook.words import (
     Level,
     described,
     imposed,
-    synthesis_words,
+    sentences,
+    written_words,
 )
 from synthesizer.report.page import fragment, render
 from synthesizer.report.record import Manifest, PublicManifest, manifest_in
@@ -108,23 +115,23 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
         )
     released = read_released(paths, facts)
     facts = facts.only(released.variables)
-    trees = facts.trees.values()
+    named = release_facts(facts, released)
     return ReleaseCodebook(
         datasets=Datasets(files=released.files, rows=released.rows, format=released.format),
         synthesis=Synthesis(
             **dict(imposed(facts)),
-            words=tuple(synthesis_words(facts)),
+            words=tuple(written_words("synthesis", named)),
             kept=tuple(facts.kept),
             strata=facts.strata if facts.is_modelled else (),
             proper=facts.config.proper,
             evolved=facts.start,
-            even=any(tree.even for tree in trees) if trees else None,
+            even=named["even"] if named["trees"] else None,
             after=facts.after,
             packages=facts.packages,
         ),
         variables=tuple(described(released, facts)),
-        analysis=analysis(facts, released),
-        cautions=cautions(facts, released),
+        analysis=analysis(facts, released, named),
+        cautions=cautions(named),
     )
 
 
@@ -235,12 +242,6 @@ _HOW = {
     "numbered": "numbered anew",
     "evolved": "evolved, not modelled",
 }
-_LEADS = {
-    None: "A chain of models, one for each variable.",
-    "mutants": "Evolved from the confidential data, without a model.",
-    "files": "Evolved from other files, without a model.",
-    "chain": "A chain of models, one for each variable; then an evolution of whole datasets.",
-}
 _MOST_FILES = 20
 _MOST_LEVELS = 200
 _FOLDED = 12
@@ -287,10 +288,7 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
     )
     paragraphs = [codebook.purpose, _format(codebook.datasets.format)]
     if len(files) > 1:
-        paragraphs.append(
-            "All datasets have the same variables and were made in the same way, each with draws "
-            "of its own. Analyses use all of them, see the last part of this page."
-        )
+        paragraphs.append(sentences()["several"])
     return Section(
         anchor="data",
         title="The data",
@@ -300,24 +298,15 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
     )
 
 
-_FILES = {
-    "parquet": "The files are Parquet files.",
-    "sav": "The files are SPSS files (.sav), with labels.",
-    "zsav": "The files are compressed SPSS files (.zsav), with labels.",
-    "dta": "The files are Stata files (.dta, Stata 14 and later), with labels.",
-}
-
-
 def _format(form: FileFormat) -> str:
-    if form.type in _FILES:
-        return _FILES[form.type]
+    kinds = sentences()["files"]
     names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
-    separator = names.get(form.delimiter or "", form.delimiter)
-    packed = ", packed with gzip" if form.type.endswith("gz") else ""
-    comma = ", decimal comma" if form.decimal_mark == "," else ""
-    return (
-        f"The files are text (CSV, separator {separator}{comma}, encoding {form.encoding}{packed})"
-        "; the first line holds the names."
+    text: str = kinds.get(form.type, kinds["text"])
+    return text.format(
+        separator=names.get(form.delimiter or "", form.delimiter),
+        comma=", decimal comma" if form.decimal_mark == "," else "",
+        encoding=form.encoding,
+        packed=", packed with gzip" if form.type.endswith("gz") else "",
     )
 
 
@@ -445,32 +434,23 @@ def _share(entry: Level | Code) -> str:
 def _synthesis(codebook: ReleaseCodebook) -> Section:
     synthesis = codebook.synthesis
     blocks: list[Block] = [Words(synthesis.words)]
-    for title, sentences in (
+    for title, said in (
         ("Rules that every record follows", synthesis.rules),
         ("Combinations that do not occur", synthesis.forbidden),
         ("Combinations that were limited", synthesis.support),
         ("Rules from one period to the next", synthesis.paths),
         ("What was done to every dataset in the end", synthesis.after),
     ):
-        if sentences:
-            items = [el("li", {}, sentence) for sentence in sentences]
+        if said:
+            items = [el("li", {}, sentence) for sentence in said]
             blocks += [el("h3", {}, title), el("ul", {}, *items)]
-    if synthesis.sentences:
-        blocks.append(
-            Words(
-                [
-                    "The data holder imposed these rules on the synthetic records: that none "
-                    "breaks them says nothing of the original."
-                ]
-            )
-        )
     if synthesis.packages:
         versions = ", ".join(f"{name} {version}" for name, version in synthesis.packages.items())
         blocks.append(Words([f"Software: {versions}."]))
     return Section(
         anchor="synthesis",
         title="How the data were made",
-        lead=_LEADS[synthesis.evolved],
+        lead=sentences()["leads"][synthesis.evolved or "models"],
         blocks=blocks,
     )
 

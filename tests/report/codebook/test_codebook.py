@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,10 @@ import pytest
 
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.measures.figure import plain
+from synthesizer.report.codebook.conclusions import release_facts
+from synthesizer.report.codebook.datasets import read_released
+from synthesizer.report.codebook.facts import facts_of
+from synthesizer.report.codebook.words import sentences
 from synthesizer.report.codebook.write import (
     NAMES,
     is_result,
@@ -298,6 +303,21 @@ def test_the_example_runs_as_it_stands(two: Path, monkeypatch: pytest.MonkeyPatc
     errors = [frame(seed)["age"].var() / 40 for seed in (1, 2)]
     assert result.estimate == pytest.approx([np.mean(means)])
     assert result.total == pytest.approx([np.mean(errors) * (1 + 1 / 2)])
+
+
+def test_every_name_in_the_sentences_is_a_fact_of_a_release(two: Path) -> None:
+    facts = facts_of(manifest_of(two).public)
+    named = {*release_facts(facts, read_released(paths_of(two), facts))}
+    named |= {"replicate_method", "scale"}  # where there are replicate weights
+    named |= {"rule", "formula", "applies", "single", "between", "sizes", "many_proper", "fully"}
+    parts = [sentences()[part] for part in ("narrow", "analysis", "synthesis", "moves")]
+    for caution in sentences()["cautions"]:
+        parts.append([{caution.get("when", "modelled"): caution["title"]}, *caution["text"]])
+    entries = [one if isinstance(one, dict) else {"": one} for part in parts for one in part]
+    for when, text in (pair for entry in entries for pair in entry.items()):
+        used = {name for _, name, _, _ in Formatter().parse(text) if name}
+        used |= {name.removeprefix("not ") for name in when.split(", ") if name}
+        assert used <= named, text
 
 
 @pytest.mark.parametrize(

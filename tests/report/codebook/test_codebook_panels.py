@@ -20,7 +20,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.step import Step
-from synthesizer.report.record import Manifest, StepEntry, VariableEntry
+from synthesizer.report.record import Manifest, StepEntry, VariableEntry, WeightsEntry
 from tests import run_directories
 from tests.report.codebook.books import book, executed, page_of
 from tests.run_directories import REGISTRY, step, words_of
@@ -165,7 +165,7 @@ def test_the_example_allows_for_clusters_of_persons(
     found = content["analysis"]
     assert (found["k"], found["n"]) == (30, 30)
     assert "k is the number of persons" in " ".join(found["words"])
-    assert "Persons count, not rows" in " ".join(found["words"])
+    assert "Count persons, not rows" in " ".join(found["words"])
     result = executed(found["code"], tmp_path, monkeypatch)
     frames = [long_frame(seed) for seed in (1, 2)]
     errors = [clustered(frame, frame["pay"]) for frame in frames]
@@ -191,6 +191,28 @@ def test_clusters_of_values_with_missing_codes(
     observed = frame[frame["pay"] != -8]
     result = executed(found["code"], tmp_path, monkeypatch)
     assert result.total == pytest.approx([2 * clustered(observed, observed["pay"])])
+
+
+def test_the_errors_of_a_weighted_panel_are_weighted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The estimate and its linearised variance have the same weights; persons are the units."""
+    frame = long_frame(1)[["person", "pay"]]
+    frame["w"] = 1 + np.arange(len(frame)) % 7
+    frame.to_csv(tmp_path / "synthetic_1.csv", index=False)
+    given = manifest_of(
+        [step("pay", "numeric", LAG), step("w", "numeric", LAG)],
+        {"person": "person", "persons": 30},
+    ).model_copy(update={"weights": WeightsEntry(variable="w")})
+    found = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
+    result = executed(found["code"], tmp_path, monkeypatch)
+    share = frame["w"] / frame["w"].sum()
+    mean = (share * frame["pay"]).sum()
+    scores = share * (frame["pay"] - mean)
+    sums = [scores[frame["person"] == one].sum() for one in frame["person"].unique()]
+    assert result.estimate == pytest.approx([mean])
+    error = len(sums) / (len(sums) - 1) * sum(s**2 for s in sums)
+    assert result.total == pytest.approx([2 * error])
 
 
 def test_persons_of_the_original_are_told_only_if_they_are_published(tmp_path: Path) -> None:
