@@ -197,7 +197,7 @@ def check_data(
     if control is not None:
         usual = unfamiliar(whole, [control], coded)
         failed |= {
-            f"column {name!r}": "most values are written otherwise than in the original"
+            f"column {name!r}": "the original lacks most of its values"
             for name, share in unknown.items()
             if share > MOSTLY > usual.get(name, 0.0)
         }
@@ -416,7 +416,7 @@ class _Columns:
     failed: Mapping[str, str] = field(default_factory=dict)
     """Why a column cannot be compared; absent ones too."""
     further: tuple[str, ...] = ()
-    """Those that the original lacks, which nobody looks at."""
+    """Those that the original lacks, which are not compared."""
     ids: tuple[str, ...] = ()
     """Identifiers that all data have."""
     notes: tuple[str, ...] = ()
@@ -512,7 +512,7 @@ def _is_numbered(column: Column) -> bool:
 
 MOSTLY = 0.5
 """Share of values that the original lacks above which a column is not compared."""
-_FURTHER = "is not in the original: nobody looks at what it tells"
+_FURTHER = "is not in the original, and not compared"
 
 SAME_PEOPLE = 0.5
 """Share of the control records found in the original above which there is no control."""

@@ -35,7 +35,7 @@ from synthesizer.measures.halves import (
 )
 from synthesizer.measures.measure import Axis, Case, Family, Measure, Synthesis
 from synthesizer.measures.results import RiskResult, UtilityResult
-from synthesizer.measures.risk.comparable import with_own_numbers
+from synthesizer.measures.risk.comparable import OriginalNumbers
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
@@ -100,7 +100,7 @@ class Checks:
     names : sequence of str, optional
         Variables that are compared; all but identifiers when absent.
     identifiers : sequence of str
-        Identifiers, as levels, of which only is asked whether they are there again.
+        Identifiers, as levels; only their occurrence is looked at.
     frame : Frame or RowFrame, optional
         Periods of a panel, and the variable of its careers.
     person : str, optional
@@ -155,6 +155,7 @@ class Checks:
         self.units: Units = "persons" if of_persons else "records"
         drawn = (v.name for v in original.schema if v.kind is not Kind.ID)
         self._attempts: dict[Axis, Attempts] = {"risk": Attempts(), "utility": Attempts()}
+        self._numbers = OriginalNumbers(original)
         self._sizes: list[int] = []
         self._synthetic: list[Table] = []
         self.case = Case(
@@ -186,7 +187,7 @@ class Checks:
 
     def add(self, synthetic: Table) -> None:
         """Look at the next dataset."""
-        synthetic = with_own_numbers(self.original, synthetic)
+        synthetic = self._numbers.written(synthetic)
         self._sizes.append(synthetic.n_rows)
         self._look_for_codes(synthetic, f"synthetic dataset {len(self._sizes)}")
         self._synthetic.append(
@@ -346,7 +347,7 @@ class Checks:
             made = FromHalf.of(refit(half, m, repeat))
             # whole records are looked at in the first run and its others: memory stays flat
             is_whole = not 0 < repeat < repeats
-            every = (with_own_numbers(self.original, table) for table in made.tables)
+            every = map(self._numbers.written, made.tables)
             tables = (table if is_whole else _some(table, names) for table in every)
             return replace(made, tables=tables)
 

@@ -276,22 +276,20 @@ def _of_rare_levels(rare: RareValues) -> Evidence:
 def _of_exact_numbers(rare: RareValues, limit: float) -> Iterator[Evidence]:
     """Yield the test of the variable whose exact numbers tell most, if they tell anything."""
     rows = [row for row in rare.variables if row.exact and rare.n_outside]
-    z = quantile_of(max(len(rows), 1))
-    tests = [
-        (difference(row.exact, rare.n, row.exact_outside, rare.n_outside, z), row) for row in rows
-    ]
-    for (excess, low, _), row in sorted(tests, key=lambda test: -test[0][1])[:1]:
-        if low > 0:
-            yield judged(
-                "exact_numbers",
-                f"numbers of {row.variable}",
-                f"{row.exact:,} numbers of {row.variable} that one {{record}} in the data has "
-                f"alone are in the datasets, and {row.exact_outside:,} of one held out (limit: "
-                f"{percent(limit)} more).",
-                (excess, low, None),
-                limit,
-                released=1 - row.exact_outside / rare.n_outside,
-            )
+    beside = rare.n_outside, quantile_of(max(len(rows), 1))
+    tests = [(difference(row.exact, rare.n, row.exact_outside, *beside), row) for row in rows]
+    (excess, low, _), row = max(tests, key=lambda test: test[0][1], default=((0, 0, 0), None))
+    if row is not None and low > 0:
+        yield judged(
+            "exact_numbers",
+            f"numbers of {row.variable}",
+            f"The datasets have {row.exact:,} numbers of {row.variable} that only one {{record}} "
+            f"in the data has. They have {row.exact_outside:,} that only one {{record}} held out "
+            f"has (limit: {percent(limit)} more).",
+            (excess, low, None),
+            limit,
+            released=1 - row.exact_outside / rare.n_outside,
+        )
 
 
 def of_all_rare(results: CheckFigures, key: str, _: float) -> list[Evidence]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -40,36 +41,41 @@ class OfTarget(Result):
     """What the intruder wants to learn."""
 
 
-def with_own_numbers(original: Table, made: Table) -> Table:
-    """Return what was made with the original's numbers where only their last digits differ.
+class OriginalNumbers:
+    """The numbers of an original, in which those of a dataset are written.
 
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
     >>> wage = Variable(name="wage", kind=Kind.NUMERIC)
     >>> one, other = (Table([Column(wage, np.array([x, 7.0]))]) for x in (0.3, 0.1 + 0.2))
-    >>> with_own_numbers(one, other)["wage"].data.tolist()
+    >>> OriginalNumbers(one).written(other)["wage"].data.tolist()
     [0.3, 7.0]
     """
-    if type(made) is not Table:
-        return made
-    changed = []
-    for column in made.columns:
-        own, values = original.get(column.name), column.data
-        if own is None or own.is_coded or column.is_coded:
-            continue
-        if (np.isnan(values) | (values == np.floor(values))).all():
-            continue
-        known = np.unique(own.data[own.is_observed])
-        if not len(known):
-            continue
-        after = np.searchsorted(known, values).clip(1, max(len(known) - 1, 1))
-        pair = known[np.stack([after - 1, np.minimum(after, len(known) - 1)])]
+
+    def __init__(self, original: Table) -> None:
+        self._original = original
+        self._sorted = cache(lambda name: ColumnCoder.fit(original[name]).values)
+
+    def written(self, made: Table) -> Table:
+        """Return a dataset with the original's numbers where only their last digits differ."""
+        if type(made) is not Table:
+            return made
+        return made.with_columns(filter(None, map(self._changed, made.columns)))
+
+    def _changed(self, column: Column) -> Column | None:
+        """Return a column with such numbers; None where nothing changes."""
+        if column.is_coded or column.name not in self._original:
+            return None
+        values = column.data
+        is_whole = np.isnan(values) | (values == np.floor(values))
+        if is_whole.all() or (known := self._sorted(column.name)) is None or not len(known):
+            return None
+        after = np.searchsorted(known, values).clip(max=len(known) - 1)
+        pair = known[np.stack([np.maximum(after - 1, 0), after])]
         nearest = np.where(np.abs(pair[0] - values) <= np.abs(pair[1] - values), *pair)
-        close = np.abs(nearest - values) <= SAME_NUMBER * np.abs(values)
-        if (close & (nearest != values)).any():
-            changed.append(replace(column, data=np.where(close, nearest, values)))
-    return made.with_columns(changed)
+        close = (nearest != values) & (np.abs(nearest - values) <= SAME_NUMBER * np.abs(values))
+        return replace(column, data=np.where(close, nearest, values)) if close.any() else None
 
 
 def checked_tables(

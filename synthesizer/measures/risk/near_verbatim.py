@@ -257,7 +257,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         repeats.append(people.repeats(REPEATS / len(both)))
     whole, times = tallies.pop(_WHOLE), times_seen(both)
     found = [
-        # a group of which nobody was held out is held against all who were
+        # a group without a person held out is compared with all persons held out
         (*group, tally if tally[1, 0] else np.array([tally[0], whole[1]]))
         for group, tally in tallies.items()
         if tally[0, 0] >= FEWEST * times
@@ -604,7 +604,7 @@ class _People:
         by_chance = 1 + (ceil(np.log(level / expected) / np.log(rate)) if rate > 0 else 1)
         most = int(outside.max(initial=0))
         least = 2 * most + FEW_REPEATS
-        # so many persons in the data before the first one held out are no chance: 1/2 for each
+        # by chance each of them would be held out with probability 1/2
         if (inside > max(most, FEW_REPEATS)).sum() >= -np.log2(level):
             by_chance, least = 0, max(most, FEW_REPEATS)
         return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
