@@ -115,7 +115,7 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 11496,
+    "data": 11494,
     "models": 9163,
     "measures": 15677,
     "engine": 3374,
@@ -123,8 +123,8 @@ CEILINGS = {
     "config": 896,
     "verification": 7049,
     "plan": 4500,
-    "jobs": 4445,
-    "cli": 2061,
+    "jobs": 4443,
+    "cli": 2012,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600."""

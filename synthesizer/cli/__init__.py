@@ -58,7 +58,7 @@ def _run() -> None:
             raise
         print(
             "error: too little memory; free some or raise its limit (ulimit -v), use fewer "
-            "--workers, or take a part of the file",
+            "workers, or take a part of the file",
             file=sys.stderr,
         )
         sys.exit(1)

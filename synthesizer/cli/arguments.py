@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,12 +17,9 @@ if TYPE_CHECKING:
     from synthesizer.measures.verdict import Verdict
 
 
-def option(words: str, *names: str, group: str | None = None) -> Any:
-    """Return an option, explained in words; it is called like its parameter when not named.
-
-    ``group`` is the heading under which a help lists it, of those that few need.
-    """
-    return typer.Option(*names, help=words, rich_help_panel=group)
+def option(words: str, *names: str) -> Any:
+    """Return an option, explained in words; it is called like its parameter when not named."""
+    return typer.Option(*names, help=words)
 
 
 Text = str | None
@@ -38,21 +32,14 @@ FailOn = Annotated[
     Literal["unclear", "fail"] | None,
     option("Exit code 3 where the verdict is fail, or unclear or fail.", "--fail-on"),
 ]
-Profile = Annotated[str | None, option("Whose limits decide: default, elemam, pdpc-petsard, ...")]
-Purpose = Annotated[str | None, option("Use: code, teaching or analysis (if absent).")]
-Release = Annotated[
-    str | None, option("Who gets the data: public (if absent) or contract, which allows more.")
-]
 Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
+Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
 Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
 Plugins = Annotated[
     list[str] | None,
     option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
 ]
 
-Catalogue = Annotated[
-    Path | None, option("SAS: .sas7bcat file with the value labels of a .sas7bdat file.")
-]
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
 
 
@@ -66,11 +53,6 @@ def models_with(plugins: list[str] | None) -> Registry:
 def all_cores(workers: int | None) -> int:
     """Return the workers of joblib: all cores where none are named."""
     return -1 if workers is None else workers
-
-
-def secret_of(word: str | None) -> str | dict[str, str] | None:
-    """Return what ``secret`` says in a configuration; paths are seen from the working directory."""
-    return word if word in (None, "none") else {"from": str(Path(word).absolute())}
 
 
 def options_of(**options: Any) -> dict[str, Any]:
@@ -115,88 +97,96 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
     return {option: text or None for option, text in texts.items()}
 
 
-SECTIONS = ("checks", "limits", "data", "variables", "panel", "household", "weights")
-"""Keys of a configuration that decide about checks of files."""
+FOR_CHECKS = ("limits", "data", "variables", "panel", "household", "weights", "seed", "workers")
+"""Keys of a configuration beside ``checks`` that decide about checks of files."""
+
+PATHS = ("data.path", "data.catalogue", "extends.run", "output.directory", "secret.from")
+"""Keys that are paths: on the command line they begin at the working directory."""
+
+Settings = Annotated[
+    list[str] | None,
+    option(
+        "KEY=VALUE: replaces a key of the YAML, such as secret=none or limits.cap=0.1; may be "
+        "repeated.",
+        "--set",
+    ),
+]
 
 
 def settings_in(
-    texts: Sequence[str], named: dict[str, dict[str, Any]], problems: Problems
+    texts: Sequence[str] | None,
+    problems: Problems,
+    *,
+    named: Mapping[str, Any] | None = None,
+    section: str = "",
+    beside: Collection[str] = (),
+    paths: Collection[str] = PATHS,
 ) -> dict[str, Any]:
-    """Return keys of a configuration, those in texts such as ``suda.max_size=2`` among them.
+    """Return keys of a configuration from texts such as ``checks.suda.max_size=2``.
 
-    A key without a section is one of the checks. ``named`` are keys that have options of their own.
+    Keys belong to ``section``, but for those that begin with it or with one ``beside`` it.
+    ``named`` are keys that have options of their own. Problems are added to ``problems``. Values
+    of ``paths`` become absolute.
 
     Examples
     --------
-    >>> settings_in(["suda.max_size=2", "limits.cap=0.1"], {"checks": {"tau": 1}}, Problems())
-    {'checks': {'tau': 1, 'suda': {'max_size': 2}}, 'limits': {'cap': 0.1}}
+    >>> settings_in(["m=2", "limits.cap=0.1"], Problems(), named={"limits": {"tcap": 1}})
+    {'limits': {'tcap': 1, 'cap': 0.1}, 'm': 2}
+    >>> settings_in(["suda.max_size=2", "seed=1"], Problems(), section="checks", beside=["seed"])
+    {'checks': {'suda': {'max_size': 2}}, 'seed': 1}
     """
-    from synthesizer.data.yaml_text import parse_yaml
-
-    content: dict[str, Any] = {section: {**keys} for section, keys in named.items()}
-    for text in texts:
+    content: dict[str, Any] = {
+        key: {**value} if isinstance(value, Mapping) else value
+        for key, value in (named or {}).items()
+    }
+    for text in texts or ():
         key, equal, value = text.partition("=")
         path = [part.strip() for part in key.split(".")]
-        path = path if path[0] in SECTIONS else ["checks", *path]
+        if section and path[0] not in (section, *beside):
+            path = [section, *path]
         *sections, last = path
         if not equal or not all(path):
-            problems.append(f"--set {text}: write KEY=VALUE, such as --set suda.max_size=2")
+            problems.append(f"--set {text}: write KEY=VALUE, such as --set secret=none")
             continue
         with problems.gathered():
             inner = content
-            for section in sections:
-                inner = inner.setdefault(section, {})
+            for part in sections:
+                inner = inner.setdefault(part, {}) if isinstance(inner, dict) else inner
             if not isinstance(inner, dict) or last in inner:
                 raise ConfigError(f"--set {key}: is there twice; keep one")
-            said = parse_yaml(f"value: {value}", origin=f"--set {key}")["value"]
-            is_path = path == ["data", "catalogue"]  # seen from where the command was typed
-            inner[last] = str(Path(said).absolute()) if is_path else said
+            inner[last] = _value(value, key)
+            if ".".join(path) in paths and isinstance(inner[last], str):
+                inner[last] = str(Path(inner[last]).absolute())
     return content
 
 
-@dataclass(frozen=True)
-class Shared:
-    """Marks a parameter of a command: it gets what a function returns, whose options are added."""
+def _value(text: str, key: str) -> Any:
+    """Read a value as in a YAML; a sign such as ``;`` or ``#`` is itself."""
+    from synthesizer.data.yaml_text import parse_yaml
 
-    function: Callable[..., Any]
-
-
-def terms_of(
-    profile: Profile = None, purpose: Purpose = None, release: Release = None
-) -> dict[str, str]:
-    """Return what the options of a command replace under ``limits:``."""
-    return options_of(profile=profile, purpose=purpose, release=release)
+    if len(text) == 1 and not text.isalnum() and text not in "{[":
+        return text
+    return parse_yaml(f"value: {text}", origin=f"--set {key}")["value"]
 
 
-Terms = Annotated[dict[str, str], Shared(terms_of)]
+def number_in(content: dict[str, Any], key: str, problems: Problems) -> int | None:
+    """Take a whole number out of settings; None where there is none."""
+    value = content.pop(key, None)
+    if value is not None and type(value) is not int:
+        problems.append(f"--set {key}: must be a whole number")
+        return None
+    return value
 
 
-def with_shared(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of its `Shared` parameters in their place."""
-    parameters: list[Parameter] = []
-    groups: dict[str, Callable[..., Any]] = {}
-    for parameter in signature(function, eval_str=True).parameters.values():
-        marks = [m for m in getattr(parameter.annotation, "__metadata__", ()) if type(m) is Shared]
-        if marks:
-            groups[parameter.name] = marks[0].function
-            parameters += signature(marks[0].function, eval_str=True).parameters.values()
-        else:
-            parameters.append(parameter)
-    if not groups:
-        return function
-
-    @wraps(function)
-    def passing(**options: Any) -> None:
-        made = {
-            name: maker(**{option: options.pop(option) for option in signature(maker).parameters})
-            for name, maker in groups.items()
-        }
-        function(**made, **options)
-
-    ordered = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in parameters]
-    passing.__annotations__ = {item.name: item.annotation for item in ordered}
-    passing.__signature__ = Signature(ordered)  # type: ignore[attr-defined]
-    return passing
+def refuse_others(content: Mapping[str, Any], known: Collection[str], problems: Problems) -> None:
+    """Add a problem for each key of a map of sections that a command does not know."""
+    for section, keys in content.items():
+        names = [f"{section}.{key}" for key in keys] if isinstance(keys, Mapping) else [section]
+        problems += [
+            f"--set {name}: unknown key here; this command takes {', '.join(known)}"
+            for name in names
+            if name not in known
+        ]
 
 
 def refusals(

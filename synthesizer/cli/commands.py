@@ -18,7 +18,6 @@ from typer.core import TyperCommand, TyperGroup
 from synthesizer.cli import file_commands as files
 from synthesizer.cli import run_commands as runs
 from synthesizer.cli import verification_commands as verification
-from synthesizer.cli.arguments import with_shared
 from synthesizer.data.errors import OutputError, SynthesizerError
 from synthesizer.data.files import discard_output, written_paths
 
@@ -34,30 +33,27 @@ class Group(NamedTuple):
 
 
 TASKS: Mapping[str, Sequence[Function | Group]] = {
-    "From data to a release": (
-        runs.init, runs.validate, runs.plan, runs.run, files.report, runs.codebook,
-    ),
+    "From data to a release": (runs.init, runs.plan, runs.run, files.report, runs.codebook),
     "Choose between settings": (runs.advise, runs.frontier, runs.compare),
     "Judge files, whoever made them": (files.check, files.refine, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
     "Verify findings": (
-        verification.public_schema,
         Group(
-            "ledger",
-            "Make, show and cap the ledger of one version of the data.",
-            (verification.new_ledger, verification.show_ledger, verification.cap_ledger),
-        ),
-        verification.verify,
-        verification.serve,
-        Group(
-            "server",
-            "Accounts, checks and copies of a server.",
+            "verification",
+            "Answer questions under differential privacy: schema, ledger, server.",
             (
-                verification.add_account, verification.check_server, verification.backup_server,
+                verification.schema_verification, verification.new_ledger,
+                verification.show_ledger, verification.cap_ledger, verification.answer,
+                verification.serve, verification.add_account, verification.check_server,
+                verification.backup_server,
             ),
         ),
     ),
-    "Look up": (runs.models, runs.schema),
+    "Look up": (
+        Group("reference", "Models and their options; schema of the YAML.", (
+            runs.models, runs.schema,
+        )),
+    ),
 }  # fmt: skip
 """Every command, in the order in which it is listed."""
 
@@ -69,8 +65,33 @@ def name_of(entry: Function | Group, group: str = "") -> str:
     return entry.__name__.removesuffix(f"_{group}").replace("_", "-")
 
 
-FORMER = {name: f"check ORIGINAL SYNTHETIC --only {name}" for name in ("risk", "utility")}
+FORMER = {
+    "risk": "check ORIGINAL SYNTHETIC --only risk",
+    "utility": "check ORIGINAL SYNTHETIC --only utility",
+    "validate": "plan",
+    "models": "reference models",
+    "schema": "reference schema",
+    "public-schema": "verification schema",
+    "ledger": "verification new-ledger, show-ledger or cap-ledger",
+    "verify": "verification answer",
+    "serve": "verification serve",
+    "server": "verification add-account, check-server or backup-server",
+}
 """Commands of earlier versions, and what to type in their place."""
+
+FORMER_OPTIONS = {
+    "--profile": "limits.profile", "--purpose": "limits.purpose", "--release": "limits.release",
+    "--secret": "secret", "--seed": "seed", "--workers": "workers", "--rows": "rows", "-m": "m",
+    "--extends": "extends.run", "--revised": "extends.revised", "--plugin": "plugins",
+    "--encoding": "data.encoding", "--delimiter": "data.delimiter", "--quote": "data.quote",
+    "--comment": "data.comment", "--sheet": "data.sheet", "--header-row": "data.header_row",
+    "--names": "data.names", "--catalogue": "data.catalogue", "--career": "panel.career",
+    "--absent": "panel.absent", "--risk": "risk", "--utility": "utility",
+    "--population": "population", "--generations": "generations", "--patience": "patience",
+    "--mutation": "mutation", "--crossover": "crossover", "--aimed": "aimed",
+    "--seconds": "seconds",
+}  # fmt: skip
+"""Options of earlier versions, and the key to set in their place."""
 
 
 class Tasks(TyperGroup):
@@ -96,10 +117,15 @@ class Tasks(TyperGroup):
 
 
 class Options(TyperCommand):
-    """Lists arguments, options, and options under the headings of their groups."""
+    """Lists arguments and options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what was typed; what is wrong with it is told without the words of a library."""
+        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        for word in args:
+            name = word.partition("=")[0]
+            if name in FORMER_OPTIONS and name not in known and "--set" in known:
+                ctx.fail(f"'{name}' is now '--set {FORMER_OPTIONS[name]}=VALUE'.")
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
@@ -113,8 +139,7 @@ class Options(TyperCommand):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 is_option = parameter.param_type_name == "option"
-                heading = getattr(parameter, "rich_help_panel", None) if is_option else "Arguments"
-                groups.setdefault(heading or "Options", []).append(record)
+                groups["Options" if is_option else "Arguments"].append(record)
         for heading, records in groups.items():
             if records:
                 with formatter.section(heading):
@@ -205,7 +230,6 @@ def _options(
 
 def add_command(group: typer.Typer, name: str, function: Function) -> None:
     """Make a function a command, whose errors are told; it imports what it needs when called."""
-    function = with_shared(function)
 
     @wraps(function)
     def reporting(*words: Any, **options: Any) -> None:

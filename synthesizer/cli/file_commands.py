@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from synthesizer.cli.arguments import (
+    FOR_CHECKS,
     AsJson,
     Every,
     FailOn,
     Overwrite,
     Quiet,
-    Terms,
     Text,
-    Workers,
     all_cores,
     name_in,
     names_in,
+    number_in,
     option,
     options_of,
     progress,
     refusals,
     refuse,
-    secret_of,
+    refuse_others,
     settings_in,
     written_line,
 )
@@ -34,7 +34,6 @@ Original = Annotated[Path, typer.Argument(help="The confidential file.")]
 
 
 def check(
-    terms: Terms,
     original: Original,
     synthetic: Annotated[
         list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
@@ -51,16 +50,14 @@ def check(
     settings: Annotated[
         list[str] | None,
         option(
-            "KEY=VALUE: any key under checks, or one such as limits.cap or data.encoding, with its "
-            "value as in a YAML; may be repeated: --set 'groups={age: 5}'.",
+            "KEY=VALUE: any key under checks, or one such as limits.cap, limits.purpose, "
+            "data.encoding, seed, workers, as in a YAML; may be repeated: --set 'groups={age: 5}'.",
             "--set",
         ),
     ] = None,
     only: Annotated[
         Literal["risk", "utility"] | None, option("Compute risk or utility alone.", "--only")
     ] = None,
-    seed: Annotated[int, option("Decides what is random.")] = 0,
-    workers: Workers = None,
     out: Annotated[
         Path | None,
         option("File to write: the page .html, or all figures .json (0600).", "--out", "-o"),
@@ -80,16 +77,16 @@ def check(
     from synthesizer.jobs.check import check_files
 
     problems = Problems()
-    named = {
-        "checks": options_of(**names_in(problems, keys=keys), **name_in(problems, target=target)),
-        "limits": terms,
-    }
+    named = options_of(**names_in(problems, keys=keys), **name_in(problems, target=target))
+    asked = settings_in(
+        settings, problems, named={"checks": named}, section="checks", beside=FOR_CHECKS
+    )
+    seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
     with progress(quiet=quiet or json, ended=False) as listener:
         checked = check_files(
             original, synthetic, control, config=config,
-            asked=settings_in(settings or (), named, problems), only=only, seed=seed,
-            workers=all_cores(workers), out=out, overwrite=overwrite, listener=listener,
-            problems=problems,
+            asked=asked, only=only, seed=seed or 0, workers=all_cores(workers), out=out,
+            overwrite=overwrite, listener=listener, problems=problems,
         )  # fmt: skip
     record = checked.record
     reasons = refusals(record.exceeded, record.verdict, fail_on, checked.subjects)
@@ -102,25 +99,41 @@ def check(
         raise ModelError(f"{name}: has no result, see above" for name in lost)
 
 
+TERMS = ("limits.profile", "limits.purpose", "limits.release")
+"""Keys by which stored results are judged anew."""
+
+
 def report(
-    terms: Terms,
     directory: Annotated[Path, typer.Argument(help="Result directory of a run.")],
     out: Annotated[
         Path | None, option("HTML file; report.html in the run's directory.", "--out", "-o")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "KEY=VALUE: judge by another limits.profile (default, elemam, ...), limits.purpose "
+            "(code, teaching, analysis) or limits.release (public, contract).",
+            "--set",
+        ),
     ] = None,
     overwrite: Overwrite = False,
     fail_on: FailOn = None,
 ) -> None:
     """Write the steward's page about a run; 'check' writes that of other files.
 
-    Confidential; one page that needs no network. The stored results are judged anew by --profile,
-    --purpose and --release. Exit code 3 means that the verdict is one to fail on.
+    Confidential; one page that needs no network. Exit code 3 means that the verdict is one to fail
+    on.
     """
     from synthesizer.cli.printing import Ending
     from synthesizer.cli.screen_checks import add_decision
     from synthesizer.report.build import write_report
     from synthesizer.report.record import read_record
 
+    problems = Problems()
+    asked = settings_in(settings, problems, section="limits")
+    refuse_others(asked, TERMS, problems)
+    problems.settle(ConfigError)
+    terms = asked.get("limits", {})
     page = write_report(directory, out, overwrite=overwrite, **terms)
     record = read_record(directory, compare_files=False).judged_by(**terms)
     reasons = refusals((), record.verdict, fail_on)
@@ -161,23 +174,16 @@ def refine(
         float | None,
         option("Highest risk that is accepted; the baseline of the risk if absent."),
     ] = None,
-    risk: Annotated[str, option("cap_u, cap, disco, tcap, repu or replicated_uniques.")] = "cap_u",
-    utility: Annotated[str, option("full_table or two_way.")] = "full_table",
     codes: Annotated[Text, option("Variables whose numbers are codes: A,B, or all.")] = None,
     config: Annotated[Path | None, option("YAML of a run: kinds and missing codes.")] = None,
-    population: Annotated[int, option("Datasets of a generation.")] = 100,
-    generations: Annotated[int, option("Most generations.")] = 100,
-    patience: Annotated[int, option("Stop after so many without gain.")] = 20,
-    mutation: Annotated[float, option("Highest rate of cells drawn anew.")] = 0.001,
-    crossover: Annotated[float, option("Rate of records that swap.")] = 0.1,
-    aimed: Annotated[float, option("Largest share of risky records replaced in a child.")] = 1.0,
-    seconds: Annotated[float | None, option("Stop after so many; depends on the machine.")] = None,
-    seed: Annotated[int, option("Decides every draw.")] = 0,
-    secret: Annotated[
-        Text,
-        option("Key of the draws: none, or the --json of a call to repeat; drawn if absent."),
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "KEY=VALUE: any key of genetic: (risk, utility, population, generations, patience, "
+            "mutation, crossover, seconds, ...), or seed, secret, workers; may be repeated.",
+            "--set",
+        ),
     ] = None,
-    workers: Workers = None,
     out: Annotated[
         Path | None, option("Refined file; NAME_refined if absent.", "--out", "-o")
     ] = None,
@@ -195,21 +201,18 @@ def refine(
     from synthesizer.cli.screen import show_refined
     from synthesizer.jobs.refine import refine_file
 
-    options: dict[str, Any] = {
-        "risk": risk, "utility": utility, "population": population,
-        "generations": generations, "patience": patience, "mutation": mutation,
-        "crossover": crossover, "aimed": aimed, "seconds": seconds,
-    }  # fmt: skip
     problems = Problems()
     names = names_in(problems, keys=keys, codes=None if codes == "all" else codes)
     name_in(problems, target=target)
+    asked = settings_in(settings, problems, section="genetic", beside=("seed", "secret", "workers"))
+    seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
     problems.settle(ConfigError)
     with progress(quiet=quiet) as listener:
         outcome = refine_file(
             original, synthetic, keys=names["keys"] or (), target=target, risk_at_most=risk_at_most,
             codes=True if codes == "all" else names["codes"] or (), config=config, out=out,
-            record=record, overwrite=overwrite, seed=seed, secret=secret_of(secret),
-            workers=all_cores(workers), listener=listener, **options,
+            record=record, overwrite=overwrite, seed=seed or 0, secret=asked.get("secret"),
+            workers=all_cores(workers), listener=listener, **asked.get("genetic", {}),
         )  # fmt: skip
     if not quiet:
         show_refined(outcome, record)

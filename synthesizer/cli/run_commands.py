@@ -9,15 +9,13 @@ import typer
 
 from synthesizer.cli.arguments import (
     AsJson,
-    Catalogue,
-    Datasets,
     Every,
     FailOn,
     Overwrite,
     Plugins,
     Quiet,
-    Shared,
-    Terms,
+    Seed,
+    Settings,
     Text,
     Workers,
     models_with,
@@ -26,27 +24,20 @@ from synthesizer.cli.arguments import (
     progress,
     refusals,
     refuse,
+    refuse_others,
     say_written,
-    secret_of,
+    settings_in,
     written_line,
 )
-from synthesizer.data.errors import ConfigError, LimitExceededError, OutputError, SynthesizerError
+from synthesizer.data.errors import (
+    ConfigError,
+    LimitExceededError,
+    OutputError,
+    Problems,
+    SynthesizerError,
+)
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
-Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
-Secret = Annotated[
-    Text,
-    option("Key of the draws: none, or the manifest.json of a run to repeat; drawn if absent."),
-]
-Rows = Annotated[int | None, option("Replaces the rows of each.")]
-Extends = Annotated[
-    Path | None,
-    option("Directory of a published run of a panel: add the new periods to its datasets."),
-]
-Revised = Annotated[
-    bool,
-    option("With --extends: go on though confidential data of its periods changed.", "--revised"),
-]
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
 Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600).", "--json")]
 NOT_FOR_RELEASE = "not for release"
@@ -57,37 +48,19 @@ RiskAxis = Annotated[
 UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way if measured.")]
 
 
-def overrides_of(
-    overwrite: Overwrite = False,
-    seed: Seed = None,
-    secret: Secret = None,
-    m: Datasets = None,
-    rows: Rows = None,
-    extends: Extends = None,
-    revised: Revised = False,
-    out: OutDirectory = None,
-    workers: Workers = None,
-) -> dict[str, Any]:
-    """Return what the options of a command replace in a configuration."""
-    return options_of(
-        seed=seed,
-        secret=secret_of(secret),
-        m=m,
-        rows=rows,
-        workers=workers,
-        extends=options_of(
-            run=None if extends is None else str(extends.absolute()), revised=revised or None
-        ),
-        output=options_of(
-            overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
-        ),
-    )
+def overrides_of(settings: list[str] | None, **named: Any) -> dict[str, Any]:
+    """Return keys that replace those of a configuration; bad ones are a ConfigError."""
+    problems = Problems()
+    content = settings_in(settings, problems, named=options_of(**named))
+    problems.settle(ConfigError)
+    return content
 
 
-Overrides = Annotated[dict[str, Any], Shared(overrides_of)]
-
-
-_LAYOUT = "How a file is laid out; found out if absent"
+IN_A_FILE = (
+    "data.encoding", "data.delimiter", "data.quote", "data.comment", "data.sheet",
+    "data.header_row", "data.names", "data.catalogue", "panel.career", "panel.absent",
+)  # fmt: skip
+"""Keys that decide how `init` reads a file."""
 
 
 def init(
@@ -102,25 +75,6 @@ def init(
         tuple[str, str] | None,
         typer.Option(help="URL of a database and a SELECT statement.", metavar="URL QUERY"),
     ] = None,
-    encoding: Annotated[
-        Text, option("Encoding of a CSV file; found out by itself if absent.")
-    ] = None,
-    delimiter: Annotated[Text, option("CSV: delimiter, or tab.", group=_LAYOUT)] = None,
-    quote: Annotated[
-        Text, option("CSV: sign around texts: double or single.", group=_LAYOUT)
-    ] = None,
-    comment: Annotated[
-        Text, option("CSV: sign that begins lines to leave out.", group=_LAYOUT)
-    ] = None,
-    sheet: Annotated[Text, option("Excel: sheet to read.", group=_LAYOUT)] = None,
-    header_row: Annotated[
-        int | None,
-        option("CSV, Excel: line or row of the names; those above are left out.", group=_LAYOUT),
-    ] = None,
-    names: Annotated[
-        Text, option("CSV, Excel: names A,B,C of all columns, if no row has them.", group=_LAYOUT)
-    ] = None,
-    catalogue: Catalogue = None,
     drop: Annotated[list[str] | None, option("Column to leave out (repeat for more).")] = None,
     identifier: Annotated[
         list[str] | None, option("Column that is an identifier (repeat for more).", "--id")
@@ -131,13 +85,18 @@ def init(
         Text, option("Panel, a row a period: column that identifies persons.")
     ] = None,
     time: Annotated[Text, option("Panel: column of the period.")] = None,
-    career: Annotated[Text, option("Panel: variable whose sequence of states is a career.")] = None,
     wide: Annotated[
         list[str] | None,
         option("Panel, a column a period: VARIABLE=FIRST..LAST or VARIABLE=A,B,C."),
     ] = None,
-    absent: Annotated[
-        list[str] | None, option("With --wide: label of those who are not there.")
+    settings: Annotated[
+        list[str] | None,
+        option(
+            "KEY=VALUE: how the file is read, where that is not found out: data.encoding, "
+            "data.delimiter, data.sheet, data.header_row, data.names, data.catalogue, "
+            "panel.career, panel.absent, ...; may be repeated.",
+            "--set",
+        ),
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
@@ -150,20 +109,17 @@ def init(
     source = data if sql is None else SqlConfig(url=sql[0], query=sql[1])
     if source is None or (data is not None and sql is not None):
         raise ConfigError("init needs a data file, or --sql URL QUERY, and not both")
+    problems = Problems()
+    asked = settings_in(settings, problems, paths=())
+    refuse_others(asked, IN_A_FILE, problems)
+    problems.settle(ConfigError)
+    read = asked.get("data", {})
+    catalogue = read.pop("catalogue", None)
     options = StarterOptions(
-        panel=panel_config(
-            person=person, time=time, career=career, wide=wide or (), absent=absent or ()
-        ),
-        encoding=encoding,
-        file=file_options(
-            delimiter=delimiter,
-            quote=quote,
-            comment=comment,
-            sheet=sheet,
-            header_row=header_row,
-            names=names,
-        ),
-        catalogue=catalogue,
+        panel=panel_config(person=person, time=time, wide=wide or (), **asked.get("panel", {})),
+        encoding=read.pop("encoding", None),
+        file=file_options(**read),
+        catalogue=None if catalogue is None else Path(catalogue),
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),
         weight=weight,
@@ -177,32 +133,34 @@ def init(
         show_starter(starter)
 
 
-def validate(config: ConfigPath, overrides: Overrides, plugin: Plugins = None) -> None:
-    """Tell every problem of configuration, data and output."""
-    from synthesizer.cli.screen import show_valid
-    from synthesizer.plan.plan import prepare
+def plan(config: ConfigPath, settings: Settings = None) -> None:
+    """Show models, order, cost, seconds and memory before any fit, or every problem.
 
-    show_valid(prepare(config, models_with(plugin), overrides=overrides))
-
-
-def plan(config: ConfigPath, plugin: Plugins = None) -> None:
-    """Show models, order, cost, seconds and memory before any fit."""
+    It reads configuration and data and looks at the output directory; it fits and writes nothing.
+    """
     from time import process_time
 
     from synthesizer.cli.screen import show_plan
+    from synthesizer.data.files import check_output
     from synthesizer.plan.forecast import forecast
     from synthesizer.plan.overview import plan_table, zero_rows
     from synthesizer.plan.plan import prepare
 
-    planned = prepare(config, models_with(plugin), check_directory=False)
+    planned = prepare(config, overrides=overrides_of(settings), check_directory=False)
+    output = planned.output
+    later = check_output(output.directory, overwrite=output.overwrite)
     ahead = forecast(planned, spent=process_time())
-    show_plan(planned, plan_table(planned), zero_rows(planned), ahead)
+    show_plan(planned, plan_table(planned), zero_rows(planned), ahead, later)
 
 
 def run(
     config: ConfigPath,
-    overrides: Overrides,
-    terms: Terms,
+    settings: Settings = None,
+    m: Annotated[int | None, option("Replaces the number of datasets.", "-m")] = None,
+    seed: Seed = None,
+    workers: Workers = None,
+    out: OutDirectory = None,
+    overwrite: Overwrite = False,
     no_checks: Annotated[
         bool, option("Leave out all checks; not where limits are set.", "--no-checks")
     ] = False,
@@ -210,7 +168,6 @@ def run(
         bool, option("Go on with a run in parts (data.fit_rows) that was stopped.", "--resume")
     ] = False,
     fail_on: FailOn = None,
-    plugin: Plugins = None,
     quiet: Quiet = False,
     every: Every = False,
 ) -> None:
@@ -225,18 +182,15 @@ def run(
 
     if no_checks and fail_on is not None:
         raise ConfigError("--fail-on: there is no verdict without checks; leave out --no-checks")
-    overrides |= options_of(limits=terms)
+    output = options_of(
+        overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
+    )
+    overrides = overrides_of(settings, m=m, seed=seed, workers=workers, output=output)
     if no_checks:
         # limits stay and are refused: a pipeline must not take unchecked data for checked ones
         overrides["checks"] = ALL_OFF
     with progress(quiet=quiet) as listener:
-        result = job.run(
-            config,
-            overrides=overrides,
-            registry=models_with(plugin),
-            listener=listener,
-            resume=resume,
-        )
+        result = job.run(config, overrides=overrides, listener=listener, resume=resume)
     reasons = refusals(result.exceeded, result.verdict, fail_on)
     if not quiet:
         show_result(result, every=every, later=reasons)
@@ -287,10 +241,8 @@ def codebook(
 def fit(
     config: ConfigPath,
     model: Annotated[Path, option("File for the model (mode 0600).", "--out", "-o")],
+    settings: Settings = None,
     overwrite: Overwrite = False,
-    seed: Seed = None,
-    secret: Secret = None,
-    plugin: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
     """Fit the models and save them; the file is confidential."""
@@ -298,15 +250,10 @@ def fit(
     from synthesizer.jobs import run as job
     from synthesizer.plan.published import replay_notes
 
-    registry = models_with(plugin)
+    overrides = overrides_of(settings)
     with progress(quiet=quiet) as listener:
         fitted = job.fit_file(
-            config,
-            model,
-            overrides=overrides_of(seed=seed, secret=secret),
-            overwrite=overwrite,
-            registry=registry,
-            listener=listener,
+            config, model, overrides=overrides, overwrite=overwrite, listener=listener
         )
     if not quiet:
         notes_told(replay_notes(fitted.seed))
@@ -352,15 +299,11 @@ def frontier(
         Path | None,
         option("Output directory; that of the run and _frontier.", "--out", "-o"),
     ] = None,
-    m: Datasets = None,
-    seed: Seed = None,
-    secret: Secret = None,
-    workers: Workers = None,
+    settings: Settings = None,
     risk: RiskAxis = None,
     utility: UtilityAxis = None,
     overwrite: Overwrite = False,
     plan: Annotated[bool, option("Check and show the settings only.", "--plan")] = False,
-    plugin: Plugins = None,
     quiet: Quiet = False,
     every: Every = False,
 ) -> None:
@@ -376,9 +319,8 @@ def frontier(
     from synthesizer.jobs.frontier import plan_frontier, run_frontier
 
     planned = plan_frontier(
-        config, vary or (), directory=out, m=m, seed=seed, secret=secret_of(secret),
-        workers=workers, overwrite=overwrite, risk=risk, utility=utility,
-        registry=models_with(plugin),
+        config, vary or (), directory=out, overrides=overrides_of(settings), overwrite=overwrite,
+        risk=risk, utility=utility,
     )  # fmt: skip
     if plan:
         for line in (*planned.lines, *(f"  {setting.name}" for setting in planned.settings)):
@@ -406,9 +348,9 @@ def frontier(
 
 def advise(
     config: ConfigPath,
-    overrides: Overrides,
+    settings: Settings = None,
     json: Numbers = None,
-    plugin: Plugins = None,
+    overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
     """Try settings for the worst finding, on a half of the data.
@@ -421,11 +363,11 @@ def advise(
     from synthesizer.cli.screen import show_advised
     from synthesizer.jobs import advise as job
 
+    overrides = overrides_of(settings)
     with progress(quiet=quiet) as listener:
         advised = job.advise(
-            config, overrides=overrides, registry=models_with(plugin), json=json,
-            overwrite="overwrite" in overrides.get("output", {}), listener=listener,
-        )  # fmt: skip
+            config, overrides=overrides, json=json, overwrite=overwrite, listener=listener
+        )
     if not quiet:
         show_advised(advised)
     if json is not None and not quiet:

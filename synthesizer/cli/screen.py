@@ -206,20 +206,6 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     notes_told(codebook.notes)
 
 
-def show_valid(plan: Plan) -> None:
-    """Say that a run can start."""
-    notes_told(plan.notes)
-    say(f"secret: {plan.secret_in_words}")
-    if plan.genetic is None:
-        what = "to draw"
-    else:
-        what = "to draw and evolve" if plan.has_chain else "to evolve"
-    say(
-        f"valid: {_size(plan.table)}, {plural(len(plan.spec.steps), 'variable')} {what}, "
-        f"m = {plan.m}; output goes to {plan.output.directory}"
-    )
-
-
 def _size(table: Table) -> str:
     """Say how many rows there are, and persons of a panel; or households of how many persons."""
     rows = plural(table.n_rows, "row")
@@ -234,8 +220,9 @@ def show_plan(
     rows: Sequence[PlanRow],
     zeros: tuple[Sequence[ZeroRow], Sequence[ZeroRow], str],
     ahead: Forecast | None,
+    later: Sequence[str] = (),
 ) -> None:
-    """Print the chain in order, and what is evolved after it or in its place."""
+    """Print the chain in order, what is evolved, and problems that a run will have (``later``)."""
     from synthesizer.measures.risk.rare_values import RARE
 
     if plan.has_chain:
@@ -248,7 +235,8 @@ def show_plan(
     for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     say(f"secret: {plan.secret_in_words}")
-    notes_told(plan.notes)
+    notes_told([*plan.notes, *(f"before a run: {problem}" for problem in later)])
+    say(f"output: {plural(plan.m, 'dataset')} in {plan.output.directory}")
     units = "persons" if isinstance(plan.table, PanelTable) else "rows"
     units = "households" if MEMBER in plan.table else units
     for line in ahead.lines if ahead else ():

@@ -13,12 +13,12 @@ from synthesizer.data.errors import ConfigError, LedgerError
 QueryPath = Annotated[Path, typer.Argument(help="YAML or JSON file of the query.")]
 ReleasedFile = Annotated[Path, option("The synthetic file that the query is about.")]
 PublicSchemaPath = Annotated[
-    Path, option("Public schema: YAML that 'public-schema' wrote.", "--schema")
+    Path, option("Public schema: YAML that 'verification schema' wrote.", "--schema")
 ]
 LedgerPath = Annotated[Path, typer.Argument(help="SQLite file of one version of the data.")]
 
 
-def public_schema(
+def schema_verification(
     release: Annotated[Path, typer.Argument(help="Result directory of a run, or codebook.json.")],
     out: Annotated[Path, option("YAML file to write, for you to look over.", "--out", "-o")],
     person: Annotated[Text, option("Column of the person; that of the codebook.")] = None,
@@ -81,7 +81,7 @@ def cap_ledger(
     Ledger(ledger).set_cap(scope, name, cap)
 
 
-def verify(
+def answer(
     query: QueryPath,
     synthetic: ReleasedFile,
     schema: PublicSchemaPath,

@@ -120,7 +120,7 @@ def _sound(config: AnyConfig | None, problems: Problems) -> AnyConfig:
 def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return what a configuration file holds.
 
-    ``overrides`` replace keys of the file; a mapping replaces keys of the mapping there.
+    ``overrides`` replace keys of the file; a mapping replaces keys of the mapping there, and so on.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _overridden(content: dict[str, Any], overrides: Mapping[str, Any] | None) ->
     for key, value in (overrides or {}).items():
         old = content.get(key)
         if isinstance(old, dict) and isinstance(value, Mapping):
-            content[key] = {**old, **value}
+            content[key] = _overridden({**old}, value)
         else:
             content[key] = value
     return content

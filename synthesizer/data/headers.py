@@ -26,12 +26,10 @@ _NUMBER: Final = re.compile(
 _DECIMAL: Final = re.compile(r"\d[.,]\d")
 _EMPTY: Final = frozenset({"", "na", "n/a", "nan", "null", "none", ".", "-", "inf", "-inf"})
 _REMEDY: Final = (
-    "name the columns (--names A,B,... or data: {{names: [A, B, ...]}}), or write that this row "
-    "holds the names (--header-row {row} or data: {{header_row: {row}}})"
+    "name the columns (data.names: [A, B, ...]), or write that this row "
+    "holds the names (data.header_row: {row})"
 )
-ELSEWHERE: Final = (
-    "if the names are in another row, write its number (--header-row N or data: {header_row: N})"
-)
+ELSEWHERE: Final = "if the names are in another row, write its number (data.header_row: N)"
 
 Row = Sequence[str]
 

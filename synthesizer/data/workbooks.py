@@ -27,7 +27,7 @@ from synthesizer.data.layout import Labelling, Layout
 from synthesizer.data.values import format_numbers
 from synthesizer.data.workers import too_large, unpacked_limit
 
-_SHEET: Final = "--sheet NAME or data: {sheet: NAME}"
+_SHEET: Final = "data.sheet: NAME"
 WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 """Endings of the files that are read."""
 

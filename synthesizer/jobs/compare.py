@@ -216,7 +216,7 @@ SAME_SIZE = 1.01
 """Ratio of the numbers of synthetic records up to which datasets count as of one size."""
 OPTIMISM = (
     "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
-    "the more so the more runs there are. Run the chosen setting again with another seed (--seed) "
+    "the more so the more runs there are. Run the chosen setting again with another seed "
     "and rely on the figures of that run."
 )
 

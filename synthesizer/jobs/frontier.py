@@ -168,10 +168,7 @@ def plan_frontier(
     vary: Mapping[str, Sequence[Any]] | Iterable[str],
     *,
     directory: str | Path | None = None,
-    m: int | None = None,
-    seed: int | None = None,
-    secret: str | Mapping[str, Any] | None = None,
-    workers: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     registry: Registry | None = None,
     risk: str | None = None,
@@ -182,6 +179,7 @@ def plan_frontier(
     ``vary`` holds values by key, such as ``{"cart.min_leaf": [3, 10], "proper": [True, False]}``,
     where None stands for the default, or texts such as ``cart.min_leaf=3,10``. The result goes to
     ``directory``, that of the configuration with ``_frontier`` behind it when absent.
+    ``overrides`` replace keys of the configuration.
 
     Raises
     ------
@@ -189,9 +187,8 @@ def plan_frontier(
         With every problem of the configuration, of what is varied, of each setting, of the data,
         of the output and of the names of axes; or if all settings would make the same data.
     """
-    overrides = {"m": m, "seed": seed, "secret": secret, "workers": workers}
     problems = Problems()
-    base = sound_config(config, {k: v for k, v in overrides.items() if v is not None}, problems)
+    base = sound_config(config, overrides, problems)
     registry = (registry or Registry.load()).with_plugins(() if base is None else base.plugins)
     varied, faults = variations(vary, registry)
     problems += faults + axis_problems(risk, utility)

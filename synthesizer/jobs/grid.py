@@ -43,11 +43,11 @@ REFUSED: Mapping[str, str] = {
     "checks": _ALIKE,
     "limits": "limits change no data; compare against them afterwards",
     "output": "every setting gets a directory of its own; say --out for the whole",
-    "secret": f"{_ALIKE}; say --secret for all",
-    "seed": f"{_ALIKE}; say --seed for all, and m to see how much is chance",
+    "secret": f"{_ALIKE}; say --set secret=none for all",
+    "seed": f"{_ALIKE}; say --set seed=N for all, and m to see how much is chance",
     "version": "it is the version of the format",
     "plugins": f"{_ALIKE}; name all of them in the configuration, and vary method",
-    "workers": "it changes no data; say --workers",
+    "workers": "it changes no data; say --set workers=N",
 }
 """Keys that cannot be varied, and why."""
 
@@ -169,7 +169,7 @@ def _path(key: str, registry: Registry) -> tuple[KeyPath, list[str]]:
         return option_path(parts[0], ".".join(parts[1:]), registry), []
     else:
         names = [*keys, *registry.names]
-        hint = did_you_mean(first, names, "see 'synthesizer schema' and 'models'")
+        hint = did_you_mean(first, names, "see 'reference schema' and 'reference models'")
         return (), [f"--vary {key}: {first!r} is no key of a configuration and no model; {hint}"]
     if path[0] in REFUSED:
         return (), [f"--vary {key}: cannot be varied: {REFUSED[path[0]]}"]

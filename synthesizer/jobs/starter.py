@@ -109,7 +109,7 @@ class StarterOptions:
         one = [("--weight", self.weight), ("--household", self.household)]
         one += [("--person", panel.person), ("--time", panel.time)]
         if not panel.wide:
-            one.append(("--career", panel.career))
+            one.append(("--set panel.career", panel.career))
         many = [("--drop", name) for name in self.drop] + [("--id", name) for name in self.ids]
         return [(key, name) for key, name in (*many, *one) if name is not None]
 
@@ -177,7 +177,7 @@ def panel_config(
     return read_chain_config({"panel": keys}).panel if keys else None
 
 
-def file_options(*, names: str | None = None, **said: Any) -> FileOptions:
+def file_options(*, names: str | Sequence[str] | None = None, **said: Any) -> FileOptions:
     r"""Return what the options of `init` say of the layout of a file; bad ones are a ConfigError.
 
     Examples
@@ -188,7 +188,7 @@ def file_options(*, names: str | None = None, **said: Any) -> FileOptions:
     signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
     keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
     if names is not None:
-        keys["names"] = next(csv.reader([names]))
+        keys["names"] = next(csv.reader([names])) if isinstance(names, str) else names
     data = read_config({"data": {"path": "x.csv", **keys}}).data
     return cast("FileOptions", {key: getattr(data, key) for key in keys})
 
@@ -428,12 +428,12 @@ def _source(
     """Read a source, of a large one a sample, and say how its text is encoded."""
     if isinstance(data, SqlConfig):
         if options.catalogue is not None:
-            raise ConfigError("--catalogue belongs to a .sas7bdat file of SAS; take it out")
+            raise ConfigError("data.catalogue belongs to a .sas7bdat file of SAS; take it out")
         return read_sql(data.url, data.query), None, None
     content = csv_bytes(data)
     found = None
     if options.encoding is not None:
-        found = FoundEncoding(options.encoding, "named by --encoding", is_marked=False)
+        found = FoundEncoding(options.encoding, "named by data.encoding", is_marked=False)
     elif content is not None:
         found = find_encoding(content, data.name)
     unmarked = None if found is None or found.is_marked else found.name
@@ -471,7 +471,8 @@ def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
     if encoding is not None and not encoding.is_sure:
         yield (
             f"the file is not UTF-8 and is read as {encoding.name}, a guess: if letters with "
-            "accents come out wrong, name its encoding (--encoding cp1250, cp1251, gb18030, ...)"
+            "accents come out wrong, name its encoding (--set data.encoding=cp1250, cp1251, "
+            "gb18030, ...)"
         )
 
 
@@ -479,7 +480,7 @@ def _rare_notes(count: int) -> Iterator[str]:
     if count:
         yield (
             f"rare: levels of fewer than {RARE} persons are joined in {plural(count, 'column')}; "
-            "`validate` names them, `public: true` under a variable keeps its levels"
+            "`plan` names them, `public: true` under a variable keeps its levels"
         )
 
 

@@ -73,7 +73,7 @@ def hints_of(
             yield f"{column.name} repeats like numbers of households: {what}"
     for columns in series(table):
         first, last, name = columns[0], columns[-1], _stem(columns)
-        career = f" --career {name}" if table[first].is_coded else ""
+        career = f" --set panel.career={name}" if table[first].is_coded else ""
         yield (
             f"{first} to {last} look like one variable in {len(columns)} periods: "
             f"{command} --wide '{name}={first}..{last}'{career}"

@@ -80,7 +80,7 @@ class Citation:
     """
 
     content: Mapping[str, Any]
-    """The answer as `synthesizer verify --json` prints it."""
+    """The answer as `synthesizer verification answer --json` prints it."""
     question: str
     """In words."""
     dataset: str

@@ -138,7 +138,7 @@ class Client:
         dataset : str
             Its name.
         query : mapping
-            As in the files of ``synthesizer verify``; experts write epsilon, partitions or errors.
+            As in the files of ``verification answer``; experts write epsilon, partitions or errors.
         project : str
             A project of yours, about this dataset.
         """

@@ -50,7 +50,7 @@ SECONDS = 10.0
 _CONNECTIONS = 10
 _SERVED = 7_809_650
 """Number of the advisory lock of PostgreSQL; each database has its own of it."""
-_UNKNOWN = "the change may stand all the same, see 'synthesizer ledger show'; ask again"
+_UNKNOWN = "the change may stand all the same, see 'verification show-ledger'; ask again"
 """What is told if the last step fails, after which the database cannot say."""
 
 

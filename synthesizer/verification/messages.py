@@ -74,7 +74,7 @@ class DryRun(Message):
     """Whether the account asked it before, so that its answer costs nothing now: what others asked
     is not told."""
     content: dict[str, Any] | None = None
-    """The dry run as JSON, as ``synthesizer verify --dry-run --json`` prints it."""
+    """The dry run as JSON, as ``synthesizer verification answer --dry-run --json`` prints it."""
     page: str | None = None
     """The same as HTML sections."""
 
@@ -104,7 +104,7 @@ class Submission(Message):
     due: datetime | None = None
     """When the answer is released, fixed at the charge."""
     content: dict[str, Any] | None = None
-    """The answer as JSON, as ``synthesizer verify --json`` prints it, once answered."""
+    """The answer as JSON, as ``verification answer --json`` prints it, once answered."""
     page: str | None = None
     """The answer as HTML sections."""
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from typer.main import get_command
 
-from synthesizer.cli.commands import TASKS, app, name_of
+from synthesizer.cli.commands import FORMER, TASKS, app, name_of
 from synthesizer.cli.printing import show_table
 from synthesizer.engine.registry import Registry
 from synthesizer.report.blocks import DataTable
@@ -112,9 +112,9 @@ ENDS = {
     "{{formula: income ~ age + region + sex, family: logit}}]'",
     "a page": "check persons.csv {grid}/synthetic_1.csv -o {0}.html",
     "compare": "compare {grid} out_frontier/cart.min_leaf=20 --json {0}.json",
-    "frontier": "frontier run.yaml --vary rows=30,40 -m 1 -o {0}",
+    "frontier": "frontier run.yaml --vary rows=30,40 --set m=1 -o {0}",
     "refine": "refine persons.csv {grid}/synthetic_1.csv --keys sex,region --target income "
-    "--risk cap --generations 2 --population 10 --codes age -o {0}.csv --json {0}.json",
+    "--set risk=cap --set generations=2 --set population=10 --codes age -o {0}.csv --json {0}.json",
     "generate": "generate model -m 30 -o {0}",
 }
 
@@ -150,7 +150,7 @@ def test_a_reader_that_has_seen_enough_is_no_fault() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
-@pytest.mark.parametrize("command", ["run", "validate", "plan"])
+@pytest.mark.parametrize("command", ["run", "plan"])
 def test_without_installed_models(
     command: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -182,22 +182,31 @@ def test_of_very_many_problems_the_first_are_shown(folder: Path) -> None:
         assert shown[-1] == "- and 2,980 more; mend these first"
 
 
-def test_validate(folder: Path) -> None:
-    result = call("validate", folder / "run.yaml")
+def test_a_plan_writes_nothing_and_names_what_stands_in_the_way_of_a_run(folder: Path) -> None:
+    result = call("plan", folder / "run.yaml")
     assert result.exit_code == 0
-    assert "valid: 100 rows, 5 variables" in result.output
-    assert str(folder / "out") in result.output
-    assert "rule on 'income'" in result.output
+    told = " ".join(result.output.split())
+    assert f"output: 1 dataset in {folder / 'out'}" in told
+    assert "rule on 'income'" in told
+    assert "before a run" not in told
     assert sorted(path.name for path in folder.iterdir()) == ["persons.csv", "run.yaml"]
-
-
-def test_validate_where_a_result_is_to_be_replaced(folder: Path) -> None:
     (folder / "out").mkdir()
     (folder / "out" / "manifest.json").write_text("{}")
-    refused = call("validate", folder / "run.yaml")
-    assert refused.exit_code == 2
-    assert "--overwrite" in refused.output
-    assert call("validate", folder / "run.yaml", "--overwrite").exit_code == 0
+    for words, expected in (([], True), (["--set", "output.overwrite=true"], False)):
+        again = call("plan", folder / "run.yaml", *words)
+        assert (again.exit_code, "before a run: " in again.output) == (0, expected)
+
+
+@pytest.mark.parametrize("name", sorted(FORMER))
+def test_former_commands_are_refused_with_the_new_ones(name: str) -> None:
+    result = call(name, "x.yaml")
+    assert (result.exit_code, f"is now 'synthesizer {FORMER[name]}'" in result.output) == (2, True)
+
+
+def test_former_options_are_refused_with_the_key_to_set() -> None:
+    words = ["run", "x", "--secret", "none"]
+    assert "'--secret' is now '--set secret=VALUE'" in call(*words).output
+    assert call("init", "x.csv", "--set", "data.shet=A", "--set", "m=2").output.count("--set") == 2
 
 
 def test_a_run_without_checks_prints_one_line(folder: Path) -> None:
@@ -244,13 +253,13 @@ def test_init(folder: Path) -> None:
     result = call(*words)
     assert result.exit_code == 0
     assert "starter.yaml" in result.output
-    assert call("validate", folder / "starter.yaml").exit_code == 0
+    assert call("plan", folder / "starter.yaml").exit_code == 0
     assert call(*words).exit_code == 2
     assert call(*words, "--overwrite").exit_code == 0
 
 
 def test_models() -> None:
-    result = call("models")
+    result = call("reference", "models")
     assert result.exit_code == 0
     for entry in Registry.load().entries():
         assert entry.name in result.output
@@ -258,7 +267,7 @@ def test_models() -> None:
 
 
 def test_schema_accepts_the_demo_and_knows_every_model() -> None:
-    schema = json.loads(call("schema").output)
+    schema = json.loads(call("reference", "schema").output)
     assert schema["properties"]["m"]["minimum"] == 1
     assert {"data", "output", "checks", "limits", "models"} <= set(schema["properties"])
     demo = yaml.safe_load((ROOT / "scripts" / "configs" / "fair.yaml").read_text())
@@ -301,19 +310,19 @@ def test_the_program_starts_fast_and_imports_little() -> None:
 
 
 def test_models_shows_the_options_of_one_model() -> None:
-    result = call("models", "rf")  # synthpop's name
+    result = call("reference", "models", "rf")  # synthpop's name
     assert result.exit_code == 0
     assert "min_leaf" in result.output
     assert ">>>" not in result.output
-    assert call("models", "cat").exit_code == 2
+    assert call("reference", "models", "cat").exit_code == 2
 
 
 def test_models_says_which_values_an_option_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "240")
-    shown = call("models", "lag_one").output
+    shown = call("reference", "models", "lag_one").output
     for words in ('"pooled" or "by_period"', "whole number, at least 1", "true or false"):
         assert words in shown
-    assert "number, above 0, at most 1" in call("models", "forest").output
+    assert "number, above 0, at most 1" in call("reference", "models", "forest").output
 
 
 def test_a_number_of_a_table_can_be_copied(capsys: pytest.CaptureFixture[str]) -> None:

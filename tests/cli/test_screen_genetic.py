@@ -106,12 +106,6 @@ def test_rows_of_the_plan_have_no_model_that_is_not_fitted(folder: Path) -> None
     assert "genetic" not in {row.model for row in chain}
 
 
-@pytest.mark.parametrize(("start", "what"), [("mutants", "evolve"), ("chain", "draw and evolve")])
-def test_validate_says_what_is_done(folder: Path, start: str, what: str) -> None:
-    told = output("validate", configured(folder, "valid", start=start))
-    assert f"valid: 200 rows, 4 variables to {what}, m = 1" in told
-
-
 def plan(**settings: Any) -> GeneticPlan:
     options = GeneticOptions(**{"population": 8, "mutants": 0.005, "points": 3, **settings})
     return GeneticPlan(options=options, keys=("a", "b"), target="c")

@@ -113,7 +113,7 @@ def test_single_quotes_are_read_and_written(tmp_path):
 def test_a_first_person_is_no_row_of_names(tmp_path, rows):
     path = tmp_path / "x.csv"
     path.write_bytes(_text(rows=[["SECRET" if c == "N" else c for c in row] for row in rows]))
-    with pytest.raises(DataError, match="looks like data.*--names A,B") as caught:
+    with pytest.raises(DataError, match="looks like data.*data.names: .A, B") as caught:
         read_path(path)
     assert "SECRET" not in str(caught.value)
     names = [f"v{k}" for k in range(len(rows[0]))]

@@ -55,7 +55,7 @@ def test_datasets_are_csv_with_times_of_day_and_durations(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "has 2 sheets with data; name one of 'Sheet', 'Second' \\(--sheet NAME"),
+        ({}, "has 2 sheets with data; name one of 'Sheet', 'Second' \\(data.sheet: NAME"),
         ({"sheet": "Third"}, "has no sheet 'Third'; name one of 'Sheet', 'Second'"),
         ({"sheet": "Second"}, "column 1 has no name"),
         ({"sheet": "Sheet", "max_unpacked": 1000}, "max_unpacked_mb"),

@@ -276,6 +276,17 @@ def test_processes_that_a_command_forks_end_without_a_word(tmp_path: Path) -> No
         "MODELS = {'forked': Forked}\n"
     )
     code = "from synthesizer.cli import main; main()"
-    words = [sys.executable, "-W", "ignore", "-c", code, "models", "forked", "--plugin", "forking"]
+    words = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-c",
+        code,
+        "reference",
+        "models",
+        "forked",
+        "--plugin",
+        "forking",
+    ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stderr, done.stdout.splitlines()[0]) == ("", "SIG_DFL SIG_IGN")

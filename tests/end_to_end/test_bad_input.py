@@ -64,7 +64,7 @@ def test_problems_of_configuration_and_data_are_told_in_one_go(case: str, tmp_pa
     output = told(tmp_path, config, data)
     for word in [*words, "m: ", "'rows'", "'crat'", "also a key", "'carrt'"]:
         assert word in output
-    assert told(tmp_path, config, data, "validate") == output
+    assert told(tmp_path, config, data, "plan") == output
 
 
 def test_output_that_cannot_be_written(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_output_without_the_right_to_write(tmp_path: Path) -> None:
 def test_files_that_are_no_configuration(text: str, tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text(text)
-    for command in ("validate", "run", "plan"):
+    for command in ("plan", "run"):
         result = call(command, path)
         assert result.exit_code == 2, result.output
         assert "error" in result.output
@@ -156,8 +156,8 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
     pipe, config = tmp_path / "pipe.json", write_yaml(tmp_path / "run.yaml", CONSTANT)
     os.mkfifo(pipe)
     for words in [
-        ("validate", pipe),
-        ("run", config, "--secret", pipe),
+        ("plan", pipe),
+        ("run", config, "--set", f"secret.from={pipe}"),
         ("generate", pipe, "-o", tmp_path / "new"),
     ]:
         result = call(*words)

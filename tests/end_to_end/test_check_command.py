@@ -91,7 +91,7 @@ def test_a_control_adds_what_the_release_adds(folder: Path) -> None:
 
 
 def test_json_is_the_same_and_secret(folder: Path, tmp_path: Path) -> None:
-    words = [*files(folder, "made.csv", "sample.parquet"), *KNOWN, "--seed", 2]
+    words = [*files(folder, "made.csv", "sample.parquet"), *KNOWN, "--set", "seed=2"]
     words += ["--set", "groups={age: [20, 40]}", "--set", "three_way=true"]
     words += ["--set", "inference={sensitive: sex, public: [age, region], groups: {age: 4}}"]
     out = tmp_path / "found.json"
@@ -119,7 +119,7 @@ def test_json_is_the_same_and_secret(folder: Path, tmp_path: Path) -> None:
 def test_a_page_about_files_of_others(folder: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     words = [*files(folder), "--control", folder / "control.csv", *KNOWN]
-    result = call(*words, "-o", page, "--profile", "elemam")
+    result = call(*words, "-o", page, "--set", "limits.profile=elemam")
     assert result.exit_code == 0, result.output
     assert str(page) in result.output
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
@@ -133,7 +133,7 @@ def test_a_page_about_files_of_others(folder: Path, tmp_path: Path) -> None:
 
 def test_a_run_is_what_its_own_checks_found(folder: Path) -> None:
     words = [*files(folder, "out"), "--config", folder / "run.yaml"]
-    found = read(*words, "--seed", 3)
+    found = read(*words, "--set", "seed=3")
     run = json.loads((folder / "out" / "checks.json").read_text())
     first = {(f["place"], f["key"]): f["value"] for f in run["figures"]}
     again = {(f["place"], f["key"]): f["value"] for f in found["figures"]}
@@ -220,9 +220,9 @@ def test_names_with_commas(folder: Path, tmp_path: Path) -> None:
         (["--set", "tau=2", "--set", "fits=age ~ (", "--control", "absent.csv", "--out",
           "nowhere/risk.json", "--keys", "sexx", "--set", "weight=w"],
          ["checks.tau", "checks.fits.1", "absent.csv", "nowhere", "'sexx'", "'w'"]),
-        (["--seed", "-1", "--workers", "0"], ["seed", "workers"]),
+        (["--set", "seed=-1", "--set", "workers=0"], ["seed", "workers"]),
         (["--out", "page.txt"], ["page.txt must be named .html"]),
-        (["--profile", "none"], ["limits.profile"]),
+        (["--set", "limits.profile=none"], ["limits.profile"]),
     ],
 )  # fmt: skip
 def test_bad_words_are_told_at_once_by_their_keys(

@@ -379,7 +379,13 @@ def test_refine_replaces_no_file_that_it_reads(folder: Path, tmp_path: Path) -> 
 def test_refine_shows_that_it_cannot(folder: Path, tmp_path: Path) -> None:
     words = ("refine", folder / "people.csv", folder / "made.csv", "--keys", "town,sex,age")
     out = tmp_path / "safer.csv"
-    weak = ("--aimed", 0, "--generations", 1, "--mutation", 0.0001, "--risk-at-most", 0.2)
+    weak = (
+        *("--set", "aimed=0"),
+        *("--set", "generations=1"),
+        *("--set", "mutation=0.0001"),
+        "--risk-at-most",
+        0.2,
+    )
     result = call(*words, "--target", "job", "-o", out, *weak)
     assert result.exit_code == 3
     assert "was not reached" in result.output

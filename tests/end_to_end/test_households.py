@@ -85,7 +85,7 @@ def test_init_finds_head_and_size_and_proposes_rules(tmp_path):
     assert "# order: [relation, -age]" in text
     assert "# forbid: relation == 3 and age > `head.age` - 12" in text
     assert not any(name.startswith("head.") for name in content["checks"]["keys"])
-    assert call("validate", path).exit_code == 0
+    assert call("plan", path).exit_code == 0
 
 
 def test_a_number_of_members_that_init_takes_for_the_head_runs(tmp_path):

@@ -82,8 +82,9 @@ def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for path in (HAVEN.parent / "sas").glob("*.gz"):
         (tmp_path / path.stem).write_bytes(gzip.decompress(path.read_bytes()))
-    data, catalogue = "persons.sas7bdat", ("--catalogue", "formats.sas7bcat")
-    assert call("init", data, *catalogue).exit_code == 0
+    data, catalogue = "persons.sas7bdat", "formats.sas7bcat"
+    named = ("--set", f"data.catalogue={catalogue}")
+    assert call("init", data, *named).exit_code == 0
     starter = Path("persons.yaml").read_text()
     assert "catalogue: formats.sas7bcat" in starter
     assert "all its values have labels" in starter
@@ -91,12 +92,11 @@ def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
     codes = json.loads(Path("persons_synthetic/codebook.json").read_text())["variables"]
     assert labels(codes[1]["levels"])["A"] == "Aachen"
     source = json.loads(Path("persons_synthetic/manifest.json").read_text())["data"]
-    both = b"".join(Path(name).read_bytes() for name in (data, catalogue[1]))
+    both = b"".join(Path(name).read_bytes() for name in (data, catalogue))
     assert source["sha256"] == hashlib.sha256(both).hexdigest()
 
     files, keys = (data, "persons_synthetic"), ("--keys", "sex", "--target", "town")
-    labels_of = ("--only", "risk", "--set", f"data.catalogue={catalogue[1]}")
-    found = json.loads(call("check", *files, *labels_of, *keys, "--json").stdout)
+    found = json.loads(call("check", *files, "--only", "risk", *named, *keys, "--json").stdout)
     assert found["files"][0]["sha256"] == source["sha256"]
     assert not any("another file" in note for note in found["notes"])
     without = json.loads(call("check", *files, *keys, "--only", "risk", "--json").stdout)

@@ -71,7 +71,9 @@ def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def extended(folder: Path, source: Path, run: Path, /, form: dict[str, Any], **changes: Any) -> Any:
-    return call("run", config_of(folder, source, form, **changes), "--extends", run, "--all")
+    return call(
+        "run", config_of(folder, source, form, **changes), "--set", f"extends.run={run}", "--all"
+    )
 
 
 def test_published_rows_stay_and_new_ones_follow(published: Path, tmp_path: Path) -> None:
@@ -217,7 +219,7 @@ def test_python_goes_on_as_the_command_does(published: Path, tmp_path: Path) -> 
         ({"panel": LONG["panel"] | {"career": "level"}, "variables": {}, "support": []},
          "career is 'level' here and 'state'"),
         ({"data": "old.csv"}, "name the file that has all of these and new ones"),
-        ({"data": "late.csv"}, "are not those that the run was made of; .*--revised"),
+        ({"data": "late.csv"}, "are not those that the run was made of; .*extends.revised: true"),
         ({"data": "before.csv"}, "periods before or between"),
         ({"panel": None, "variables": {}, "support": []}, "no `panel`"),
         ({"output": {"directory": "out", "format": "parquet"}}, "output.format"),
@@ -271,7 +273,7 @@ def test_steps_after_are_those_of_the_published_run(
     config = config_of(
         tmp_path, published / "long.csv", LONG, m=1, after=after, extends={"run": "run"}
     )
-    result = call("validate", config)
+    result = call("plan", config)
     assert (result.exit_code == 0) is (remedy is None), result.output
     assert remedy is None or re.search(remedy, " ".join(result.output.split())), result.output
 
@@ -306,7 +308,9 @@ def test_a_revision_goes_on_when_asked(published: Path, tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "revised.csv", index=False)
     checks = NO_HALVES | {"keys": ["grade@first", "sex"], "target": "career.last_state"}
     config = config_of(tmp_path, tmp_path / "revised.csv", LONG, checks=checks)
-    result = call("run", config, "--extends", published / "long" / "out", "--revised", "--all")
+    earlier = published / "long" / "out"
+    words = ("--set", f"extends.run={earlier}", "--set", "extends.revised=true")
+    result = call("run", config, *words, "--all")
     assert result.exit_code == 0, result.output
     assert "count as revised" in result.output
     told = " ".join(result.output.split())
@@ -326,7 +330,7 @@ def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path:
     assert result.exit_code == 2
     assert "is not the published file" in result.output
     itself = config_of(tmp_path, published / "long.csv", LONG, output={"overwrite": True})
-    same = call("run", itself, "--extends", copy, "-o", copy, "--overwrite")
+    same = call("run", itself, "--set", f"extends.run={copy}", "-o", copy, "--overwrite")
     assert same.exit_code == 2
     assert "is the published run itself" in same.output
     (copy / "manifest.json").write_text("[1")

@@ -109,10 +109,10 @@ def folder(request: pytest.FixtureRequest) -> Path:
 
 
 def asked(
-    folder: Path, *words: object, config: str = "run.yaml"
+    folder: Path, *words: object, config: str = "run.yaml", seed: int = SEED
 ) -> tuple[CheckResults, dict[str, Any]]:
     """Return results and file of the checks of the original and the datasets of its run."""
-    return read(json_of(folder, config, "--seed", str(SEED), *map(str, words)))
+    return read(json_of(folder, config, "--set", f"seed={seed}", *map(str, words)))
 
 
 @cache
@@ -183,7 +183,7 @@ def test_utility_is_that_of_the_run(folder: Path) -> None:
 
 
 def test_another_seed_moves_only_the_noise_floor(wide: Path) -> None:
-    one, other = (asked(wide, "--only", "utility", "--seed", s)[0].panel for s in (1, 2))
+    one, other = (asked(wide, "--only", "utility", seed=s)[0].panel for s in (1, 2))
     assert one.sequences.distances == other.sequences.distances
     assert one.sequences.floor != other.sequences.floor
 

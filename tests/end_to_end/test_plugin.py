@@ -115,10 +115,10 @@ def command(code: int, *words: object) -> str:
 
 
 def test_a_module_in_the_yaml_offers_models(folder):
-    command(0, "run", "run.yaml", "--plugin", MODULE, "-o", "one")
+    command(0, "run", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "one")
     plain = (folder / "run.yaml").read_text()
     (folder / "run.yaml").write_text(f"{plain}plugins: [{MODULE}]\n")
-    for words in (["validate", "run.yaml"], ["plan", "run.yaml"], ["run", "run.yaml", "-o", "two"]):
+    for words in (["plan", "run.yaml"], ["run", "run.yaml", "-o", "two"]):
         command(0, *words)
     assert len(hashes(folder / "one")) == 2
     assert hashes(folder / "one") == hashes(folder / "two")
@@ -132,14 +132,14 @@ def test_a_grid_of_settings_knows_plugins(folder):
     assert "no model" in command(2, *grid)
     text = (folder / "run.yaml").read_text().replace(", options: {by: sex}", "")
     (folder / "run.yaml").write_text(text)
-    assert "2 settings" in command(0, *grid, "--plugin", MODULE)
+    assert "2 settings" in command(0, *grid, "--set", f"plugins=[{MODULE}]")
     (folder / "run.yaml").write_text(f"{text}plugins: {MODULE}\n")
     assert "2 settings" in command(0, *grid)
 
 
 def test_a_saved_model_names_its_plugins_and_imports_none(folder, capsys):
-    command(0, "run", "run.yaml", "--plugin", MODULE, "-o", "run")
-    command(0, "fit", "run.yaml", "--plugin", MODULE, "-o", "model")
+    command(0, "run", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "run")
+    command(0, "fit", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "model")
     sys.modules.pop(MODULE)
     advice = f"unknown model 'hotdeck'.*fitted with plug-ins.*say --plugin {MODULE}"
     assert re.search(advice, command(2, "generate", "model"))
@@ -152,8 +152,8 @@ def test_a_saved_model_names_its_plugins_and_imports_none(folder, capsys):
 
 
 def test_worker_processes_know_plugins(folder):
-    command(0, "run", "run.yaml", "--plugin", MODULE, "-o", "run")
-    command(0, "fit", "run.yaml", "--plugin", MODULE, "-o", "model")
+    command(0, "run", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "run")
+    command(0, "fit", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "model")
     words = ["model", "loky", "-m", "2", "--backend", "loky", "--workers", "2", "--plugin", MODULE]
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *words],

@@ -132,7 +132,7 @@ def test_an_existing_result_is_refused_and_replaced_on_demand(data: Path, tmp_pa
 
 def test_options_replace_keys_of_the_file(data: Path, tmp_path: Path) -> None:
     config = config_for(tmp_path, data)
-    words = ["-m", 2, "--rows", 40, "--seed", 5, "--out", tmp_path / "other", "--workers", 1]
+    words = ["-m", 2, "--set", "rows=40", "--seed", 5, "--out", tmp_path / "other", "--workers", 1]
     assert call("run", config, *words, "--no-checks").exit_code == 0
     manifest = json.loads((tmp_path / "other" / "manifest.json").read_text())
     assert (manifest["m"], manifest["rows"], manifest["seed"]) == (2, 40, 5)

@@ -95,11 +95,10 @@ def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path)
     assert "none: the seed alone decides" in (tmp_path / "out" / "report.html").read_text()
     for place in (result.output, *manifest_in(tmp_path / "out")["notes"]):
         assert "the seed alone decides every draw, so whoever knows or guesses it" in place
-    for command in (["validate", config, "--overwrite"], ["plan", config]):
-        assert "secret: none, the seed alone decides" in call(*command).output
-    assert call("run", config_for(tmp_path, "b"), "--secret", "none").exit_code == 0
+    assert "secret: none, the seed alone decides" in call("plan", config).output
+    assert call("run", config_for(tmp_path, "b"), "--set", "secret=none").exit_code == 0
     manifest = tmp_path / "out" / "manifest.json"
-    repeated = call("run", config_for(tmp_path, "c", seed=None), "--secret", manifest)
+    repeated = call("run", config_for(tmp_path, "c", seed=None), "--set", f"secret.from={manifest}")
     assert "the seed alone decides every draw" in " ".join(repeated.output.split())
     assert "note: secret: none: the seed alone decides" in repeated.output
     assert hashes(tmp_path / "b") == hashes(tmp_path / "c") == first
@@ -112,7 +111,7 @@ def test_a_secret_stands_in_the_manifest_only(changes: Any, tmp_path: Path) -> N
     assert "manifest.json (it holds the secret)" in output
     secret = manifest_in(tmp_path / "out")["secret"]
     origin = {"from": "out/manifest.json"}
-    output += call("validate", config_for(tmp_path, "again", **changes, secret=origin)).output
+    output += call("plan", config_for(tmp_path, "again", **changes, secret=origin)).output
     assert "secret: that of" in output
     output += call("plan", config).output + call("codebook", tmp_path / "out", "--json").output
     assert "secret: drawn from the operating system for each run" in output
@@ -148,7 +147,7 @@ def test_a_secret_is_named_with_the_command(tmp_path: Path) -> None:
     assert call("fit", config, "-o", model).exit_code == 0
     call("generate", model, "-o", tmp_path / "a")
     earlier = tmp_path / "a" / "manifest.json"
-    call("fit", config, "-o", tmp_path / "again", "--secret", earlier)
+    call("fit", config, "-o", tmp_path / "again", "--set", f"secret.from={earlier}")
     call("generate", tmp_path / "again", "-o", tmp_path / "b")
     assert hashes(tmp_path / "b") == hashes(tmp_path / "a")
 
@@ -175,7 +174,7 @@ def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
     (workshop(tmp_path / "grid") / "grid.json").write_text("{}")
     again = plan_frontier(config, vary, directory=tmp_path / "grid")
     assert (again.seed, again.kept) == (plan.seed, (setting.name,))
-    bare = plan_frontier(config, vary, directory=tmp_path / "grid", secret="none")
+    bare = plan_frontier(config, vary, directory=tmp_path / "grid", overrides={"secret": "none"})
     assert (bare.seed.secret, bare.kept) == (None, ())
 
 
@@ -223,7 +222,7 @@ def test_a_manifest_without_a_secret_is_refused(wrong: str, tmp_path: Path) -> N
     if text is not None:
         (tmp_path / "manifest.json").write_text(text)
     config = config_for(tmp_path, secret={"from": "manifest.json"})
-    for result in (call("run", config), call("validate", config)):
+    for result in (call("run", config), call("plan", config)):
         assert result.exit_code == 2
         assert f"secret.from: {tmp_path}/manifest.json: " in result.output
         assert words in result.output
@@ -235,7 +234,7 @@ def test_a_manifest_without_a_secret_is_refused(wrong: str, tmp_path: Path) -> N
 def test_a_secret_in_a_configuration_is_refused_and_not_repeated(tmp_path: Path) -> None:
     secret = fresh_secret()
     for value in (secret, 7, {"from": [secret]}, {"of": "x"}):
-        result = call("validate", config_for(tmp_path, secret=value))
+        result = call("plan", config_for(tmp_path, secret=value))
         assert result.exit_code == 2
         assert "secret" in result.output
         assert secret not in result.output
@@ -247,7 +246,7 @@ def test_a_secret_in_a_configuration_is_refused_and_not_repeated(tmp_path: Path)
 def test_draws_that_are_repeated_with_other_data_are_noted(tmp_path: Path) -> None:
     run(config_for(tmp_path))
     persons_frame(121).to_csv(tmp_path / "persons.csv", index=False)
-    result = call("validate", config_for(tmp_path, "b", secret={"from": "out/manifest.json"}))
+    result = call("plan", config_for(tmp_path, "b", secret={"from": "out/manifest.json"}))
     assert "is of a run with other data" in result.output
 
 

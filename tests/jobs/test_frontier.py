@@ -95,7 +95,9 @@ def run_grid(config: Any, vary: Any, **options: Any) -> Frontier:
 def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
     """Stop a grid when its second setting begins; return where the first one waits."""
     with pytest.raises(KeyboardInterrupt, match="finished settings are kept in"):
-        run_grid(config, vary, directory=where, workers=1, listening=interrupts_at(2))
+        run_grid(
+            config, vary, directory=where, overrides={"workers": 1}, listening=interrupts_at(2)
+        )
     assert not where.exists()
     return workshop(where) / NAMES[0]
 
@@ -104,7 +106,7 @@ def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Frontier, list[str]]:
     told: list[str] = []
     config = configured(tmp_path_factory.mktemp("finished"))
-    return run_grid(config, LEAVES, m=2, workers=1, say=told.append), told
+    return run_grid(config, LEAVES, overrides={"m": 2, "workers": 1}, say=told.append), told
 
 
 def test_every_setting_is_a_whole_run(finished):
@@ -165,7 +167,7 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
         "default_method": ["cart", "magic"],
     }
     with pytest.raises(ConfigError) as caught:
-        run_grid(config, vary, workers=1)
+        run_grid(config, vary, overrides={"workers": 1})
     told = "\n".join(caught.value.problems)
     for words in (
         "sead: unknown key; did you mean 'seed'?",
@@ -184,7 +186,7 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
 def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
     told: list[str] = []
     vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
-    found = run_grid(config, vary, workers=1, say=told.append)
+    found = run_grid(config, vary, overrides={"workers": 1}, say=told.append)
     twins = {f"{name},forest.n_trees=9": f"{name},forest.n_trees=5" for name in NAMES}
     assert [point.name for point in found.comparison.runs] == list(twins.values())
     assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
@@ -220,7 +222,7 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     made = (first / "manifest.json").stat().st_ino
     assert stat.S_IMODE(workshop(where).stat().st_mode) == 0o700
     told: list[str] = []
-    found = run_grid(config, vary, directory=where, workers=2, say=told.append)
+    found = run_grid(config, vary, directory=where, overrides={"workers": 2}, say=told.append)
     assert len(found.comparison.runs) == 3
     assert "1 of them are finished already" in told[1]
     assert "setting 1 of 2: cart.min_leaf=20" in told
@@ -232,11 +234,11 @@ def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Pa
     where = tmp_path / "grid"
     interrupted(config, where)
     assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
-    assert plan_frontier(config, LEAVES, directory=where, m=2).kept == ()
-    assert plan_frontier(config, LEAVES, directory=where, seed=9).kept == ()
+    assert plan_frontier(config, LEAVES, directory=where, overrides={"m": 2}).kept == ()
+    assert plan_frontier(config, LEAVES, directory=where, overrides={"seed": 9}).kept == ()
     persons_frame(100, seed=5).to_csv(tmp_path / "persons.csv", index=False)
     assert plan_frontier(config, LEAVES, directory=where).kept == ()
-    run_grid(config, LEAVES, directory=where, workers=1)
+    run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
     (where / NAMES[0] / "manifest.json").write_text('{"config": 3}')
     assert plan_frontier(config, LEAVES, directory=where, overwrite=True).kept == ()
 
@@ -247,7 +249,7 @@ def test_a_finished_setting_whose_files_changed_runs_again(config: Path, tmp_pat
     whole = made.read_bytes()
     made.write_bytes(whole[:50])
     assert plan_frontier(config, LEAVES, directory=where).kept == ()
-    found = run_grid(config, LEAVES, directory=where, workers=1)
+    found = run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
     assert (where / NAMES[0] / "synthetic_1.csv").read_bytes() == whole
     assert not any("synthetic_1.csv" in note for note in found.comparison.notes)
 
@@ -258,14 +260,14 @@ def test_a_seed_that_was_drawn_is_kept(config: Path, tmp_path: Path) -> None:
     interrupted(config, where)
     drawn = json.loads((workshop(where) / NAMES[0] / "manifest.json").read_text())["seed"]
     assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
-    found = run_grid(config, LEAVES, directory=where, workers=1)
+    found = run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
     assert {point.seed for point in found.comparison.runs} == {drawn}
 
 
 def test_a_failing_setting_does_not_stop_the_others(config: Path, registry: Registry) -> None:
     told: list[str] = []
     vary = {"variables.income.method": ["fails", "sample"]}
-    found = run_grid(config, vary, workers=1, registry=registry, say=told.append)
+    found = run_grid(config, vary, overrides={"workers": 1}, registry=registry, say=told.append)
     (failed,) = found.failed
     assert failed == "variables.income.method=fails"
     assert "this model never works" in " ".join(found.failed[failed])
@@ -288,7 +290,7 @@ def test_an_internal_error_loses_no_other_setting(config: Path, registry: Regist
     registry.register("breaks", Breaks)
     told: list[str] = []
     vary = {"variables.income.method": ["breaks", "sample", "cart"]}
-    found = run_grid(config, vary, workers=2, registry=registry, say=told.append)
+    found = run_grid(config, vary, overrides={"workers": 2}, registry=registry, say=told.append)
     ((name, (why,)),) = found.failed.items()
     assert name == "variables.income.method=breaks"
     assert "internal error, ZeroDivisionError in " in why
@@ -332,7 +334,7 @@ def test_without_links_files_are_copied(config: Path, monkeypatch: pytest.Monkey
         raise OSError
 
     monkeypatch.setattr(os, "link", refuse)
-    where = run_grid(config, LEAVES, workers=1).directory
+    where = run_grid(config, LEAVES, overrides={"workers": 1}).directory
     checks = where / NAMES[0] / "checks.json"
     assert stat.S_IMODE(checks.stat().st_mode) == 0o600
 
@@ -346,7 +348,7 @@ def test_a_failure_at_the_end_loses_no_run(
     with monkeypatch.context() as patch:
         patch.setattr(frontier, "write_json", refuse)
         with pytest.raises(OutputError, match="No space left"):
-            run_grid(config, LEAVES, workers=1)
+            run_grid(config, LEAVES, overrides={"workers": 1})
     assert not (tmp_path / "out_frontier").exists()
     assert plan_frontier(config, LEAVES).kept == tuple(NAMES)
-    assert len(run_grid(config, LEAVES, workers=1).comparison.runs) == 2
+    assert len(run_grid(config, LEAVES, overrides={"workers": 1}).comparison.runs) == 2

@@ -143,7 +143,9 @@ def test_the_confidential_file_is_no_synthetic_one_and_has_one_cap(demo, tmp_pat
 
 
 def test_a_directory_that_is_no_demonstration_is_left_alone(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("sys.argv", ["synthesizer", "serve", "--demo", str(tmp_path)])
+    monkeypatch.setattr(
+        "sys.argv", ["synthesizer", "verification", "serve", "--demo", str(tmp_path)]
+    )
     with pytest.raises(SystemExit):
         sys.exit(main())
     told = capsys.readouterr()
@@ -154,7 +156,7 @@ def test_a_directory_that_is_no_demonstration_is_left_alone(tmp_path, capsys, mo
 def test_a_port_is_taken_before_tokens_are_printed(tmp_path, capsys, monkeypatch):
     with job.listen("127.0.0.1", 0) as other:
         port = other.getsockname()[1]
-        words = ["serve", "--demo", str(tmp_path / "new"), "--port", str(port)]
+        words = ["verification", "serve", "--demo", str(tmp_path / "new"), "--port", str(port)]
         monkeypatch.setattr("sys.argv", ["synthesizer", *words])
         with pytest.raises(SystemExit):
             sys.exit(main())

@@ -79,7 +79,7 @@ def test_a_sheet_below_titles_is_read(tmp_path: Path):
     for row in (["Table 3: Persons"], [], *(line.split(",") for line in LINES)):
         sheet.append([int(cell) if cell.isdecimal() else cell for cell in row])
     book.save(tmp_path / "x.xlsx")
-    with pytest.raises(DataError, match="2 sheets with data.*--sheet NAME"):
+    with pytest.raises(DataError, match="2 sheets with data.*data.sheet: NAME"):
         write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", overwrite=False)
     options = StarterOptions(file=file_options(sheet="Persons"))
     write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", options=options, overwrite=False)

@@ -52,7 +52,7 @@ def starter(folder: Path, frame: pd.DataFrame, **panel: object) -> Path:
 def test_the_long_form_runs_without_editing(tmp_path: Path) -> None:
     long_frame().to_csv(tmp_path / "people.csv", index=False)
     path = tmp_path / "people.yaml"
-    options = ["--person", "who", "--time", "year", "--career", "post"]
+    options = ["--person", "who", "--time", "year", "--set", "panel.career=post"]
     told = CliRunner().invoke(
         app, ["init", str(tmp_path / "people.csv"), "-o", str(path), *options]
     )

@@ -158,7 +158,7 @@ def test_what_a_file_looks_like_is_said_with_the_command(tmp_path: Path) -> None
         weight=np.round(rng.gamma(2, 200, N), 1),
     )
     notes = "\n".join(started(tmp_path, wide).notes)
-    assert "--wide 'a=a15..a30' --career a" in notes
+    assert "--wide 'a=a15..a30' --set panel.career=a" in notes
     assert "=q" not in notes
     assert "--weight weight" in notes
     assert "weight" not in "\n".join(started(tmp_path, wide.assign(height=170)).notes)

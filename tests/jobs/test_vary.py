@@ -81,7 +81,7 @@ def test_keys_by_any_name(key: str, path: tuple[str, ...]) -> None:
         ({"cartt.min_leaf": [1, 2]}, "did you mean 'cart'"),
         ({"defaultmethod": ["a", "b"]}, "did you mean 'default_method'"),
         ({"seed": [1, 2]}, "must be the same for all settings"),
-        ({"n_jobs": [1, 2]}, "it changes no data; say --workers"),
+        ({"n_jobs": [1, 2]}, "it changes no data; say --set workers=N"),
         ({"m": range(1, 102), "rows": [5, 6]}, f"202 settings, more than {MAX_SETTINGS}"),
         (["m=3,,4"], "cannot be read"),
     ],

@@ -36,12 +36,12 @@ def release(tmp_path_factory):
 
 def test_from_the_release_to_an_answer(release, tmp_path):
     schema, ledger = tmp_path / "schema.yaml", tmp_path / "ledger.sqlite"
-    made = call("public-schema", release / "run", "-o", schema)
+    made = call("verification", "schema", release / "run", "-o", schema)
     assert (made.exit_code, load_schema(schema).person) == (0, "person")
     data = ("--confidential", release / "data.csv")
-    made = call("ledger", "new", ledger, *data, "--schema", schema, "--cap", 1.5)
+    made = call("verification", "new-ledger", ledger, *data, "--schema", schema, "--cap", 1.5)
     assert made.exit_code == 0, made.output
-    asked = ("verify", release / "query.yaml", "--schema", schema,
+    asked = ("verification", "answer", release / "query.yaml", "--schema", schema,
              "--synthetic", release / "run" / "synthetic_1.csv")  # fmt: skip
     dry = call(*asked, "--dry-run", "-o", tmp_path / "dry")
     assert "A dry run" in dry.output
@@ -52,17 +52,17 @@ def test_from_the_release_to_an_answer(release, tmp_path):
     first, second = (json.loads(made.stdout) for made in outputs)
     assert (first["is_new"], second["is_new"]) == (True, False)
     assert first["answer"] == second["answer"]
-    shown = call("ledger", "show", ledger)
+    shown = call("verification", "show-ledger", ledger)
     assert "unnamed" in shown.output
-    spending = json.loads(call("ledger", "show", ledger, "--json").stdout)
+    spending = json.loads(call("verification", "show-ledger", ledger, "--json").stdout)
     assert [entry["epsilon"] for entry in spending["entries"]] == [1_000_000]
     (release / "dear.yaml").write_text(yaml.safe_dump({**QUERY, "epsilon": 0.7}))
-    dear = ("verify", release / "dear.yaml", *asked[2:], *data, "--ledger", ledger)
+    dear = ("verification", "answer", release / "dear.yaml", *asked[3:], *data, "--ledger", ledger)
     refused = call(*dear)
     assert refused.exit_code == 2
     assert "global budget" in refused.output
     for scope in (("global",), ("user", "--name", "unnamed"), ("analysis", "--name", "unnamed")):
-        assert call("ledger", "cap", ledger, *scope, "--cap", 2).exit_code == 0
+        assert call("verification", "cap-ledger", ledger, *scope, "--cap", 2).exit_code == 0
     assert call(*dear).exit_code == 0
 
 
@@ -99,7 +99,16 @@ def test_the_reference_is_a_level_that_many_records_have(release, tmp_path, rows
     ],
 )
 def test_words_that_do_not_go_together_are_refused(release, words, said):
-    made = call("verify", release / "query.yaml", "--schema", "s", "--synthetic", "d", *words)
+    made = call(
+        "verification",
+        "answer",
+        release / "query.yaml",
+        "--schema",
+        "s",
+        "--synthetic",
+        "d",
+        *words,
+    )
     assert made.exit_code == 2
     assert said in made.output
 
@@ -110,7 +119,9 @@ def test_a_codebook_that_somebody_changed_is_refused(release, tmp_path):
     for change in ({"low": 9, "high": 1}, {"low": "much", "high": 9}):
         pay["range"] |= change
         (tmp_path / "codebook.json").write_text(json.dumps(codebook))
-        made = call("public-schema", tmp_path / "codebook.json", "-o", tmp_path / "schema.yaml")
+        made = call(
+            "verification", "schema", tmp_path / "codebook.json", "-o", tmp_path / "schema.yaml"
+        )
         assert made.exit_code == 2
         assert "no codebook of a release" in made.output
 
@@ -121,11 +132,17 @@ LONG = "x" * 300
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("public-schema", "run", "-o", "run/codebook.json"), "is one of the files that are read"),
-        (("verify", "--dry-run", "-o", "query.yaml"), "not a directory"),
-        (("verify", "--dry-run", "-o", "asked"), "is one of the files that are read"),
-        (("verify", "--confidential", LONG, "--ledger", LONG), "no such file"),
-        (("ledger", "new", LONG, "--confidential", LONG, "--cap", 1), "too long"),
+        (
+            ("verification", "schema", "run", "-o", "run/codebook.json"),
+            "is one of the files that are read",
+        ),
+        (("verification", "answer", "--dry-run", "-o", "query.yaml"), "not a directory"),
+        (
+            ("verification", "answer", "--dry-run", "-o", "asked"),
+            "is one of the files that are read",
+        ),
+        (("verification", "answer", "--confidential", LONG, "--ledger", LONG), "no such file"),
+        (("verification", "new-ledger", LONG, "--confidential", LONG, "--cap", 1), "too long"),
     ],
 )
 def test_names_that_no_system_takes_and_files_that_are_read(
@@ -136,11 +153,11 @@ def test_names_that_no_system_takes_and_files_that_are_read(
     query = release / "asked" / "answer.json"
     query.write_text(json.dumps(QUERY))
     schema = tmp_path / "schema.yaml"
-    assert call("public-schema", "run", "-o", schema).exit_code == 0
-    more = ("--schema", schema) if words[1] == "new" else ()
-    if words[0] == "verify":
+    assert call("verification", "schema", "run", "-o", schema).exit_code == 0
+    more = ("--schema", schema) if words[1] == "new-ledger" else ()
+    if words[1] == "answer":
         more = (query, "--synthetic", "run/synthetic_1.csv", "--schema", schema, "--overwrite")
-    elif words[0] == "public-schema":
+    elif words[1] == "schema":
         more = ("--overwrite",)
     before = sorted(release.rglob("*"))
     made = call(*words, *more)

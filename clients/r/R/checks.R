@@ -83,7 +83,8 @@ run_checks <- function(only, object, data, checks, variables = NULL, names = NUL
   files <- check_inputs(object, data, control, folder, names)
   config <- config_of_checks(files, checks, limits, variables, folder)
   out <- file.path(folder, "checks.json")
-  called <- call_check(files, config, out, "--only", only, "--seed", yaml_scalar(seed))
+  seeded <- paste0("seed=", yaml_scalar(seed))
+  called <- call_check(files, config, out, "--only", only, "--set", seeded)
   content <- read_json(out)
   if (is.null(content)) fail(called$problems, called$status)
   exceeded <- if (called$status == 3L) called$problems

@@ -110,7 +110,8 @@ r_words <- c(
   "(?<![\\w-])-m ([0-9]+)" = "m = \\1",
   "(plugins|codes|secret|seed|control|weight|rule) \\(--[a-z-]+(?: [A-Z]+)?\\)" = "\\1",
   ", or say --json" = "",
-  "--plugin ([A-Za-z_.]+)" = "plugins = \"\\1\"",
+  "--set plugins=\\[([A-Za-z_.]+)\\]" = "plugins = \"\\1\"",
+  "--set ([A-Za-z_.]+)(?=[=:])" = "\\1",
   "rules: \\[\\{if: ([A-Za-z]+), then: \\{([A-Za-z]+): ([A-Za-z]+)\\}\\}\\]" =
     "rules = list(list(`if` = \"\\1\", then = list(\\2 = \"\\3\")))",
   "([a-z_.]+): \\{([a-z_]+): ([0-9.]+), ([a-z_]+): ([a-z_]+)\\}" =

@@ -165,8 +165,7 @@ refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset
     "refine", files$original, files$synthetic, "--keys", paste(keys, collapse = ","),
     "--target", target, "--config", config_of_checks(files, NULL, NULL, variables, folder),
     "--out", paths[1], "--json", paths[2],
-    as.vector(rbind(paste0("--", gsub("[._]", "-", names(options))),
-                    vapply(options, option_text, "")))
+    unlist(Map(option_of_refine, names(options), vapply(options, option_text, "")))
   ))
   content <- read_json(paths[2])
   warn_of_limits(called$problems)
@@ -180,6 +179,13 @@ refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset
 # Of the command, beside those that have arguments of their own.
 options_of_refine <- c("risk", "utility", "codes", "population", "generations", "patience",
                        "mutation", "crossover", "aimed", "seconds", "secret", "workers")
+
+option_of_refine <- function(name, text) {
+  name <- gsub(".", "_", name, fixed = TRUE)
+  if (name %in% c("codes", "risk_at_most")) return(c(paste0("--", gsub("_", "-", name)), text))
+  if (name == "secret" && text != "none") name <- "secret.from"
+  c("--set", paste0(name, "=", text))
+}
 
 option_text <- function(values) paste(vapply(values, plain_text, ""), collapse = ",")
 

@@ -83,7 +83,7 @@ class QueryBody(BaseModel):
             }
         ]
     )
-    """As in the files of `synthesizer verify`; experts write epsilon, partitions or errors."""
+    """As in the files of `verification answer`; experts write epsilon, partitions or errors."""
 
 
 class SubmissionBody(QueryBody):

@@ -73,7 +73,7 @@ class Head:
         found = re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text.strip())
         if found is None:
             raise LedgerError(
-                "a noted head is NUMBER:HASH, as 'synthesizer server check' printed it"
+                "a noted head is NUMBER:HASH, as 'synthesizer verification check-server' printed it"
             )
         return cls(int(found[1]), found[2])
 

@@ -1,7 +1,7 @@
 """JSON of the API: bodies are read strictly, errors are replies (RFC 9457) without what was sent.
 
 A body that does not have the form of the API is told by places and kinds, of which both are words
-of the API. A query is told by its problems with the public schema, as `synthesizer verify` prints
+of the API. A query is told by its problems with the public schema, as `verification answer` prints
 them: they name its own variables, which nobody could mend otherwise. What the program did not
 expect is told as nothing but that.
 

@@ -58,7 +58,7 @@ class DatasetConfig(BaseModel):
     synthetic: Path = Field(strict=False)
     """One synthetic dataset of its release, which users have, too."""
     public_schema: Path = Field(strict=False, alias="schema")
-    """What `synthesizer public-schema` wrote and the steward looked over."""
+    """What `synthesizer verification schema` wrote and the steward looked over."""
     cap: Epsilon
     """Epsilon of all answers together; later changed by a steward."""
     question_epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
@@ -107,7 +107,7 @@ class Access(BaseModel):
 
 
 class ServerConfig(BaseModel):
-    """What `synthesizer serve` reads.
+    """What `synthesizer verification serve` reads.
 
     Examples
     --------
