@@ -116,14 +116,14 @@ def test_two_files_never_share_a_name():
 
 CEILINGS = {
     "data": 11494,
-    "models": 9163,
+    "models": 9112,
     "measures": 15677,
     "engine": 3374,
-    "report": 7334,
-    "config": 896,
+    "report": 7329,
+    "config": 884,
     "verification": 7049,
-    "plan": 4500,
-    "jobs": 4443,
+    "plan": 4495,
+    "jobs": 4440,
     "cli": 2012,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
@@ -140,7 +140,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 305
+MOST_FILES = 295
 """Most Python files of the package; it only falls."""
 
 

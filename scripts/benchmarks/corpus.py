@@ -152,7 +152,7 @@ def call(words: Sequence[str]) -> tuple[int, str]:
 def by_python(frame: pd.DataFrame, outcome: Outcome) -> Made | None:
     """Fit and generate with checks; return what they made."""
     from synthesizer import Synthesizer, SynthesizerError
-    from synthesizer.models.derived import FittedDerived
+    from synthesizer.models.fixed import FittedDerived
 
     try:
         with warnings.catch_warnings():

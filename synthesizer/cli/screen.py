@@ -156,7 +156,7 @@ def _add_notes(ending: Ending, result: RunResult) -> None:
 
 def _show_waves(result: RunResult) -> None:
     """Print what was added to a published run, and the risk of all periods beside its own."""
-    from synthesizer.report.waves import (
+    from synthesizer.report.careers import (
         CAPTION,
         COLUMNS,
         unmatched_lines,

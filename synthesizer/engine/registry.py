@@ -105,7 +105,7 @@ def option_types(model_class: type[ConditionalModel]) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from synthesizer.models.keep import Keep
+    >>> from synthesizer.models.fixed import Keep
     >>> option_types(Keep)
     {}
     """

@@ -34,7 +34,7 @@ import numpy as np
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Schema, Table, Variable
-from synthesizer.models.derived import FittedDerived
+from synthesizer.models.fixed import FittedDerived
 from synthesizer.models.step import FittedStep
 
 MOST_ROUNDS = 10_000

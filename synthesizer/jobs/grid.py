@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from synthesizer.config.keys import Config
-from synthesizer.config.reading import sound_part
-from synthesizer.config.synthpop import FOREIGN_KEYS, house_name
+from synthesizer.config.reading import FOREIGN_KEYS, house_name, sound_part
 from synthesizer.data.errors import ConfigError, Problems, SynthesizerError, did_you_mean
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
 from synthesizer.engine.registry import Registry

@@ -32,6 +32,7 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 from synthesizer.plan.published import Published, history_digest
+from synthesizer.report.careers import risk_figures
 from synthesizer.report.record import (
     PACKAGES,
     DataEntry,
@@ -49,7 +50,6 @@ from synthesizer.report.record import (
     manifest_in,
     read_record,
 )
-from synthesizer.report.waves import risk_figures
 
 
 def write_dataset(

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self
 import pandas as pd
 
 from synthesizer.config.keys import ChainConfig
-from synthesizer.config.reading import read_chain_config
-from synthesizer.config.synthpop import house_name
+from synthesizer.config.reading import house_name, read_chain_config
 from synthesizer.data.after import NOT_DROPPED, After
 from synthesizer.data.displayed import in_short
 from synthesizer.data.errors import (
@@ -45,7 +44,7 @@ from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import NOT_SAVED, Source
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.verdict import CheckResults, Verdict, verdict
-from synthesizer.models.derived import Derived
+from synthesizer.models.fixed import Derived
 from synthesizer.plan.inputs import read_frame
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
-from synthesizer.models.derived import Derived
-from synthesizer.models.follows import Follows
+from synthesizer.models.fixed import Derived, Follows
 
 if TYPE_CHECKING:
     from synthesizer.models.step import Step

@@ -46,8 +46,15 @@ from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step
 from synthesizer.plan.arrange import arrangement_of
-from synthesizer.plan.composition import household_problems, with_any_head, without_others
-from synthesizer.plan.context import Context, models_without_use, repeated_ids, unknown_variables
+from synthesizer.plan.context import (
+    Context,
+    household_problems,
+    models_without_use,
+    repeated_ids,
+    unknown_variables,
+    with_any_head,
+    without_others,
+)
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words

@@ -22,11 +22,12 @@ from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
 from synthesizer.engine.structural_zeros import structural_zeros
 from synthesizer.models.bounds import Bounds
-from synthesizer.models.derived import Derived, agreement
+from synthesizer.models.fixed import Derived, agreement
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
-from synthesizer.plan.composition import (
+from synthesizer.plan.context import (
+    Context,
     broken_findings,
     conditions_of,
     head_conditions,
@@ -34,7 +35,6 @@ from synthesizer.plan.composition import (
     of_heads,
     plan_at_most,
 )
-from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, Found, note, problem
 
 

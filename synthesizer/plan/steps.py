@@ -24,8 +24,7 @@ from synthesizer.engine.registry import (
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
-from synthesizer.plan.composition import broken_findings, counted_columns, of_heads
-from synthesizer.plan.context import Context
+from synthesizer.plan.context import Context, broken_findings, counted_columns, of_heads
 from synthesizer.plan.dependents import dependents
 from synthesizer.plan.findings import Findings, Found, problem
 from synthesizer.plan.rules import differing_rows, rows_of_other_labels

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from synthesizer.config.keys import Config
 from synthesizer.config.reading import (
+    FOREIGN_KEYS,
     config_schema,
     load_config,
     read_chain_config,
     read_config,
     sound_part,
 )
-from synthesizer.config.synthpop import FOREIGN_KEYS
 from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.engine.registry import Registry
 

@@ -18,9 +18,9 @@ from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, FittedChain
 from synthesizer.models.careers.career import Career
 from synthesizer.models.cart import Cart
+from synthesizer.models.fixed import Keep
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.wrapped import TimeInvariant
-from synthesizer.models.keep import Keep
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.tables import assert_same, coded
 

@@ -22,12 +22,9 @@ from synthesizer.models.forest import Forest
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.kit.predictors import Design
 from synthesizer.models.limits import Support
-from synthesizer.models.logistic import Logistic
-from synthesizer.models.multinomial import Multinomial
+from synthesizer.models.logistic import Logistic, Multinomial, Ordinal
 from synthesizer.models.nominal import Nominal
-from synthesizer.models.normal import Lognormal, Normal
-from synthesizer.models.normrank import Normrank
-from synthesizer.models.ordinal import Ordinal
+from synthesizer.models.normal import Lognormal, Normal, Normrank
 from synthesizer.models.pmm import Pmm
 from synthesizer.models.sample import Sample
 from tests.models.careers.test_fitted_careers import careers

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Table
-from synthesizer.models.follows import Follows
+from synthesizer.models.fixed import Follows
 from tests.tables import coded, numeric
 
 TOWN = np.repeat(np.arange(20), 40)

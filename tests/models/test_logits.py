@@ -9,9 +9,7 @@ from scipy.stats import chi2
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.kit.regression import _Problem
-from synthesizer.models.logistic import Logistic
-from synthesizer.models.multinomial import Multinomial
-from synthesizer.models.ordinal import Ordinal
+from synthesizer.models.logistic import Logistic, Multinomial, Ordinal
 from tests.models.fits import coded, draw, fit, numbers, numeric
 
 

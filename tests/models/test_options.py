@@ -15,7 +15,7 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.careers.career import Career
 from synthesizer.models.careers.fitted_careers import CareerOptions
 from synthesizer.models.cart import Cart
-from synthesizer.models.constant import Constant
+from synthesizer.models.fixed import Constant
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 from tests.records import unusual_defaults

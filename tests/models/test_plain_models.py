@@ -12,9 +12,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.testing import rebuilt
-from synthesizer.models.constant import Constant
-from synthesizer.models.derived import Derived
-from synthesizer.models.keep import FittedKeep
+from synthesizer.models.fixed import Constant, Derived, FittedKeep
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Rule, Step
 from tests.models.fits import coded, numeric

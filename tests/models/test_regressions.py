@@ -11,8 +11,7 @@ from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.kit.predictors import BLOCK_ROWS, Design
 from synthesizer.models.kit.regression import Regression
-from synthesizer.models.normal import Lognormal, Normal
-from synthesizer.models.normrank import GRID, Normrank, _normal_scores, _spread
+from synthesizer.models.normal import GRID, Lognormal, Normal, Normrank, _normal_scores, _spread
 from synthesizer.models.pmm import Pmm, _coarsen, _nearest_window
 from tests.models.fits import coded, draw, fit, numbers, numeric
 

@@ -11,9 +11,8 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import single_value
 from synthesizer.models.cart import Cart
-from synthesizer.models.constant import Constant
+from synthesizer.models.fixed import Constant, Keep
 from synthesizer.models.grouped import Grouped
-from synthesizer.models.keep import Keep
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Forbid, Rule, Step, error_context, forbidden_rows
 from tests.models.fits import coded, numeric

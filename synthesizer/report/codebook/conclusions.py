@@ -12,8 +12,7 @@ from synthesizer.data.errors import plural
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.combining import Rule, rule_for
-from synthesizer.report.codebook.datasets import FileFormat, Released
-from synthesizer.report.codebook.facts import Facts, listed
+from synthesizer.report.codebook.datasets import Facts, FileFormat, Released, listed
 from synthesizer.report.codebook.words import (
     holds,
     imposed,

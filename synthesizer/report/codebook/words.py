@@ -17,8 +17,15 @@ from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
 from synthesizer.data.yaml_text import parse_yaml
 from synthesizer.measures.figure import Result, Row
-from synthesizer.report.codebook.datasets import IDENTIFIER, Released, Seen
-from synthesizer.report.codebook.facts import ColumnStep, Facts, VariableFacts, listed
+from synthesizer.report.codebook.datasets import (
+    IDENTIFIER,
+    ColumnStep,
+    Facts,
+    Released,
+    Seen,
+    VariableFacts,
+    listed,
+)
 from synthesizer.report.record import PublicPath, PublicRule
 
 

@@ -41,8 +41,7 @@ from synthesizer.report.codebook.conclusions import (
     cautions,
     release_facts,
 )
-from synthesizer.report.codebook.datasets import FileFormat, read_released
-from synthesizer.report.codebook.facts import facts_of
+from synthesizer.report.codebook.datasets import FileFormat, facts_of, read_released
 from synthesizer.report.codebook.words import (
     Code,
     Described,

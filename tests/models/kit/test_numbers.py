@@ -18,7 +18,7 @@ from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.wrapped import MostlyConstant
 from synthesizer.models.kit.numbers import SafeNumbers, _is_exact, _sizes, steps_of
 from synthesizer.models.limits import reserve_of
-from synthesizer.models.normrank import Normrank
+from synthesizer.models.normal import Normrank
 from synthesizer.models.pmm import Pmm
 from synthesizer.models.sample import Sample
 from tests.models.fits import coded, draw, fit, numeric

@@ -15,8 +15,7 @@ import pytest
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.measures.figure import plain
 from synthesizer.report.codebook.conclusions import release_facts
-from synthesizer.report.codebook.datasets import read_released
-from synthesizer.report.codebook.facts import facts_of
+from synthesizer.report.codebook.datasets import facts_of, read_released
 from synthesizer.report.codebook.words import sentences
 from synthesizer.report.codebook.write import (
     NAMES,

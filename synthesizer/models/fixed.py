@@ -1,0 +1,290 @@
+"""Models without a random part: a constant, the column itself, an expression, a code of another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from synthesizer.data.codes import Combinations
+from synthesizer.data.derivations import are_near
+from synthesizer.data.errors import DataError, ExpressionError, ModelError
+from synthesizer.data.expressions import Expression
+from synthesizer.data.options import Finite, options
+from synthesizer.data.relations import rows_off
+from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
+from synthesizer.data.values import single_value
+from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
+from synthesizer.models.cart import Cart
+from synthesizer.models.kit.numbers import safe_of
+from synthesizer.models.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class FittedConstant(FittedModel):
+    """One value, a column of one row."""
+
+    value: Column
+
+    def __post_init__(self) -> None:
+        if len(self.value) != 1:
+            raise ValueError(f"a constant holds one value, got {len(self.value)}")
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
+        """Repeat the value."""
+        return self.value.take(np.zeros(predictors.n_rows, dtype=np.intp))
+
+
+@options
+class Constant(ConditionalModel):
+    """Set every row to one value.
+
+    Parameters
+    ----------
+    value : str, int, float, bool or None
+        A level, a number, a date 'YYYY-MM-DD' or a missing code of the variable; None takes the
+        single value of the confidential data.
+
+    Examples
+    --------
+    >>> Constant(value="Poland").value
+    'Poland'
+    """
+
+    abilities = Abilities(uses_predictors=False, deterministic=True)
+    fitted_type = FittedConstant
+
+    value: str | int | Finite | bool | None = None
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedConstant:  # noqa: ARG002
+        """Check that the variable can hold the value; see `ConditionalModel.fit`."""
+        if self.value is None:
+            return FittedConstant(_only_value(target))
+        try:
+            return FittedConstant(single_value(target.variable, _text(self.value, target.variable)))
+        except DataError as error:
+            raise ModelError(
+                f"model 'constant' of variable {target.name!r} cannot use option 'value': {error}"
+            ) from error
+
+
+def _text(value: str | float | bool, variable: Variable) -> str:
+    """Write a value of the configuration as the source does: 1.0 is level '1', true is 'TRUE'."""
+    if isinstance(value, bool):
+        same = (label for label in variable.labels if label.casefold() == str(value).casefold())
+        return next(same, str(value))
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
+def _only_value(target: Column) -> Column:
+    states = target.missing_state()
+    values = np.where(target.is_observed, target.data, 0)
+    count = len(np.unique(np.stack([values, states]), axis=1).T)
+    if count != 1:
+        raise ModelError(
+            f"variable {target.name!r} has {count} distinct values, so model 'constant' needs the "
+            "option 'value'"
+        )
+    return target.take(slice(0, 1))
+
+
+# Partial synthesis: the confidential column itself, row by row.
+
+
+@dataclass(frozen=True, eq=False)
+class FittedKeep(FittedModel):
+    """The confidential column; the engine slices ``column`` itself when it works in blocks."""
+
+    column: Column
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
+        """Return the column; raises ModelError if another number of rows is asked for."""
+        if predictors.n_rows != len(self.column):
+            raise ModelError(
+                f"variable {self.column.name!r} is kept row by row: it has {len(self.column)} "
+                f"rows and {predictors.n_rows} are asked for; leave 'rows' unset, or choose a "
+                "model that draws"
+            )
+        return self.column
+
+
+@options
+class Keep(ConditionalModel):
+    """Copy the confidential values: the variable is not protected at all.
+
+    Source: Reiter (2003), partially synthetic data.
+    """
+
+    abilities = Abilities(uses_predictors=False, copies_rows=True)
+    fitted_type = FittedKeep
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedKeep:  # noqa: ARG002
+        """Keep the column; see `ConditionalModel.fit`. ``target`` may hold missing states."""
+        return FittedKeep(target)
+
+
+# A variable that follows from earlier ones by an expression.
+
+
+@dataclass(frozen=True, eq=False)
+class FittedDerived(FittedModel):
+    """An expression of variables among the predictors, and the variable it yields."""
+
+    expression: Expression
+    variable: Variable
+    mismatches: int
+    """Confidential rows in which the expression does not give the confidential value."""
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:  # noqa: ARG002
+        """Evaluate the expression; draws nothing.
+
+        Raises
+        ------
+        ModelError
+            If it is undefined in synthetic rows, though it may be defined in all confidential ones.
+        """
+        try:
+            return self.expression.derive(predictors, self.variable)
+        except ExpressionError as error:
+            raise ModelError(f"synthetic rows: {problem}" for problem in error.problems) from error
+
+
+@options
+class Derived(ConditionalModel):
+    """Compute the variable from earlier ones, see `synthesizer.data.expressions`.
+
+    Parameters
+    ----------
+    expression : str
+        For example ``"weight / (height / 100) ** 2"``.
+
+    Examples
+    --------
+    >>> Derived(expression="weight / (height / 100) ** 2").parsed.names == {"weight", "height"}
+    True
+    """
+
+    abilities = Abilities(stores_values=False, deterministic=True)
+    fitted_type = FittedDerived
+
+    expression: str = ""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.expression, str) or not self.expression.strip():
+            raise ValueError(
+                f"expression ({self.expression!r}) must be a text such as 'weight / height ** 2'"
+            )
+        self.parsed  # noqa: B018  (a wrong text has to fail here, not in the fit)
+
+    @property
+    def parsed(self) -> Expression:
+        """The expression; raises ExpressionError when the text is wrong."""
+        return Expression.parse(self.expression)
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedDerived:  # noqa: ARG002
+        """Count the rows that disagree; ``target`` may hold missing states here."""
+        expression = self.parsed
+        mismatches = int((~agreement(expression, predictors, target)).sum())
+        return FittedDerived(expression, target.variable, mismatches)
+
+
+def agreement(expression: Expression, predictors: Table, target: Column) -> BoolArray:
+    """Where the expression gives the value of the target, up to the error of its numbers."""
+    variable = target.variable
+    if not variable.missing:  # an undefined result has to count, not to stop the fit
+        variable = replace(variable, missing=("",))
+    derived = expression.derive(predictors, variable)
+    if target.is_coded:
+        return np.asarray(derived.data == target.data)
+    data = np.asarray(target.data, dtype=np.float64)
+    close = are_near(np.asarray(derived.data), data, variable)
+    same_code = derived.missing_state() == target.missing_state()
+    return np.asarray(same_code & (close | ~target.is_observed))
+
+
+# A variable of which each code of another one has one value: its label, or its group.
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFollows(FittedModel):
+    """The value of each code that has one, and a model of the records with other codes."""
+
+    codes: Combinations
+    """The values of the other variable."""
+    known: IntArray
+    """Those that have one value, rising."""
+    values: Column
+    """Their value."""
+    others: FittedModel
+
+    def __post_init__(self) -> None:
+        if len(self.known) != len(self.values) or (np.diff(self.known) <= 0).any():
+            raise ValueError("every code needs a value")
+
+    def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
+        """Return the value of each record's code."""
+        return self.sample_wider(predictors, steps=0, rng=rng)
+
+    def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
+        """Return the value of each record's code; draw it where the code has several."""
+        place = self.codes.places(predictors, self.known)
+        rows = np.flatnonzero(place < 0)
+        if len(rows) == len(place):
+            return self.others.sample_wider(predictors, steps=steps, rng=rng)
+        column = self.values.take(np.maximum(place, 0))
+        if not len(rows):
+            return column
+        drawn = self.others.sample_wider(predictors.take(rows), steps=steps, rng=rng)
+        return column.replaced(rows, drawn)
+
+
+@options
+class Follows(ConditionalModel):
+    """The label of a code, or its group: each code has the value that its records have.
+
+    Codes whose records have several values, such as rare codes under one name, have theirs drawn by
+    the base model, which learns from these records. A number follows from a code of enough records.
+
+    Parameters
+    ----------
+    of : str
+        The predictor that holds the codes.
+    base : model
+        Draws the value where a code has several.
+
+    Examples
+    --------
+    >>> from synthesizer.data.table import Kind, Variable
+    >>> town = Variable(name="town", kind=Kind.CATEGORICAL, levels=("101", "102", "201"))
+    >>> county = Variable(name="county", kind=Kind.CATEGORICAL, levels=("North", "South"))
+    >>> codes = np.arange(60, dtype=np.int32) % 3
+    >>> table = Table([Column(town, codes)])
+    >>> target = Column(county, (codes > 1).astype(np.int32))
+    >>> fitted = Follows(of="town").fit(table, target, rng=np.random.default_rng(1))
+    >>> fitted.sample(table, rng=np.random.default_rng(2)).equals(target)
+    True
+    """
+
+    fitted_type = FittedFollows
+    in_words = "a table of the value of each code"
+    predictor_option = "of"
+
+    of: str
+    base: ConditionalModel = field(default_factory=Cart)
+
+    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedFollows:
+        """Learn the value of each code, and the base model; see `ConditionalModel.fit`."""
+        self.require(predictors)
+        codes = Combinations.of(predictors, [self.of])
+        numbers = codes.numbers(predictors)
+        known, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+        several = np.isin(known, numbers[rows_off(predictors[self.of], target)])
+        few = counts < safe_of(self.base) if not target.is_coded else np.zeros_like(several)
+        is_known = ~(several | few)
+        rest = np.flatnonzero(~np.isin(numbers, known[is_known]))
+        if len(rest):
+            others = self.base.fit(predictors.take(rest), target.take(rest), rng=rng)
+        else:
+            others = Sample().fit(predictors, target, rng=rng)
+        return FittedFollows(codes, known[is_known], target.take(first[is_known]), others)
