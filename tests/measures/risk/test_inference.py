@@ -271,31 +271,6 @@ def original_date(days):
     return Column(variable, days)
 
 
-MANY = Table([coded("job", range(101), [f"j{i}" for i in range(101)]), numeric("a", range(101))])
-WRONG = [
-    (PEOPLE, {"public": []}, "no public variables"),
-    (PEOPLE, {"public": ["agency", "sex"]}, "'sex' is also public"),
-    (PEOPLE, {"public": ["agency", "agency"]}, "'agency' is named twice"),
-    (PEOPLE, {"public": ["agency", "grade"]}, "'grade' is not in the data"),
-    (PEOPLE, {"sensitive": "race"}, "'race' is not in the data"),
-    (PEOPLE, {"positive": "secret value"}, "of the 2 levels of sensitive variable 'sex'"),
-    (PEOPLE, {"baseline": ["year"], "thresholds": [0.5, 0, 1]}, r"'year'.*threshold \(1\)"),
-    (PEOPLE, {"groups": {"agency": 3}}, "'agency', which is not numeric"),
-    (PEOPLE, {"groups": {"grade": 3}}, "'grade', which is not in the data"),
-    (PEOPLE.assign(sex="F"), {}, "'sex' has only one level"),
-    (persons(0), {"sensitive": "marital", "public": ["sex"]}, "the original has no records"),
-    (persons(50), {"sensitive": "age", "public": ["sex"], "groups": {"age": 1}}, "one group"),
-    (MANY, {"sensitive": "job", "public": ["a"]}, "'job' has 101 levels, more than 100"),
-]
-
-
-@pytest.mark.parametrize(("original", "change", "named"), WRONG)
-def test_what_is_wrong_is_named_and_no_value_of_the_data(original, change, named):
-    with pytest.raises(DataError, match=f"(?s){named}") as caught:
-        inference(original, original, **{"sensitive": "sex", "public": ["agency"]} | change)
-    assert "secret value" not in str(caught.value)
-
-
 def test_a_question_is_about_persons_or_about_their_periods():
     """Rows of a panel are records of their own; the words of figures say so."""
     table = frame("AABBB", "FMFFM")

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.risk import nearest as gower
 from synthesizer.measures.risk.nearest import (
@@ -175,25 +174,6 @@ def test_dates_are_numbers():
 def test_copies_compare_where_the_halves_are_of_one_size(n, compared):
     result = nearer_share(people(n, 1), UNSEEN, UNSEEN.take(slice(0, 30)), seed=0)
     assert result.figures[2].chance == (1.0 if compared else None)
-
-
-def problems(*parts, **options):
-    with pytest.raises(DataError) as caught:
-        nearer_share(*parts, seed=0, **options)
-    return " ".join(caught.value.problems)
-
-
-def test_bad_input_is_told_with_its_remedy():
-    empty = FITTED.take(slice(0, 0))
-    assert "'nope'" in problems(FITTED, UNSEEN, FITTED, names=["age", "nope"])
-    assert "the unseen half" in problems(FITTED, empty, FITTED)
-    assert "synthetic dataset 1" in problems(FITTED, UNSEEN, empty)
-    assert "no synthetic dataset" in problems(FITTED, UNSEEN, [])
-    assert "the unseen half" in problems(FITTED, UNSEEN.select(["age"]), FITTED)
-    assert "max_pairs (0)" in problems(FITTED, UNSEEN, FITTED, max_pairs=0)
-    assert "name at least one" in problems(FITTED, UNSEEN, FITTED, names=[])
-    text = UNSEEN.with_column(coded("age", [0] * 300, "x"))
-    assert "column 'age' is numeric" in problems(FITTED, text, FITTED)
 
 
 @needs_reference

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import collected, plain
@@ -73,13 +72,6 @@ def test_frames_tables_and_files_give_the_same():
     assert plain(grouped.datasets[0]) == {"n": 3, "uniques": 1, "present": 1, "replicated": 0}
     (rows,) = replicated_rows(frame, made, exclude=["weight"], groups={"age": [40.0]})
     assert rows.counts == grouped.datasets[0]
-
-
-def test_only_variables_of_the_original_are_excluded_and_one_is_left():
-    table = Table([coded("a", [0, 1], "xy")])
-    for names, named in ((["b"], "exclude names 'b'"), (["a"], "no keys")):
-        with pytest.raises(DataError, match=named):
-            replicated_uniques(table, table, exclude=names)
 
 
 @needs_reference

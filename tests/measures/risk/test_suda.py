@@ -253,29 +253,6 @@ def test_progress_counts_the_sets():
     assert steps == [(done, 10) for done in range(1, 11)]
 
 
-def test_problems_are_told_at_once():
-    frame = GUIDE[["gender"]]
-    with pytest.raises(DataError) as error:
-        suda(
-            frame,
-            ["gender", "age"],
-            groups={"gender": 2},
-            max_size=3,
-            sampling_fraction=0,
-            missing="never",
-        )
-    text = str(error.value)
-    assert len(error.value.problems) == 5
-    named = ("'age'", "'gender'", "max_size (3)", "sampling_fraction (0)", "missing ('never')")
-    assert all(part in text for part in named)
-    with pytest.raises(DataError, match="no records"):
-        suda(Table([numeric("a", [])]), ["a"])
-    result = suda(GUIDE, ["gender", "labour"])
-    with pytest.raises(DataError) as error:
-        special_uniques(GUIDE.head(3), ["gender"], suda=result)
-    assert len(error.value.problems) == 2
-
-
 def test_too_many_sets_are_refused():
     table = Table([numeric(f"k{i}", [0, 1]) for i in range(25)])
     with pytest.raises(DataError, match=r"33,554,431 sets.*max_size to at most 5"):

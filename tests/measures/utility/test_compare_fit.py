@@ -217,32 +217,6 @@ def test_clusters_of_frames_need_no_common_values_and_may_be_missing():
 
 
 @pytest.mark.parametrize(
-    ("asked", "named"),
-    [
-        ({"family": "probit", "formula": "pay ~ log(age)"}, {"'probit'", "log"}),
-        ({"formula": "payy ~ agee + sex", "clusters": "persn", "level": 2},
-         {"'payy'; did you mean 'pay'", "'agee'; did you mean 'age'", "'persn'", "level (2)"}),
-        ({"formula": "area ~ agee | sexx", "family": "multinomial", "weights": "wait",
-          "offset": "a +"},
-         {"'agee'", "'sexx'", "'wait'", "offset ('a +')", "an offset is for", "fixed effects"}),
-        ({"synthetic": PEOPLE.select(["pay", "age"])}, {"'sex' is not in synthetic dataset 1"}),
-        ({"synthetic": PEOPLE.take(slice(0, 9)), "rule": "partially"}, {"has 9, not 50"}),
-        ({"synthetic": [{}, PEOPLE]}, {"synthetic.1", "dict"}),
-        ({"synthetic": []}, {"no synthetic dataset"}),
-        ({"original": PEOPLE.take(slice(0, 2)), "formula": "pay ~ age"}, {"2 complete records"}),
-        ({"rule": "fully"}, {"rule 'fully' needs at least two"}),
-        ({"clusters": ""}, {"unknown variable ''"}),
-        ({"weights": ""}, {"unknown variable ''"}),
-    ],
-)  # fmt: skip
-def test_all_that_is_wrong_with_a_request_is_named(asked, named):
-    request = {"original": PEOPLE, "synthetic": PEOPLE, "formula": "pay ~ sex"} | asked
-    with pytest.raises(SynthesizerError) as caught:
-        compare_fit(**request)
-    assert all(part in str(caught.value) for part in named), str(caught.value)
-
-
-@pytest.mark.parametrize(
     ("by", "named"),
     [
         ([], "by: names no variable"),

@@ -253,16 +253,6 @@ def test_many_levels_do_not_overflow():
     np.testing.assert_array_equal(np.array(found.original), np.eye(300))
 
 
-def test_all_that_is_wrong_with_pairs_is_named():
-    table = persons(20)
-    with pytest.raises(DataError) as caught:
-        pair_tables(table, table, pairs=[("sex", "sex"), ("age", "no")], groups=1, most_levels=0)
-    assert len(caught.value.problems) == 4
-    with pytest.raises(DataError) as caught:
-        PairCounter(table.take(slice(0, 0)), [("sex", "no"), ("age",)])
-    assert len(caught.value.problems) == 3
-
-
 def test_twelve_levels_have_rows_of_their_own_by_default():
     table = Table([coded("a", np.arange(26) // 2, "abcdefghijklm"), numeric("b", np.arange(26))])
     default, twelve, thirteen = (

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.measures.utility.fits import check_residuals, fit_model, informative, unsettled
+from synthesizer.measures.utility.fits import check_residuals, fit_model, informative
 
 sm = pytest.importorskip("statsmodels.api")
 
@@ -121,33 +121,6 @@ def test_a_level_without_a_response_never_settles(family):
     y[X[:, 2] == 1] = 0
     with pytest.raises(DataError, match="does not converge: some response does not occur with b"):
         fit_model(family, y, X, ["Intercept", "a", "b"])
-
-
-@pytest.mark.parametrize(
-    ("family", "column", "y", "reason"),
-    [
-        ("ols", [0, 0, 1, 1], [1, 2, 3, 4], "coefficients that are not finite"),
-        ("logit", [0, 0, 1, 1], [0, 1, 0, 0], "does not occur with a"),
-        ("logit", [0, 0, 1, 1], [0, 1, 1, 1], "does not occur with a"),
-        ("logit", [3, 3, 8, 8], [0, 1, 0, 1], "together some"),
-        ("poisson", [0, 0, 1, 1], [0, 7, 0, 0], "does not occur with a"),
-        ("poisson", [0, 0, 1, 1], [0, 1, 2, 3], "together some"),
-        ("poisson", [0, 1, 2, 3], [0, 1, 2, 3], "together some"),
-        ("multinomial", [0, 0, 0, 1, 1], [0, 1, 2, 1, 2], "together some"),
-        ("multinomial", [0, 0, 0, 1, 1], [0, 1, 2, 2, 2], "does not occur with a"),
-        ("logit", [0, 1, 2, 3], [0, 0, 1, 1], "a tells the response exactly"),
-        ("logit", [3, 2, 1, 0], [0, 0, 1, 1], "a tells the response exactly"),
-        ("logit", [0, 1, 1, 3], [0, 0, 1, 1], "together some"),
-        ("logit", [1, 1, 1, 1], [0, 0, 0, 0], "together some"),
-        ("multinomial", [0, 5, 9, 9], [1, 2, 0, 0], "a tells the response exactly"),
-        ("multinomial", [0, 5, 9, 5], [1, 2, 0, 0], "together some"),
-    ],
-)
-def test_why_a_fit_does_not_settle(family, column, y, reason):
-    X = np.column_stack([np.ones(len(y)), column]).astype(float)
-    why = unsettled(family, np.array(y, dtype=float), X, ["Intercept", "a"])
-    assert f"the {family} fit" in why
-    assert reason in why
 
 
 @pytest.mark.parametrize("n", [4, 400])

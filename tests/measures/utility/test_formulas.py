@@ -61,49 +61,6 @@ def test_one_atom():
         parse_atom("I(lambda: 1)", "offset")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "the formula is empty"),
-        ("y", "one '~'"),
-        ("~ a", "stands before '~'"),
-        ("a + b ~ c", "stands before '~'"),
-        ("y ~ a b", "position 5: a term is missing or not joined"),
-        ("y ~ a + y", "y is on both sides"),
-        ("y ~ a - 1", "the constant stays"),
-        ("y ~ a + 0", "the constant cannot be left out"),
-        ("y ~ 2", "numbers in I"),
-        ("y ~ (a + b)", "parentheses stand only"),
-        ("y ~ a ** 2", r"write powers in I"),
-        ("y ~ Jul.93", "in backticks"),
-        ("y ~ log(a)", r"write I\(log\(a\)\)"),
-        ("y ~ __import__('os').system('x')", "stands inside I"),
-        ("y ~ I(lambda: 1)", "in I.*reserved word"),
-        ("y ~ I(a + 1", "position 6: close the parenthesis"),
-        ("y ~ C(a + 1)", "the name of one variable"),
-        ("y ~ a*b*c*d*e*f*g", "joined by"),
-        ("y ~ a | f | g", "one '\\|' before all fixed effects"),
-        ("y ~ a | f + I(g + 1)", "position 13: behind '\\|' stand names"),
-        ("y ~ 1 | f", "needs a term before '\\|'"),
-        ("y ~ a | y", "y is a fixed effect too"),
-        ("y | f ~ a", "stands before '~'"),
-        ("y ~ " + "a" * 6000, "longer than 5000"),
-    ],
-)
-def test_what_is_no_formula(text, message):
-    with pytest.raises(ExpressionError, match=message):
-        parse_formula(text)
-
-
-def test_all_problems_are_told_at_once():
-    with pytest.raises(ExpressionError) as caught:
-        parse_formula("y ~ a.b + log(x) - 1")
-    assert len(caught.value.problems) == 3
-    with pytest.raises(ExpressionError) as caught:
-        parse_formula("y ~ a + I(0")  # what stands inside is not read once more
-    assert len(caught.value.problems) == 1
-
-
 def test_unknown_names_come_with_the_nearest():
     found = list(unknown_names(["agee", "age", "agee", "zzz"], ["age", "pay"]))
     assert found == [
@@ -224,41 +181,6 @@ def test_a_comparison_with_a_missing_value_is_no_answer():
     assert asked.n_missing == 0
     assert asked.X[:, 1].tolist() == [0, 0, 1]
     assert built("y ~ I(1 / x)", table)[1].n_missing == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "family", "message"),
-    [
-        ("sex ~ age", "ols", r"needs a number as response: write I\(sex\)"),
-        ("sex ~ age", "poisson", "needs a number as response"),
-        ("C(age) ~ sex", "logit", "needs a response with two values"),
-        ("age ~ sex", "logit", "other values than 0 and 1"),
-        ("age ~ sex", "multinomial", r"needs categories as response: write C\(age\)"),
-        ("I(age - 50) ~ sex", "poisson", "negative values: counts are needed"),
-        ("I(0 * age) ~ sex", "poisson", "has one value in the complete records"),
-        ("I(0 * age + 7) ~ sex", "ols", "nothing to explain"),
-        ("I(age > 200) ~ sex", "logit", "has one value"),
-        ("age ~ sex:marital", "ols", r"write sex\*marital"),
-        ("age ~ one", "ols", "one has one value"),
-        ("one ~ age", "multinomial", "response one has one .* of the original: choose another"),
-        ("one ~ age", "logit", "response one has one .* of the original: choose another"),
-        ("age ~ C(income)*C(income2)", "ols", "columns, more than 1000"),
-    ],
-)
-def test_what_the_original_does_not_allow(text, family, message):
-    table = persons(200).with_column(coded("one", [0] * 200, ["a", "b"]))
-    income = table["income"]
-    twin = Variable(name="income2", kind=Kind.NUMERIC, missing=income.variable.missing)
-    table = table.with_column(Column(twin, income.data, income.states))
-    with pytest.raises(DataError, match=message):
-        built(text, table, family)
-
-
-def test_expressions_that_do_not_fit_are_told_together():
-    table = persons(50).with_column(Column(Variable(name="id", kind=Kind.ID), np.arange(50.0)))
-    with pytest.raises(ExpressionError) as caught:
-        built("age ~ I(sex + 1) + id + I(foo(age))", table)
-    assert len(caught.value.problems) == 3
 
 
 def test_nothing_complete_and_a_lost_level():

@@ -4,7 +4,6 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.propensity import (
     Null,
@@ -182,19 +181,6 @@ def test_what_cannot_be_computed_is_none():
     one = pmse(table, persons(90, 1), model="cart", permutations=1, seed=7)
     assert one.mean.s_pmse > 0
     assert one.mean.z_pmse is None
-
-
-def test_too_many_parameters():
-    table = persons(400)
-    with pytest.raises(DataError, match="order 2 .* more than 10 parameters .* model 'cart'"):
-        pmse(table, table, interactions=2, max_parameters=10)
-    wide = table.with_column(coded("job", np.arange(400) % 9, "abcdefghi"))
-    with pytest.raises(DataError, match="main effects .* \\(first 'job', 'sex', 'marital'\\), or"):
-        pmse(wide, wide, names=["sex", "marital", "job", "age"], max_parameters=9)
-    few = Table([coded("a", [0, 1, 2, 3], "wxyz")])
-    other = Table([coded("a", [0, 1, 2, 3], "abcd")])
-    with pytest.raises(DataError, match="tells any 8 records apart"):
-        pmse(few, other)
 
 
 @pytest.mark.parametrize("permutations", [0, 4])
