@@ -128,16 +128,6 @@ def test_rare_success_is_no_failure():
     assert result["inference"].is_weak is False
 
 
-def test_guessing_has_its_exact_chance():
-    """Three quarters of the synthetic secrets are x, two thirds of the true ones."""
-    secret = np.array([0, 0, 1] * 40)
-    fitted = Table([coded("a", secret, "xy"), coded("secret", secret, "xy")])
-    made = Table([coded("a", [0] * 100, "xy"), coded("secret", [0] * 75 + [1] * 25, "xy")])
-    result = attack(fitted, fitted, made, keys=["a"])
-    assert result["inference"].n == 120
-    assert result["inference"].baseline == pytest.approx(0.75 * 2 / 3 + 0.25 / 3)
-
-
 @pytest.mark.parametrize(("groups", "baseline"), [({}, 0.1), ({"secret": [-2700.0]}, 0.5)])
 def test_a_secret_number_is_guessed_by_its_group_whatever_its_sign(groups, baseline):
     """In tenths where no groups are asked for; about half of the numbers are below the cut."""
@@ -152,30 +142,6 @@ def test_a_secret_number_is_guessed_by_its_group_whatever_its_sign(groups, basel
     assert inference.rate == pytest.approx(baseline, abs=0.1)
 
 
-def test_a_missing_number_is_not_farther_than_all_else():
-    """Town and street tell the secret; in town ab, the pay is missing among synthetic records."""
-
-    def part(missing):
-        town = np.array([1, 2] * 30)
-        states = missing * (town == 1)
-        pay = numeric("pay", np.arange(60.0), states, ("",))
-        places = [coded(name, town, LETTERS) for name in ("town", "street")]
-        return Table([*places, pay, coded("secret", town, "wxyz")])
-
-    result = attack(part(0), part(0), part(1), keys=["town", "street", "pay"])
-    assert result["inference"].rate == 1
-
-
-def test_a_missing_secret_is_a_value():
-    def part(states):
-        return Table([coded("a", states, "xyz"), numeric("secret", [5.0] * 60, states, ("", "-8"))])
-
-    states = [0, 1, 2] * 20
-    result = attack(part(states), part(states), part(states), keys=["a"])
-    assert result["inference"].rate == 1
-    assert result["inference"].baseline == pytest.approx(1 / 3)
-
-
 def test_equally_near_records_link_nobody():
     """By order of the file, both sources would lead to the first record, every time."""
     same = Table(
@@ -184,28 +150,6 @@ def test_equally_near_records_link_nobody():
     link = attack(same, same, same, keys=["a", "b"], target="c")["linkability"]
     assert link.baseline == pytest.approx(0.01)
     assert link.rate < 0.1
-
-
-def test_two_neighbours_link_by_chance_more_often():
-    link = attack(FITTED, UNSEEN, FITTED, n_neighbours=2)["linkability"]
-    assert link.baseline == pytest.approx(1 - (248 * 247) / (250 * 249))
-    few = people(n=2, seed=4)
-    assert attack(FITTED, UNSEEN, few, n_neighbours=5)["linkability"].rate == 1
-
-
-def test_one_key_links_nothing():
-    result = attack(FITTED, UNSEEN, FITTED, keys=["age"])
-    assert result.linked is None
-    assert [each.name for each in result.attacks] == [RARE, COMBINED, "inference"]
-    with pytest.raises(KeyError):
-        result["linkability"]
-
-
-def test_datasets_are_pooled_and_no_synthetic_record_is_left_out():
-    made = [FITTED.take(slice(0, 100)), FITTED.take(slice(100, None)), people(80, 6)]
-    result = attack(FITTED, UNSEEN, made)
-    assert (result.records, result.synthetic) == (250, 330)
-    assert result["inference"].successes == 200  # every target finds its copy
 
 
 def test_few_unseen_records_dilute_singling_out_alone():

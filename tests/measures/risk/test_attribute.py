@@ -151,16 +151,6 @@ def test_missing_codes_that_do_not_count(data, use_target, use_keys):
     assert result.excluded == sum(fell)
 
 
-def test_no_match_at_all_is_undefined_where_nothing_can_be_computed():
-    original = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
-    made = Table([coded("k", [0, 1], "cd"), coded("t", [0, 1], "xy")])
-    result = attribute(original, made, keys=["k"], target="t")
-    assert (result.mean.in_synthetic, result.mean.disco, result.mean.tcap) == (0.0, 0.0, None)
-    assert (result.mean.dsyn, result.mean.dcap) == (1.0, 0.0)
-    both = attribute(original, [made, original], keys=["k"], target="t")
-    assert (both.mean.tcap, both.mean.disco, both.mean.max_denom) == (1.0, 0.5, 1.0)
-
-
 def test_dates_are_excluded_by_their_iso_text():
     days = pd.to_datetime(["1961-05-01", "1961-05-01", "2020-02-29", "2020-03-01"])
     frame = pd.DataFrame({"day": days, "ill": ["no", "no", "yes", "no"]})

@@ -123,13 +123,6 @@ def test_copies_alarm_and_fresh_samples_do_not(made, is_copy):
         assert (found.figures[0].value > 1) is is_copy
 
 
-def test_a_copy_that_is_spread_over_datasets_alarms_in_the_pool():
-    datasets = [pd.concat([crowd(780, 10 + i), PEOPLE[20 * i : 20 * i + 20]]) for i in range(8)]
-    found = copied_uniques(PEOPLE, datasets, keys=list(PEOPLE))
-    assert [row.is_above for row in found.rows] == [False] * 8 + [True]
-    assert "stand in all datasets together" in found.alarm
-
-
 def test_what_is_kept_in_every_record_is_said():
     """Files of a partial synthesis: who is kept stands there on purpose, or it is a copy."""
     partly = PEOPLE.assign(town=shuffled(PEOPLE)["town"])

@@ -59,14 +59,6 @@ def people(n=300):
     )
 
 
-def test_a_target_made_of_a_key():
-    result = determined(people(), ["sex", "pay"], "group")
-    assert result.telling == (("pay",),)
-    assert [entry.by_construction for entry in result.single] == [False, True]
-    assert result.together.by_construction
-    assert result.single[0].share == 0.0
-
-
 def test_one_exception_is_enough():
     frame = people()
     frame.loc[len(frame)] = {"pay": frame.loc[0, "pay"], "sex": "f", "code": -1, "group": "other"}
@@ -75,21 +67,6 @@ def test_one_exception_is_enough():
     assert (entry.by_construction, entry.nearly) == (False, True)
     assert 0.9 < entry.share < 1
     assert result.telling == (("pay",),)
-
-
-def test_groups_of_a_numeric_target():
-    frame = people()
-    assert determined(frame, ["group"], "pay").telling == ()
-    grouped = determined(frame, ["group"], "pay", {"pay": [39.5, 89.5]})
-    assert grouped.single[0].by_construction
-
-
-def test_large_levels_do_not_underflow():
-    n = 100_000
-    table = Table([coded("k", np.arange(n) % 2, "ab"), coded("t", np.arange(n) % 2, "xy")])
-    result = determined(table, ["k"], "t")
-    assert 0 < result.single[0].chance < 1e-300
-    assert result.single[0].by_construction
 
 
 def test_rules_with_exceptions_are_not_taken_for_construction():

@@ -3,16 +3,12 @@ import pytest
 from hypothesis import given, settings
 from scipy import stats
 
-from synthesizer.data.codes import cut_points
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.halves import control_run, half_runs
 from synthesizer.measures.risk.cap import cap_scores
 from synthesizer.measures.risk.comparable import welch
 from synthesizer.measures.risk.differential import (
-    GroupComparison,
     Grouping,
-    HalfPart,
     compare_halves,
     differential_confidentiality,
     gather,
@@ -20,7 +16,6 @@ from synthesizer.measures.risk.differential import (
 from synthesizer.measures.risk.identity import reproduced_uniques
 from synthesizer.measures.scenario import Scenario
 from tests.measures.risk.slow_rows import rows, tables_to_compare
-from tests.run_directories import filled
 from tests.tables import coded, numeric
 
 
@@ -58,15 +53,6 @@ def test_fresh_data_are_differentially_confidential():
     assert sum(c.covers_zero for c in result.comparisons) >= 8
 
 
-def test_units_count_once():
-    units = np.repeat(np.arange(100), 4)
-    result = differential_confidentiality(
-        random_table(400), lambda half, m, repeat: [half], keys=["key"], target="secret",
-        seed=1, units=units,
-    )  # fmt: skip
-    assert (result.comparisons[0].n_a, result.comparisons[0].n_b) == (50, 50)
-
-
 def test_welch_equals_scipy():
     rng = np.random.default_rng(1)
     a, b = rng.normal(0.1, 1, 40), rng.normal(0, 3, 25)
@@ -93,31 +79,6 @@ def test_releasing_a_half_is_measured_by_person_too():
         seed=1, units=units,
     )  # fmt: skip
     assert result.figures[0].value == pytest.approx(result.released)
-
-
-def test_repeats_have_the_mean_interval():
-    result = run(lambda half, m, repeat: [half], repeats=3)
-    lows = [c.low for c in result.comparisons if c.rule == "zero"]
-    assert result.figures[0].low == pytest.approx(np.mean(lows))
-
-
-def test_no_match_at_all_is_no_number():
-    def elsewhere(half, m, repeat):
-        levels = ("elsewhere",)
-        key = Variable(name="key", kind=Kind.CATEGORICAL, levels=levels)
-        return [half.with_column(Column(key, np.zeros(half.n_rows, dtype=np.int32)))]
-
-    zero, undefined = run(elsewhere).comparisons
-    assert (zero.mean_a, zero.mean_b, zero.difference) == (0.0, 0.0, 0.0)
-    assert (undefined.n_a, undefined.mean_a, undefined.difference) == (0, None, None)
-
-
-def test_all_that_is_wrong_is_named_at_once():
-    with pytest.raises(DataError) as caught:
-        run(lambda half, m, repeat: [half], m=0, repeats=0, units=np.arange(3))
-    assert [problem.split()[0] for problem in caught.value.problems] == ["units", "m", "repeats"]
-    with pytest.raises(DataError, match="'regions'"):
-        run(lambda half, m, repeat: [half], by="regions")
 
 
 @settings(max_examples=25, deadline=None)
@@ -218,25 +179,6 @@ def test_a_control_file_takes_the_place_of_the_unseen_half():
     assert result.figures[0].original == pytest.approx(zero.difference)
 
 
-def test_groups_of_a_key_are_those_of_the_whole_table():
-    def compared(groups):
-        return differential_confidentiality(
-            regions(), leak_south, keys=["region", "age"], target="secret",
-            groups={"age": groups}, seed=7,
-        )  # fmt: skip
-
-    cuts = cut_points(regions()["age"], 3)
-    assert compared(3) == compared(cuts.tolist()) != compared((cuts + 1).tolist())
-
-
-def test_an_interval_that_ends_at_zero_covers_it():
-    (row,) = run(lambda half, m, repeat: [half]).comparisons[:1]
-    ends = {(0.0, 0.1): True, (-0.1, 0.0): True, (0.001, 0.1): False, (-0.1, -0.001): False}
-    for (low, high), covers in ends.items():
-        assert row.model_copy(update={"low": low, "high": high}).covers_zero is covers
-    assert row.model_copy(update={"low": None}).covers_zero is None
-
-
 @pytest.mark.parametrize(("n", "alike"), [(100, True), (105, True), (106, False), (94, False)])
 def test_uniques_of_parts_of_other_sizes_are_not_compared(n, alike):
     part = compare_halves(
@@ -279,25 +221,3 @@ def test_groups_have_twenty_units_and_an_interval_for_all_together():
         )
         test = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.975)
         assert (row.low, row.high) == pytest.approx((test.low, test.high))
-
-
-def test_ten_numbers_are_groups_of_their_own_and_eleven_are_fifths():
-    for n, first in ((10, "0"), (11, "fifth 1 of 5")):
-        assert Grouping.of(Table([numeric("x", np.arange(n))]), "x").labels[0] == first
-
-
-def test_a_group_with_one_score_throughout_has_an_interval_without_width():
-    half = Table([coded(name, [0] * 20, [""]) for name in ("key", "secret", "region")])
-    split = control_run(half, half, (half,))
-    scenario = Scenario(keys=("key",), target="secret")
-    (row,) = compare_halves(split, scenario, Grouping.of(half, "region")).groups
-    assert (row.group, row.mean_a, row.difference, row.low, row.high) == ("(empty)", 1, 0, 0, 0)
-
-
-def test_a_mean_of_splits_has_an_end_where_all_have_one():
-    row = filled(GroupComparison, n_a=20, n_b=30, difference=0.5, low=0.25, high=0.75)
-    other = row.model_copy(update={"n_a": 23, "difference": 0.0, "low": None, "high": 1.0})
-    parts = [HalfPart((), (), (one,), None) for one in (row, other)]
-    worst = gather(Scenario(keys=("key",), target="secret"), parts).worst_group
-    assert (worst.repeat, worst.n_a, worst.n_b) == (None, 22, 30)
-    assert (worst.difference, worst.low, worst.high) == (0.25, None, 0.875)

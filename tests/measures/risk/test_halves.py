@@ -58,16 +58,6 @@ def test_all_records_of_a_unit_are_on_one_side_with_their_number():
     assert len({tuple(numbers(run.fitted)) for run in runs}) > 1
 
 
-def test_two_units_are_enough():
-    def split(n, **more):
-        return list(half_runs(numbered(n), lambda half, m, repeat: [half], seed=1, **more))
-
-    assert len(split(2)) == len(split(3, units=np.array([0, 0, 1]))) == 1
-    for n, more in ((1, {}), (3, {"units": np.zeros(3, dtype=int)})):
-        with pytest.raises(DataError, match="at least two records"):
-            split(n, **more)
-
-
 def test_who_names_nobody_is_a_unit_alone():
     column = coded("who", [2, 0, 3, 2, 3], "abc", missing=("",))
     assert units_of(column).tolist() == [1, 0, 2, 1, 3]

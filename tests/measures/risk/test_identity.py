@@ -1,7 +1,6 @@
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +10,6 @@ from synthesizer.measures.risk.identity import (
     SharedCoder,
     identity,
     key_counts,
-    statistical_uniques,
 )
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import KEYS, expected_values, load_reference, needs_reference
@@ -61,14 +59,6 @@ def test_grouped_numbers_equal_slow_counting(data, cuts):
     result = identity(original, made, keys=["b", "a"], groups={"b": cuts, "u": 3})
     expected = [slow_identity(original, table, ["b", "a"], {"b": cuts}) for table in made]
     assert [shares(values) for values in result.datasets] == expected
-
-
-def test_keys_of_a_frame_are_counted():
-    frame = pd.DataFrame(
-        {"day": pd.to_datetime(["1920-09-20", "2020-01-01"] * 2), "n": [1, 2, 3, 2]}
-    )
-    assert key_counts(frame, ["day", "n"]).tolist() == [1, 2, 1, 2]
-    assert statistical_uniques(frame, ["n"]).tolist() == [True, False, True, False]
 
 
 def test_shared_codes_tell_new_combinations_apart():

@@ -62,22 +62,6 @@ def test_figures_by_hand(worked):
     assert by_agency["guessed_right"] == figures["guessed_right"]
 
 
-def test_copies_of_one_dataset_say_what_one_says(worked):
-    three = inference(PEOPLE, [MADE, MADE, MADE], **SETTINGS)
-    assert (three.m, three.n_synthetic) == (3, 18)
-    assert three.classification.revealed == pytest.approx(worked.classification.revealed)
-    assert three.classification.baseline == pytest.approx(worked.classification.baseline)
-    assert (three.roc, three.differences) == (worked.roc, worked.differences)
-    assert three.classification.chance == pytest.approx(worked.classification.chance)
-    # Chance, which knows nothing of copies, makes shares of 1 less often in larger cells.
-    rows = zip(three.thresholds.rows, worked.thresholds.rows, strict=True)
-    same = tuple(row.model_copy(update={"chance_share": one.chance_share}) for row, one in rows)
-    assert three.thresholds.model_copy(update={"rows": same}) == worked.thresholds
-    assert three.thresholds.rows[-1].chance_share < worked.thresholds.rows[-1].chance_share
-    once = {"once": 1, "right_once": 0.0}
-    assert three.uniqueness.model_copy(update=once) == worked.uniqueness
-
-
 COMPARED = ("unique cells shown right", "revealed share", "AUC", "guessed right")
 
 
@@ -111,32 +95,6 @@ def test_a_copy_of_functional_data_reveals_everything():
     assert known.thresholds.right_in_both == 1
 
 
-def test_no_cell_in_common():
-    result = inference(PEOPLE, frame("XYZ", "FMM"), **SETTINGS)
-    assert (result.uniqueness.present, result.uniqueness.chance) == (0, None)
-    (curve,) = result.roc
-    assert (curve.auc, curve.left_out, curve.curve) == (None, 7, ())
-    assert curve.auc_all == 0.5  # nobody can be told from anybody
-    part = result.thresholds
-    assert part.chance_right_of_present is None
-    assert {(row.chance_share, row.kept_chance_share) for row in part.rows} == {(0.0, 0.0)}
-    assert result.classification.chance == 0
-    assert [value_of(result, name) for name in COMPARED] == [None, 0, None, None]
-
-
-def test_a_difference_at_the_end_of_a_band_is_in_it():
-    original, made = frame("A" * 10, "FFFFFFFMMM"), frame("A" * 10, "FFFFFFFFMM")
-    (row,) = inference(original, made, **SETTINGS).differences.own_proportion
-    assert 0.8 - 0.7 > 0.1  # as computers have it
-    assert (row.band_low, row.band_high) == (0.05, 0.1)
-
-
-def test_uniques_are_lacking():
-    result = inference(frame("AABB", "FMFM"), frame("AB", "FM"), **SETTINGS)
-    assert (result.uniqueness.uniques, result.uniqueness.right) == (0, None)
-    assert result.figures[0].value is result.figures[0].original is None
-
-
 def class_share(found, inside):
     """Share of the class from that of the true level; rounded, since 1 - 1/3 is not 2/3."""
     return np.round(np.where(inside, found.synthetic, 1 - found.synthetic), 12)
@@ -164,21 +122,6 @@ def test_long_curves_are_thinned_but_their_area_is_exact():
     assert area == pytest.approx(curve.auc, abs=1e-4)
 
 
-def test_more_levels_are_curves_of_one_against_the_rest():
-    table, made = people(3000, 8, leak=0.4, levels=4), people(3000, 9, leak=0.4, levels=4)
-    settings = {"sensitive": "secret", "public": ["agency"]}
-    result = inference(table, made, **settings)
-    assert result.positive is None
-    assert [curve.level for curve in result.roc] == list(result.levels) == list("pqrs")
-    weights = [curve.positives for curve in result.roc]
-    areas = [curve.auc for curve in result.roc]
-    assert value_of(result, "AUC") == pytest.approx(np.average(areas, weights=weights))
-    named = inference(table, made, **settings, positive="r")
-    assert value_of(named, "AUC") == named.roc[2].auc
-    assert named.differences.marginal == pytest.approx((table["secret"].data == 2).mean())
-    assert (named.roc, named.classification) == (result.roc, result.classification)
-
-
 @needs_reference
 def test_census_data():
     original = load_reference("original.csv")
@@ -203,24 +146,6 @@ def test_census_data():
     assert part.absent_share + part.lower + part.equal + part.higher == pytest.approx(1)
 
 
-def test_numbers_are_truncated_to_groups():
-    original = pd.DataFrame({"pay": [-700.0, -1.0, 500.0, 1500.0, np.nan], "sex": list("FMFMF")})
-    made = pd.DataFrame({"pay": [-300.0, 1.0, 999.5, 1000.0, np.nan], "sex": list("FMFMF")})
-    settings = {"sensitive": "sex", "public": ["pay"], "groups": {"pay": range(-1000, 3000, 1000)}}
-    result = inference(original, made, **settings)
-    assert (result.uniqueness.cells, result.uniqueness.absent) == (4, 0)
-    found = inference_scores(original, made, **settings)
-    assert found.synthetic.tolist() == [1.0, 0.0, 0.5, 1.0, 1.0]
-
-
-def test_quantile_groups_are_those_of_the_original():
-    original = pd.DataFrame({"pay": [1.0, 2.0, 3.0, 4.0], "sex": list("FFMM")})
-    made = pd.DataFrame({"pay": [2.6, 30.0, 40.0, 50.0], "sex": list("MMMM")})
-    result = inference(original, made, sensitive="sex", public=["pay"], groups={"pay": 2})
-    assert (result.uniqueness.cells, result.uniqueness.absent) == (2, 1)
-    assert result.classification.revealed == 0.5  # four records, two of them true
-
-
 def test_sensitive_numbers_need_groups():
     table, made = persons(600, 1), persons(500, 2)
     settings = {"sensitive": "income", "public": ["sex", "marital"]}
@@ -236,14 +161,6 @@ def test_sensitive_numbers_need_groups():
     assert inference(table, losses, **settings).thresholds.right == 0
     quarters = inference(table, made, **settings | {"groups": {"income": 4}})
     assert len(quarters.levels) == 4 + 2
-
-
-def test_few_numbers_and_truth_values_are_levels():
-    original = pd.DataFrame({"sex": [1, 2, 2, 1], "agency": list("AABB"), "vet": [True, False] * 2})
-    result = inference(original, original, sensitive="sex", public=["agency"], positive=1)
-    assert (result.levels, result.positive) == (("1", "2"), "1")
-    result = inference(original, original, sensitive="vet", public=["agency"], positive=True)
-    assert result.positive == "true"
 
 
 def test_dates_are_public_and_sensitive():
@@ -302,25 +219,3 @@ def test_a_question_is_about_persons_or_about_their_periods():
         assert other.meaning.replace("person-period", "person") == one.meaning.replace(
             "record", "person"
         )
-
-
-def test_rates_are_those_of_the_figures_with_what_is_known_without_the_synthesis():
-    table, made = people(600, 1, leak=0.4), people(500, 2, leak=0.3)
-    result = inference(
-        table, made, sensitive="secret", public=["agency", "grade"], baseline=["agency"]
-    )
-    revealed, right, of_all, shown, *above = result.rates
-    figures = {figure.key: figure for figure in result.figures}
-    for key, rate in (
-        ("revealed_share", revealed),
-        ("guessed_right", right),
-        ("probability_above_0.9", above[2]),
-    ):
-        figure = figures[key]
-        assert rate.margins == figures[f"{key}_from_margins"].value
-        marks = (figure.value, figure.chance, figure.original)
-        assert (rate.synthetic, rate.chance, rate.original) == marks
-    present = 600 - result.thresholds.absent
-    assert of_all.synthetic == pytest.approx(right.synthetic * present / 600)
-    assert of_all.chance is None
-    assert (shown.synthetic, shown.chance) == (result.uniqueness.right, result.uniqueness.chance)

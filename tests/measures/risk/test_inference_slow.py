@@ -13,7 +13,6 @@ from scipy import stats
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.public_cells import BANDS
 from synthesizer.measures.risk.public_inference import inference, inference_scores
-from synthesizer.measures.risk.tcap import agreement
 from tests.tables import coded, numeric
 
 SIZES = [1, 4, 10, 32, 100]
@@ -433,8 +432,3 @@ def test_thresholds_are_exceeded_as_the_shares_exceed_them(threshold):
         if k / n > threshold
     )
     assert row.chance_share == pytest.approx(expected / 59, abs=1e-12)
-
-
-def test_agreement_of_nobody():
-    assert agreement(np.zeros(3, dtype=np.int64), np.ones(3, dtype=np.int64)) is None
-    assert agreement(np.array([0, 3]), np.array([2, 1])) == pytest.approx(1 / 3)

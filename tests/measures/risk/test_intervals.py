@@ -29,13 +29,6 @@ def test_excess_holds_its_value(successes, control):
         assert value == pytest.approx(1 - (200 - successes) / (200 - control))
 
 
-def test_excess_has_a_width_where_no_attack_succeeds():
-    value, low, high = excess(0.0, 500, 0.0, 500)
-    assert value == 0
-    assert high == pytest.approx(wilson(0.0, 500)[1])
-    assert low == pytest.approx(-high)
-
-
 @pytest.mark.parametrize(("rate", "control"), [(0.01, 0.01), (0.3, 0.2), (0.9, 0.5), (0.2, 0.3)])
 def test_excess_covers_the_truth_as_often_as_it_says(rate, control):
     rng = np.random.default_rng(7)

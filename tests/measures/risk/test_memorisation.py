@@ -86,13 +86,6 @@ def test_large_groups_remember_nobody_and_small_ones_many(levels, cart, low, hig
     assert low < result.figures[0].value < high
 
 
-@pytest.mark.parametrize("more", [{"strata": ["a"]}, {"method": "sample"}])
-def test_where_no_model_can_tell_a_sentence_says_so(more: dict[str, Any]) -> None:
-    result = of_run(noise(400, 2, 1), **more)
-    assert (result.figures, result.variables) == ((), ())
-    assert result.notes[0].startswith("No variable could be compared")
-
-
 def test_notes_name_what_could_not_be_compared_and_files_are_spread() -> None:
     table = Table([coded(name, np.arange(10) % 2, "xy") for name in "abc"])
 

@@ -11,7 +11,6 @@ from synthesizer.measures.risk.guesses import guesses
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     FEW_REPEATS,
-    FEWEST,
     REPEATS,
     difference,
     near_verbatim,
@@ -303,23 +302,3 @@ def test_the_interval_is_newcombes():
     # Newcombe (1998), Table II, method 10: 56/70 - 48/80
     ends = difference(56, 70, 48, 80, 1.959964)
     assert ends == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
-
-
-def test_groups_of_enough_persons_are_looked_at_whatever_the_holdout_has_of_them():
-    """Ten of a level in the data are enough, nine are not."""
-    inside, outside, made, rng = three(400, 9)
-    ranks = {table: rng.permutation(400) for table in ("inside", "outside")}
-
-    def with_level(n, m):
-        sides = [
-            table.with_column(
-                Column(Variable(name="z", kind=Kind.CATEGORICAL, levels=("u", "v")),
-                       (ranks[side] < size).astype(np.int32))
-            )
-            for side, table, size in (("inside", inside, n), ("outside", outside, m))
-        ]  # fmt: skip
-        drawn = made.with_column(sides[0]["z"])
-        return near_verbatim(control_run(*sides, (drawn,)), [*NAMES, "z"]).n_groups
-
-    few = with_level(FEWEST - 1, 30)
-    assert {with_level(FEWEST, outside) for outside in (0, 1, 30)} == {few + 1}

@@ -126,12 +126,6 @@ def test_a_key_that_makes_too_many_unique_is_left_out(unique, keys):
     assert suggest(table, target="t", max_keys=2).keys == keys
 
 
-def test_no_more_keys_than_wanted():
-    table = Table([*(spread(f"k{i}", 2) for i in range(9)), spread("t", 3)])
-    assert suggest(table, target="t").keys == tuple(f"k{i}" for i in range(6))
-    assert suggest(table, target="t", max_keys=2).keys == ("k0", "k1")
-
-
 @pytest.mark.parametrize(("wrong", "is_given"), [(0, True), (10, True), (11, False)])
 def test_a_function_but_for_one_record_in_a_hundred(wrong, is_given):
     half = np.arange(1000) % 2
@@ -180,44 +174,6 @@ def test_a_sensitive_target_before_one_that_is_hard_to_guess():
     columns = [spread("even", 5), coded("smoker", np.arange(600) % 30 // 10, 3), spread("k", 2)]
     assert suggest(Table(columns), keys=["k"]).target == "smoker"
     assert suggest(Table([spread("rough", 3), *columns[::2]]), keys=["k"]).target == "even"
-
-
-@pytest.mark.parametrize(
-    ("values", "decimals", "is_key"),
-    [((1.0, 2.0), 0, True), ((1.0, 2.0), None, True), ((1.0, 2.5), None, False),
-     ((1.0, 2.0), 1, False)],
-)  # fmt: skip
-def test_whole_numbers_are_keys(values, decimals, is_key):
-    variable = Variable(name="n", kind=Kind.NUMERIC, decimals=decimals)
-    table = Table([Column(variable, np.resize(values, 600)), spread("t", 3)])
-    assert suggest(table, target="t").keys == (("n",) if is_key else ())
-
-
-def test_the_reason_has_the_numbers():
-    table = Table([spread("k", 2), spread("t", 3)])
-    reason = suggest(table).reason
-    assert "(k)" in reason
-    assert "unique for 0% of the records" in reason
-    assert "The target (t) has 3 values" in reason
-
-
-DEMOGRAPHIC = """
-age sex gender region area state puma race rac ethnic marital msp civil nation birth household
-tenure own occupation edu
-"""
-SENSITIVE = """
-income earn wage pay salary health disab relig benefit debt illness smok alcohol politic
-pinc depress drug vote crime
-"""
-
-
-def test_demographic_names_are_keys_first_and_sensitive_ones_targets():
-    for word in DEMOGRAPHIC.split():
-        table = Table([spread("x", 2, 60), spread(word, 2, 60), spread("t", 3, 60)])
-        assert suggest(table, target="t", max_keys=1).keys == (word,)
-    for word in SENSITIVE.split():
-        table = Table([spread("x", 9), spread(word, 3), spread("k", 2)])
-        assert suggest(table, keys=["k"]).target == word
 
 
 def test_schooling_is_a_target_last_and_two_sensitive_answers_may_be_one():

@@ -209,24 +209,6 @@ def test_halves_equal_slow_counting_and_see_what_was_copied():
     assert [figure.key for figure in copied.figures] == ["careers_beyond", "moves_beyond"]
 
 
-def test_careers_more_varied_than_the_population_tell_no_more_of_the_fitted():
-    """They hit more unique persons than fresh ones do, of either half."""
-    fitted, unseen = (careers(300, seed, 8, stay=0.95) for seed in (0, 1))
-    varied = careers(300, 3, 8, stay=0.8)
-    assert trajectories(fitted, varied, seed=3).known[3].low > 0
-    both = trajectories_of_halves(fitted, unseen, varied, seed=3).known[3]
-    assert both.low < 0 < both.high
-
-
-@pytest.mark.parametrize(("n", "periods"), [(2, 2), (3, 2), (2, 3)])
-def test_the_smallest_panels(n, periods):
-    original = careers(n, 0, periods)
-    found = trajectories(original, original, seed=3)
-    assert found.points == periods - 1
-    assert found.known[found.points].sets >= 1
-    assert all(0 <= row.unique <= 1 for row in found.known)
-
-
 def test_many_states_and_periods_are_numbered_exactly():
     """The codes of 72 periods with 500 states each leave 63 bits many times."""
     original = careers(60, 0, 72, 500)

@@ -252,10 +252,3 @@ def test_words_about_records_are_templates():
         for units in ("records", "persons"):
             assert not re.search(r"[{}]", in_units(text, units)), text
         assert "record" not in in_units(text, "persons")
-
-
-def test_names_in_keys_are_told_apart_over_all_measures():
-    names = ("cap", "tcap", "identity", "attribute", "suda", "replicated", "careers", "nearest")
-    measures = [made(name) for name in (*names, "differential", "inference")]
-    keys = [figure.key for result in measures for figure in result.figures]
-    assert len(set(keys)) == len(keys)

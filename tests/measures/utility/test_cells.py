@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.measures.utility import cells
 from synthesizer.measures.utility.cells import (
-    NumberCells,
     breaks_of,
     cell_counts,
     cramers_v,
@@ -127,22 +126,6 @@ def test_edges_are_nice_numbers():
     assert labels_of(cells, [0.013, 0.187])[3] == "[0.06, 0.08)"
 
 
-def test_whole_numbers_have_whole_edges():
-    cells = number_cells(np.arange(46.0), 20)
-    assert cells.edges.tolist() == list(range(0, 51, 5))
-    single = number_cells(np.repeat(np.arange(25.0), [500, 500, *[1] * 23]), 20)
-    assert single.is_single
-    assert labels_of(single, [0, 1, 24])[-1] == f"{single.edges[-2]:.0f} and above"
-
-
-def test_few_whole_numbers_have_a_cell_each_and_own_up_to_others():
-    cells = number_cells(np.array([3.0, 1.0, 10.0, 3.0]), 20)
-    assert cells.edges.tolist() == [1.0, 3.0, 10.0, 11.0]
-    assert labels_of(cells, [1, 3, 10]) == ("1", "3", "10")
-    assert labels_of(cells, [4, 10]) == ("1", "[3, 10)", "10")
-    assert labels_of(cells, [0, 12]) == ("below 3", "3", "10 and above")
-
-
 def test_extreme_values_do_not_squeeze_the_others():
     values = np.append(np.linspace(0, 99.5, 995), [1e9, -1e9])
     cells = number_cells(values, 20)
@@ -150,11 +133,6 @@ def test_extreme_values_do_not_squeeze_the_others():
     labels = labels_of(cells, values)
     assert labels[0] == "below 5"
     assert labels[-1] == "95 and above"
-
-
-def test_one_frequent_value_falls_back_to_the_whole_range():
-    cells = number_cells(np.append(np.zeros(9_990), np.linspace(0.5, 9.5, 5)), 20)
-    assert (cells.edges[0], cells.edges[-1]) == (0.0, 10.0)
 
 
 @pytest.mark.parametrize("value", [0.0, 3.7, -2.0, 1e17])
@@ -185,14 +163,3 @@ def test_dates_have_edges_of_the_calendar(first, last, edges):
     cells = number_cells(days, 20, is_date=True)
     assert [day_text(edge) for edge in cells.edges[: len(edges)]] == edges
     assert cells.edges[-1] > day(last)
-
-
-def test_times_within_a_day():
-    cells = number_cells(np.linspace(0.5, 0.75, 40), 20, is_date=True)
-    assert [day_text(edge) for edge in cells.edges[:2]] == ["1970-01-01T12:00", "1970-01-01T13:00"]
-    assert len(cells.edges) - 1 == 6
-
-
-def test_nothing_to_look_at_changes_no_label():
-    cells = NumberCells(np.array([0.0, 1.0, 2.0]), is_single=True, is_date=False)
-    assert labels_of(cells, []) == ("0", "1")

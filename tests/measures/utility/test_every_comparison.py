@@ -12,18 +12,17 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.figure import Result, collected
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
 from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.equivalent_sample import SampleScale
-from synthesizer.measures.utility.propensity import combine_pmse, pmse
+from synthesizer.measures.utility.propensity import pmse
 from synthesizer.measures.utility.regressions import RegressionCounter
-from synthesizer.measures.utility.tables import combine_distances, jensen_shannon, table_utility
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from tests.measures.alike import in_other_units, numbers, permuted, relabelled, widened
-from tests.tables import coded, numeric, persons
+from tests.tables import coded, numeric
 
 Made = Sequence[Table]
 NAMES = ["town", "age", "born", "debt", "ill", "rank"]
@@ -165,19 +164,6 @@ def test_frames_and_tables_give_the_same_and_identifiers_do_not_count(name: str)
     assert numbers(OF_FILES[name](*numbered)) == pytest.approx(first)
 
 
-@pytest.mark.parametrize(
-    ("combine", "measure"), [(combine_distances, jensen_shannon), (combine_pmse, pmse)]
-)
-def test_only_results_about_the_same_are_combined(
-    combine: Callable[..., Any], measure: Callable[..., Any]
-) -> None:
-    original = persons(60)
-    with pytest.raises(DataError, match="at least one"):
-        combine([])
-    with pytest.raises(DataError, match="same original"):
-        combine([measure(original, original, names=names) for names in (["sex"], ["sex", "age"])])
-
-
 RIGHT = 2 / 3  # of 400 records and 600: n/k
 OFF = (2 / np.pi * RIGHT) ** 0.5
 FIGURES: dict[str, dict[str, tuple[float | None, float | None]]] = {
@@ -205,16 +191,3 @@ def test_the_marks_of_figures_are_those_of_theory(name: str) -> None:
             assert mark == (expected if expected is None else pytest.approx(expected)), key
     assert not found
     assert {figure.n for figure in figures} == {1000}
-
-
-def test_the_marks_of_tables_are_those_that_they_are_given() -> None:
-    tables = COMPARISONS["tables"](awkward(1), [awkward(2, 600)], NAMES)
-    marks = {"mean": 1.25, "worst": 1.25, "roe": None, "chi_square_rejections": 0.05,
-             "vw_rejections": 0.05}  # fmt: skip
-    expected = {
-        f"{key}_{way}_way": c for way in ("one", "two", "three") for key, c in marks.items()
-    }
-    found = list(tables.figures(n=7, expected=1.25, fresh=2.5))
-    assert {figure.key: figure.chance for figure in found} == expected
-    assert {(figure.n, figure.original) for figure in found} == {(7, None)}
-    assert "is 1.25, of a fresh sample of the population 2.5" in found[0].meaning

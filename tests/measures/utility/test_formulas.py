@@ -2,15 +2,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.errors import DataError, ExpressionError
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.errors import DataError
+from synthesizer.data.table import Table
 from synthesizer.measures.utility.formulas import (
     Atom,
     learn_model,
     model_of,
-    parse_atom,
     parse_formula,
-    unknown_names,
 )
 from tests.tables import coded, numeric, persons
 
@@ -49,24 +47,6 @@ def test_fixed_effects():
     assert formula.names == ("y", "a", "b", "c", "f", "my | g")
     assert formula.term_names == ("y", "a", "b", "c", "f")
     assert parse_formula("y ~ a").effects == ()
-
-
-def test_one_atom():
-    assert str(parse_atom("`log hours`", "offset")) == "log hours"
-    assert str(parse_atom(" I(log(hours)) ", "offset")) == "I(log(hours))"
-    for text in ("", "a + b", "log(a)", "1"):
-        with pytest.raises(ExpressionError, match="offset .* must be a variable or I"):
-            parse_atom(text, "offset")
-    with pytest.raises(ExpressionError, match="^offset: .*reserved word"):
-        parse_atom("I(lambda: 1)", "offset")
-
-
-def test_unknown_names_come_with_the_nearest():
-    found = list(unknown_names(["agee", "age", "agee", "zzz"], ["age", "pay"]))
-    assert found == [
-        "unknown variable 'agee'; did you mean 'age'?",
-        "unknown variable 'zzz'; name a column of the data",
-    ]
 
 
 patsy = pytest.importorskip("patsy")
@@ -166,35 +146,6 @@ def test_levels_that_do_not_occur_are_named():
     assert len(narrow.names) == 4
 
 
-def test_dates_and_numbers_as_categories():
-    day = Variable(name="day", kind=Kind.DATE)
-    original = Table([Column(day, np.array([0.0, 1.0, 1.0])), numeric("x", [0.5, 2, 2])])
-    assert built("x ~ C(day)", original)[0].names == ("Intercept", "C(day)[1970-01-02]")
-    assert built("day ~ C(x)", original)[0].names == ("Intercept", "C(x)[2]")
-    assert built("x ~ day", original)[1].X[:, 1].tolist() == [0, 1, 1]
-
-
-def test_a_comparison_with_a_missing_value_is_no_answer():
-    table = Table([numeric("x", [1, 5, 0], [0, 0, 1], ["-8"]), numeric("y", [1, 2, 3])])
-    assert built("y ~ I(x > 3)", table)[1].n_missing == 1
-    asked = built("y ~ I(missing(x))", table)[1]
-    assert asked.n_missing == 0
-    assert asked.X[:, 1].tolist() == [0, 0, 1]
-    assert built("y ~ I(1 / x)", table)[1].n_missing == 1
-
-
-def test_nothing_complete_and_a_lost_level():
-    table = Table([numeric("x", [0, 0], [1, 1], [""]), numeric("y", [1, 2])])
-    with pytest.raises(DataError, match="no record of the original is complete"):
-        built("y ~ x", table)
-    original = Table([coded("s", [0, 1, 2], "abc"), numeric("x", [1, 2, 4])])
-    model = learn_model(parse_formula("s ~ x"), original, "multinomial")
-    problem, *_ = model.build(original.take(slice(0, 2))).problems
-    assert problem == "response s lacks 1 of the original's 3 levels"
-    with pytest.raises(DataError, match="no record is complete"):
-        model.build(original, usable=np.zeros(3, dtype=bool))
-
-
 @pytest.mark.parametrize(
     ("spellings", "canonical"),
     [
@@ -213,24 +164,6 @@ def test_all_spellings_have_one_canonical_text_that_means_the_same(spellings, ca
     assert {frozenset(term) for term in again.terms} == {
         frozenset(atom.canonical for atom in term) for term in parse_formula(spellings[0]).terms
     }
-
-
-def test_columns_of_records_that_any_table_may_have():
-    """Records by themselves: unknown levels and missing values are left out, nothing is wrong."""
-    original = Table([numeric("y", [1, 2, 4]), coded("sex", [0, 1, 1], ("f", "m"))])
-    model = learn_model(parse_formula("y ~ sex"), original, "ols")
-    other = Table(
-        [
-            numeric("y", [5, 6, 7, 8], [0, 0, 1, 0], missing=("",)),
-            coded("sex", [1, 0, 1, 2], ("f", "m", "x")),
-        ]
-    )
-    response, columns, rows = model.columns_of(other)
-    assert response.tolist() == [5, 6]
-    assert columns.tolist() == [[1, 1], [1, 0]]
-    assert rows.tolist() == [True, True, False, False]
-    response, columns, rows = model.columns_of(other.take([2, 3]))
-    assert (len(response), columns.shape, rows.tolist()) == (0, (0, 2), [False, False])
 
 
 def test_coefficients_are_known_in_any_spelling():

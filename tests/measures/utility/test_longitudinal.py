@@ -21,10 +21,9 @@ from synthesizer.measures.utility.longitudinal import (
     SEQUENCE_RATIO,
     PanelCollector,
     changing_share,
-    cramers_v,
     lag_association,
 )
-from synthesizer.measures.utility.sequences import MEASURES, SequenceComparison, career_matrix
+from synthesizer.measures.utility.sequences import MEASURES, SequenceComparison
 from tests.careers_by_hand import cells, distance
 from tests.tables import coded, numeric
 
@@ -161,31 +160,6 @@ def test_the_floor_of_few_bootstrapped_persons_has_the_right_size(monkeypatch) -
         assert getattr(small, measure) == pytest.approx(2 * getattr(whole, measure), rel=0.35)
 
 
-def test_rare_states_are_told_together(monkeypatch) -> None:
-    monkeypatch.setattr(sequences, "MOST_STATES", 2)
-    original, drawn = panel(), panel(50, 1)
-    found = collected(original, drawn).sequences
-    assert found.states[2:] == ("(other states)", "(absent)")
-    kept = {*found.states[:2], None}
-    careers = [
-        [[s if s in kept else "other" for s in career] for career in histories(t, "state")]
-        for t in (original, drawn)
-    ]
-    expected = distance(*(cells("headcounts", side) for side in careers))
-    assert found.mean.headcounts == pytest.approx(expected)
-
-
-def test_few_shown_states_change_no_distance(monkeypatch) -> None:
-    whole = collected(panel(), panel(50, 1)).sequences
-    monkeypatch.setattr(sequences, "SHOWN_STATES", 1)
-    found = collected(panel(), panel(50, 1)).sequences
-    assert found.states == (whole.states[0], "(other states)", "(absent)")
-    assert found.mean == whole.mean
-    others = np.array(whole.original.headcounts)[:, 1:-1].sum(axis=1)
-    assert np.array(found.original.headcounts)[:, 1] == pytest.approx(others)
-    assert np.sum(found.original.transitions) == pytest.approx(1)
-
-
 def test_share_ever_changing_and_association_by_hand() -> None:
     table = panel(80, 3)
     for name in ("state", "wage", "sex"):
@@ -213,13 +187,6 @@ def test_share_ever_changing_and_association_by_hand() -> None:
         assert lag_association(table.index, column) == pytest.approx(expected)
 
 
-def test_missing_codes_are_levels_of_a_coded_variable() -> None:
-    index = PanelIndex.of_presence(np.ones((4, 2), dtype=bool), YEARS[:2])
-    column = coded("a", [0, 2, 0, 2, 2, 0, 2, 0], ("p", "q"), missing=("N",))
-    assert lag_association(index, column) == pytest.approx(1.0)
-    assert changing_share(index, column) == 1.0
-
-
 def test_no_association_where_nobody_has_two_rows_or_nothing_varies() -> None:
     once = PanelIndex.of_presence(np.eye(3, dtype=bool), YEARS[:3])
     for column in (coded("a", [0, 1, 0], STATES), numeric("b", [1, 2, 3])):
@@ -228,28 +195,6 @@ def test_no_association_where_nobody_has_two_rows_or_nothing_varies() -> None:
     twice = PanelIndex.of_presence(np.ones((2, 2), dtype=bool), YEARS[:2])
     assert lag_association(twice, numeric("b", [1, 1, 1, 1])) is None
     assert lag_association(twice, coded("a", [0, 0, 0, 0], STATES)) is None
-
-
-def test_many_levels_are_counted_without_a_full_table() -> None:
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(0, 30, 500), rng.integers(0, 30, 500)
-    assert cramers_v(one * 1_000, other * 1_000, 30_000) == pytest.approx(cramers_v(one, other, 30))
-
-
-def test_every_variable_has_a_row_and_time_has_none() -> None:
-    found = collected(panel(), panel(50, 1), panel(50, 2))
-    assert [own.name for own in found.variables] == ["state", "wage", "sex"]
-    assert found.variables[0].association == "Cramer's V"
-    assert found.variables[1].association == "Spearman correlation"
-    sex = found.variables[2]
-    assert sex.is_constant
-    assert found.worst[0].name in ("state", "wage")
-    state = found.variables[0]
-    assert state.difference == pytest.approx(
-        100 * (np.mean(state.changing_synthetic) - state.changing)
-    )
-    assert (found.original.persons, found.original.rows) == (60, panel().n_rows)
-    assert [own.persons for own in found.synthetic] == [50, 50]
 
 
 def test_figures_and_the_sample() -> None:
@@ -270,18 +215,6 @@ def test_figures_and_the_sample() -> None:
     assert {code for career in sample for code in career} <= set(range(len(states)))
 
 
-def test_no_person_is_taken_twice(monkeypatch) -> None:
-    """Neither for the noise floor nor for the careers that a report draws."""
-    monkeypatch.setattr(sequences, "FLOOR_PERSONS", 55)
-    monkeypatch.setattr(sequences, "SAMPLED", 49)
-    comparison = SequenceComparison(panel(), frame(), 0)
-    comparison.add(panel(50, 1))
-    for table, taken in ((panel(), comparison._base), (panel(50, 1), comparison.sample)):
-        everybody = Counter(map(tuple, comparison.states.encode(career_matrix(table, "state"))))
-        assert Counter(map(tuple, taken)) < everybody
-        assert len(taken) in (49, 55)
-
-
 def test_what_fails_loses_nothing_else() -> None:
     original, drawn = panel(), panel(50, 1)
     states = drawn["state"]
@@ -297,18 +230,6 @@ def test_what_fails_loses_nothing_else() -> None:
     with pytest.raises(ValueError, match="needs a synthetic dataset"):
         comparison.result()
     assert collected(original) is None
-
-
-def test_the_matrix_of_careers() -> None:
-    table = panel(20)
-    matrix = career_matrix(table, "state")
-    expected = [
-        [len(STATES) if s is None else STATES.index(s) for s in own]
-        for own in histories(table, "state")
-    ]
-    assert matrix.tolist() == expected
-    seen = career_matrix(table, None)
-    assert seen.tolist() == [[int(s is None) for s in own] for own in histories(table, "state")]
 
 
 def test_steps_that_nobody_of_the_original_makes_are_counted() -> None:

@@ -3,7 +3,6 @@ import pytest
 
 from synthesizer.measures.utility.sequences import (
     LINES,
-    MEASURES,
     PERSONS_OF_A_LINE,
     career_lines,
     sequence_distances,
@@ -30,15 +29,6 @@ def test_one_period_and_what_is_no_matrix_of_states():
             sequence_distributions(wrong, 3)
     with pytest.raises(ValueError, match="periods"):
         sequence_distances([[0, 1]], [[0]], 2)
-
-
-def test_blocks_change_nothing(monkeypatch):
-    data = drawn(2, 50)
-    whole = sequence_distributions(data, 3, out_code=0)
-    monkeypatch.setattr("synthesizer.measures.utility.sequences.BLOCK_PERSONS", 7)
-    parts = sequence_distributions(data, 3, out_code=0)
-    for name in MEASURES:
-        assert np.allclose(whole[name], parts[name])
 
 
 def test_a_line_of_careers_is_that_of_ten_persons_or_more():

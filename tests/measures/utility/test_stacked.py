@@ -86,13 +86,6 @@ def test_limit_is_the_width(order):
     assert stacked_design(one, other, one.names, order=order, limit=width - 1) is None
 
 
-def test_hopeless_products_are_not_listed(monkeypatch):
-    monkeypatch.setattr("synthesizer.measures.utility.stacked._LARGEST_PRODUCT", 99)
-    levels = [str(level) for level in range(11)]
-    table = Table([coded(name, np.arange(11), levels) for name in "ab"])
-    assert stacked_design(table, table, ["a", "b"], order=2, limit=99) is None
-
-
 def test_equations_without_one_solution_have_the_shortest():
     singular, right = np.array([[2.0, 2.0], [2.0, 2.0]]), np.array([4.0, 4.0])
     np.testing.assert_allclose(_solved(singular, right), [1.0, 1.0])

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.spatial.distance import jensenshannon
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.utility.cells import cramers_v
 from synthesizer.measures.utility.tables import (
@@ -84,15 +82,6 @@ def test_standardised_measures_are_one_on_average_for_a_right_synthesis(n_s):
         assert runs[name].mean() == pytest.approx(1, abs=0.1)
 
 
-def test_tables_without_a_common_cell_are_as_far_as_can_be():
-    found = measures([4, 0], [0, 6])
-    assert found["SPECKS"] == 1
-    assert found["PO50"] == 50
-    assert found["JSD"] == pytest.approx(1)
-    assert (found["G"], found["dfG"]) == (0, -1)
-    assert np.isnan(found["S_G"])
-
-
 def random_table(seed, n=300):
     rng = np.random.default_rng(seed)
     return Table(
@@ -140,20 +129,6 @@ def test_names_that_hold_a_colon_are_not_mixed_up():
     assert set(mixed["names"]) == {("a", "b:c"), ("a:b", "c")}
     assert mixed["df"].nunique() == 2
     assert [row.variables for row in result.result().rows] == list(result.mean["names"])
-
-
-def test_one_record_empty_columns_and_levels_of_one_side_are_no_errors():
-    empty = Variable(name="e", kind=Kind.NUMERIC, missing=("",))
-    none = Column(empty, np.array([np.nan]), np.array([1], dtype=np.int8))
-    original = Table([coded("a", [0], "x"), none])
-    made = Table([coded("a", [0], "y"), none])
-    mean = table_utility(original, [made]).mean.set_index("variables")
-    assert (mean.loc["a", "ROE"], mean.loc["a", "df"]) == (0, 1)
-    assert (mean.loc["e", "ROE"], mean.loc["e", "chi_square"]) == (1, 0)
-    assert np.isnan(mean.loc["e", "S_pMSE"])
-    assert np.isnan(mean.loc["a", "S_G"])
-    (dataset,) = table_utility(original, [made], ways=[1]).result().by_dataset
-    assert dataset.s_pmse_mean == mean.loc["a", "S_pMSE"]
 
 
 def test_a_constant_variable_has_no_degrees_of_freedom():
@@ -304,59 +279,11 @@ def test_both_ends():
         assert row["p_chi_square"] < 0.05
 
 
-def test_quantiles_are_those_of_the_original():
-    original = Table([numeric("pay", np.arange(100.0))])
-    made = Table([numeric("pay", np.arange(100.0) + 1000)])
-    # All synthetic numbers are in the last fifth: 0.2 / 1 in one cell of five.
-    (row,) = rows_of(original, made)
-    assert row["ROE"] == pytest.approx(0.04)
-    p, q = np.full(5, 0.2), np.array([0, 0, 0, 0, 1.0])
-    assert jensen_shannon(original, made).mean == pytest.approx(jensenshannon(p, q, base=2))
-
-
-def test_many_variables_need_no_dense_product():
-    rng = np.random.default_rng(1)
-    levels = [str(level) for level in range(50)]
-    names = [f"v{number}" for number in range(40)]
-    original, made = (
-        Table([coded(name, rng.integers(0, 50, 30), levels) for name in names]) for _ in range(2)
-    )
-    assert jensen_shannon(original, made).mean == pytest.approx(1)
-    assert jensen_shannon(original, original).mean == 0
-    assert jensen_shannon(original, original.take(slice(15))).datasets[0].cells_both == 15
-
-
-def test_p_values_have_the_right_size():
-    """Independent samples suit Pearson's test, draws from the original's shares that of VW."""
-    rng = np.random.default_rng(5)
-    weights = np.array([0.4, 0.3, 0.2, 0.1])
-    low = {"chi_square": [], "VW": []}
-    for _ in range(300):
-        o = rng.multinomial(500, weights).astype(float)
-        for name, probabilities in (("chi_square", weights), ("VW", o / 500)):
-            s = rng.multinomial(800, probabilities).astype(float)
-            statistic = cell_measures(o, s)[CELL_MEASURES.index(name)]
-            low[name].append(stats.chi2.sf(statistic, 3) < 0.2)
-    for shares in low.values():
-        assert np.mean(shares) == pytest.approx(0.2, abs=0.08)
-
-
 def test_distances_of_single_datasets_combine_to_that_of_all():
     original, made = persons(200), [persons(n, n) for n in (50, 120, 90)]
     combined = combine_distances([jensen_shannon(original, table) for table in made])
     assert combined == jensen_shannon(original, made)
     assert combine_distances([combined]) == combined
-
-
-def test_nothing_to_compare_is_an_error_of_the_package():
-    """Where all variables are kept, tables of several datasets cannot be put together."""
-    frame = pd.DataFrame({"a": ["x", "y", "y"], "b": ["u", "u", "v"]})
-    kept = table_utility(frame, frame).without(("a", "b"))
-    with pytest.raises(DataError, match="all variables are kept as they are"):
-        combine_tables([kept, kept])
-    for ways in ((), (0,), (1, 4)):
-        with pytest.raises(DataError, match="ways must be of 1, 2 and 3"):
-            table_utility(frame, frame, ways=ways)
 
 
 def test_association_of_a_pair_is_cramers_v_corrected_for_bias():
