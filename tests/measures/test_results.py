@@ -141,14 +141,6 @@ def test_a_tolerance_has_no_classes_and_is_not_held_against_their_limits() -> No
     assert "sex, age -> income" in words
 
 
-def test_where_nobody_is_unique_nobody_is_told() -> None:
-    coarse = risk_of(("sex",), "marital")
-    assert coarse.cap is not None
-    assert coarse.cap.sizes["uniques"] == 0
-    limits = LimitConfig(cap_u=0.1, cap_special_uniques=0.1, tcap=0.1)
-    assert results(coarse).exceeded(limits) == ()
-
-
 @pytest.mark.parametrize("limit", ["cap", "cap_undefined", "cap_u", "tcap", "repu", "disco"])
 def test_limits_are_those_of_the_figures(limit: str) -> None:
     found = results(FIRST, SECOND)

@@ -200,33 +200,6 @@ def test_limits_take_the_place_of_marks(found: dict[str, CheckResults]) -> None:
     assert all(e.word == "pass" for e in below.evidence if e.key == "mean_two_way")
 
 
-@pytest.mark.parametrize(
-    ("released", "interval", "word", "is_weak"),
-    [
-        (0.01, (0.0, -0.02, 0.03), "pass", True),
-        (0.01, (0.0, -0.02, 0.02), "pass", True),
-        (0.01, (0.05, 0.03, 0.07), "fail", False),
-        (0.03, (0.0, -0.02, 0.03), "unclear", False),
-    ],
-)
-def test_keys_that_tell_nothing_are_to_be_replaced(
-    found: dict[str, CheckResults],
-    released: float,
-    interval: tuple[float, float, float],
-    word: str,
-    is_weak: bool,
-) -> None:
-    part = found["fresh"].risk.scenarios[0]
-    split = part.differential
-    assert split is not None
-    ends = dict(zip(("difference", "low", "high"), interval, strict=True))
-    rows = tuple(row.model_copy(update=ends) for row in split.summary)
-    split = split.model_copy(update={"released": released, "summary": rows, "worst_group": None})
-    (said,) = evidence_of_risk._of_halves(part.model_copy(update={"differential": split}), 0.02)
-    assert (said.word, said.is_weak) == (word, is_weak)
-    assert ("name other keys" in said.sentence) == is_weak
-
-
 def correlated(n: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     common = rng.normal(size=n)

@@ -169,24 +169,6 @@ def test_few_unseen_records_dilute_singling_out_alone():
     assert result["inference"].rate == 1
 
 
-def test_attempts_are_bounded_by_the_number_of_synthetic_records(monkeypatch):
-    """Every attempt is in vain here: hence all are made."""
-    same = Table([coded(name, [0, 1] * 30, "xy") for name in "abc"])
-    sizes, draw_attempts = [], module._attempts
-
-    def counted(records, n_terms, size, generator):
-        sizes.append(size)
-        return draw_attempts(records, n_terms, size, generator)
-
-    monkeypatch.setattr(module, "_attempts", counted)
-    for looks, expected in ((10**9, 3000), (2000 * 60, 2000), (1, 1000)):
-        monkeypatch.setattr(module, "MAX_LOOKS", looks)
-        result = attack(same, same, same, keys=["a"], target="b")
-        assert result.max_attempts == sum(sizes) == expected
-        assert result[COMBINED].n == 0
-        sizes.clear()
-
-
 # Computed once with anonymeter 1.1.0 (polars 2.1.0, numpy 1.26.4): tables as frames of texts and
 # numbers, missing numbers as null; for every seed from 0 to 199 the function named below got
 # `numpy.random.default_rng(seed)`, and its conditions were counted on FITTED and UNSEEN; listed are
@@ -341,27 +323,6 @@ def test_one_record_meets_what_slow_code_says(monkeypatch, block):
             expected.append(met.sum() == 1)
         assert fitted.met_by_one(conditions).tolist() == expected
         assert 0 < sum(expected) < len(expected)
-
-
-def test_guesses_compare_numbers_in_six_ways_and_labels_in_two():
-    """Ranks of 0, 1 and 2 are 1, 3 and 5, and a missing number is 7; labels are 0 and 1."""
-    table = Table([coded("a", [0, 1, 1], "xy"), numeric("b", [0.0, 1.0, 2.0])])
-    gone = numeric("b", [0.0, 0.0, 0.0], [1, 2, 1], ("", "-8"))
-    other = Table([coded("a", [0, 1, 1], "xy"), gone])
-    parts = mixed_records([table, other], table.names, real=1)
-    drawn = guesses(SortedRecords(stacked(parts)), 1, 2000, rng())
-    terms = set(
-        zip(
-            *(part[:, 0].tolist() for part in
-              (drawn.variables, drawn.low, drawn.high, drawn.outside)),
-            strict=True,
-        )
-    )  # fmt: skip
-    both = {(0, v, v, outside) for v in (0, 1) for outside in (False, True)}
-    both |= {(1, v, v, outside) for v in (1, 3, 5, 7) for outside in (False, True)}
-    for v in (1, 3, 5):
-        both |= {(1, *ends, False) for ends in ((0, v - 1), (0, v), (v, 6), (v + 1, 6))}
-    assert terms == both
 
 
 @pytest.mark.parametrize(("k", "expected"), [(1, 9.120401), (3, 69.448161)])

@@ -1,7 +1,6 @@
 from collections import defaultdict
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,29 +43,6 @@ def test_equals_slow_counting(data):
         assert (found.shared, found.determined, found.told, found.guessed) == expected
         assert found.chance == pytest.approx(chance, rel=1e-9)
     assert told_share(table["a"], table["t"]) == pytest.approx(slow(a, t)[2])
-
-
-def people(n=300):
-    rng = np.random.default_rng(9)
-    pay = rng.integers(-20, 200, n)
-    return pd.DataFrame(
-        {
-            "pay": pay,
-            "sex": rng.choice(["f", "m"], n),
-            "code": np.arange(n),
-            "group": np.where(pay < 40, "low", np.where(pay < 90, "mid", "high")),
-        }
-    )
-
-
-def test_one_exception_is_enough():
-    frame = people()
-    frame.loc[len(frame)] = {"pay": frame.loc[0, "pay"], "sex": "f", "code": -1, "group": "other"}
-    result = determined(frame, ["pay"], "group")
-    (entry,) = result.single
-    assert (entry.by_construction, entry.nearly) == (False, True)
-    assert 0.9 < entry.share < 1
-    assert result.telling == (("pay",),)
 
 
 def test_rules_with_exceptions_are_not_taken_for_construction():

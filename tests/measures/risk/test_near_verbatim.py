@@ -284,20 +284,6 @@ def test_several_datasets_are_looked_at_together():
     assert near_verbatim(short, NAMES) == first
 
 
-def test_too_many_pairs_are_drawn_from(monkeypatch):
-    inside, outside, fresh, rng = three(500, 7)
-    made = planted(fresh, inside.take(np.arange(60)), 0, rng)
-    every = near_verbatim(control_run(inside, outside, (made,)), NAMES)
-    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._PAIRS", 1_500)
-    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._LEAST", 100)
-    some = near_verbatim(control_run(inside, outside, (made,)), NAMES)
-    assert some.n < 0.9 * every.n
-    assert some.looks[0].excess == pytest.approx(every.looks[0].excess, abs=0.06)
-    monkeypatch.undo()
-    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._AT_ONCE", 50)
-    assert near_verbatim(control_run(inside, outside, (made,)), NAMES) == every
-
-
 def test_the_interval_is_newcombes():
     # Newcombe (1998), Table II, method 10: 56/70 - 48/80
     ends = difference(56, 70, 48, 80, 1.959964)

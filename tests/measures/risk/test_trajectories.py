@@ -8,7 +8,7 @@ from itertools import combinations, groupby
 import numpy as np
 import pytest
 
-from synthesizer.measures.figure import collected, plain
+from synthesizer.measures.figure import collected
 from synthesizer.measures.risk.trajectories import (
     TrajectoryIntruder,
     TrajectoryOptions,
@@ -107,32 +107,6 @@ def test_every_figure_equals_slow_counting(m):
     assert list(risks.values()) == sorted(risks.values(), reverse=True)
     # all sets of periods were looked at: nothing is left to chance
     assert all((row.low, row.high) == (row.risk, row.risk) for row in found.worst)
-
-
-def test_neither_the_order_of_persons_nor_the_names_of_states_matter():
-    original, datasets = careers(40, 0), [careers(30, 1), careers(50, 2)]
-    names, rng = np.array([3, 0, 2, 1]), np.random.default_rng(3)
-
-    def both(change):
-        whole = trajectories(change(original), *map(change, datasets), options=OPTIONS, seed=3)
-        half = trajectories_of_halves(
-            change(original), change(datasets[0]), change(datasets[1]), change(datasets[0]),
-            options=TrajectoryOptions(points=1, stretch=4), seed=3,
-        )  # fmt: skip
-        return whole, half
-
-    (one, halves), (other, same) = (
-        both(change) for change in (lambda c: c, lambda c: names[rng.permutation(c)])
-    )
-    for row, again in zip(one.known, other.known, strict=True):
-        assert plain(again) == pytest.approx(plain(row))
-    assert other.minimal == one.minimal
-    for field in ("unique", "found", "risk", "low", "high"):
-        values = [sorted(getattr(row, field) for row in found.worst) for found in (one, other)]
-        assert values[1] == pytest.approx(values[0])
-    assert [figure.n for figure in one.figures] == [40, 80, 80, 40]
-    assert [figure.n for figure in halves.figures] == [60, 60]
-    assert same.n_synthetic == halves.n_synthetic == 80
 
 
 def test_a_planted_history_is_found_and_only_where_it_is_there():

@@ -208,42 +208,6 @@ def test_every_class_of_results_is_tried():
     assert {kind.__name__ for kind in written - tried} <= others
 
 
-MARKS = {
-    "baseline chance original": "cap cap_special_uniques cap_u cap_undefined tcap",
-    "chance original": """auc careers_in_the_data careers_told copies_of_fitted guessed_right
-        moves_told probability_above probability_above_0.8 probability_above_0.9
-        probability_above_0.99 replicated_careers reproduced_uniques revealed_share tcap_of_matched
-        rare_weights totals_of_few unique_cells_shown_right weight_matches""",
-    "low high chance original": """cap_beyond differential_confidentiality disco_beyond nearer_share
-        weight_gain""",
-    "low high chance": "attack_risk careers_beyond moves_beyond near_verbatim",
-    "low high baseline": "attack_success",
-    "low high": "largest_career_risk membership",
-    "chance": "ratio_of_distances",
-    "original": """dis disco disdio dorig dsyn identity_disclosure in_synthetic repeated_households
-        replicated_uniques repu uio uiois uis unique_careers_replicated unique_present
-        unique_synthetic""",
-    "": """copied_uniques data_intrusion_simulation guessed_right_from_margins guesses
-        largest_dis_suda largest_memory mean_dis_suda memory
-        probability_above_0.5_from_margins
-        probability_above_0.8_from_margins probability_above_0.9_from_margins
-        probability_above_0.99_from_margins rare_extremes rare_levels revealed_share_from_margins
-        share_special share_unique special_uniques unicity uniques""",
-}  # fmt: skip
-
-
-def test_every_figure_has_the_marks_by_which_it_is_read():
-    found = {}
-    for name in RESULTS:
-        figures = getattr(made(name), "figures", ())
-        assert name == "attacks" or len({figure.key for figure in figures}) == len(figures)
-        for figure in figures:
-            marks = [m for m in MARKS if all(getattr(figure, k) is not None for k in m.split())]
-            most = max(marks, key=lambda m: len(m.split()))
-            found[figure.key] = max(found.get(figure.key, ""), most, key=lambda m: len(m.split()))
-    assert found == {key: marks for marks, keys in MARKS.items() for key in keys.split()}
-
-
 def test_words_about_records_are_templates():
     """What counts persons says so: a word that is no template would stay."""
     figures = [figure for name in RESULTS for figure in getattr(made(name), "figures", ())]

@@ -44,14 +44,6 @@ def test_breaks(values, expected):
     assert breaks_of(np.array(values, dtype=float), 5).tolist() == pytest.approx(expected)
 
 
-def test_quantiles_of_the_original_alone():
-    variable = Variable(name="x", kind=Kind.DATE)
-    ours = Column(variable, np.arange(100.0))
-    pair = group_pair(ours, Column(variable, np.arange(100.0) + 1000), quantiles_of="original")
-    assert np.bincount(pair.original, minlength=5).tolist() == [20] * 5
-    assert set(pair.synthetic) == {4}
-
-
 def test_sparse_and_dense_counts_are_the_same(monkeypatch):
     sizes = np.random.default_rng(1).integers(1, 20, (20, 2))
     pairs = [(persons(n, seed), persons(k, seed + 99)) for seed, (n, k) in enumerate(sizes)]

@@ -327,46 +327,6 @@ def test_overlap_and_lack_of_fit_of_a_right_model_are_as_expected():
     assert np.mean([own.lack_of_fit.statistic for own in results]) == pytest.approx(2, abs=0.6)
 
 
-def workers(n, seed, prefix="a"):
-    rng = np.random.default_rng(seed)
-    agency = rng.integers(0, 20, n)
-    age = rng.integers(20, 60, n)
-    sex = rng.integers(0, 2, n)
-    return pd.DataFrame(
-        {
-            "pay": (1e3 + 10 * age + 30 * sex + 7 * agency + rng.normal(0, 50, n)).round(2),
-            "visits": rng.poisson(np.exp(0.02 * age - 0.1 * agency)),
-            "age": age,
-            "sex": np.array(["f", "m"])[sex],
-            "agency": [f"{prefix}{code}" for code in agency],
-            "year": rng.integers(2000, 2006, n),
-            "person": [f"{prefix}-{i // 4}" for i in range(n)],
-            "weight": rng.uniform(0.5, 2, n).round(3),
-        }
-    )
-
-
-@pytest.mark.parametrize("family", ["ols", "poisson"])
-def test_levels_of_effects_need_not_be_those_of_the_original(family):
-    original, made = workers(200, 1), workers(250, 2, "other")
-    response = "pay" if family == "ols" else "I(visits)"
-    formula = f"{response} ~ age + sex | agency + C(year)"
-    result = compare_fit(original, made, formula, family=family, clusters="person")
-    again = compare_fit(
-        original,
-        made.assign(agency=made["agency"].str.replace("other", "a")),
-        formula,
-        family=family,
-        clusters="person",
-    )
-    assert [own.name for own in result.coefficients] == ["age", "sex[m]"]
-    assert result.combined.estimate == again.combined.estimate
-    assert result.effects == ("agency", "year")
-    assert 0.3 < result.mean_overlap <= 1
-    assert "cluster-robust by person, times G / (G - 1) (n - 1) / (n - K)" in result.errors
-    assert "levels of fixed effects that are not nested in clusters" in result.errors
-
-
 def test_groups_are_fitted_alone_as_if_their_records_were_all():
     original, made = frame_of(people(400, 1)), frame_of(people(400, 2))
     for frame in (original, made):

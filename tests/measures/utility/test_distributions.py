@@ -40,22 +40,6 @@ def test_shares_of_all_variables_add_up_and_are_plain_values():
     assert share(found[3], "(empty)") == np.mean(original["income"].states == 1)
 
 
-def test_order_of_datasets_does_not_matter():
-    original = Table([numeric("x", [0, 1, 2, 3]), coded("y", [0, 1, 1, 0], "ab")])
-    first = Table([numeric("x", [-5, 1, 2]), coded("y", [0, 1, 1], "cb")])
-    second = Table([numeric("x", [0, 1.5, 9]), coded("y", [0, 0, 0], ["z"], missing=("?",))])
-    forward, backward = (
-        distributions(original, order) for order in ([first, second], [second, first])
-    )
-    for one_way, other in zip(forward, backward, strict=True):
-        assert one_way.labels == other.labels
-        assert one_way.synthetic == other.synthetic[::-1]
-    assert forward[0].labels == ("below 1", "[1, 2)", "2", "3 and above")
-    assert forward[1].labels == ("a", "b", "new levels")
-    assert share(forward[1], "new levels", 0) == pytest.approx(1 / 3)
-    assert share(forward[1], "new levels", 1) == 1
-
-
 def test_levels_are_by_size_or_in_their_own_order_and_capped():
     codes = np.repeat(np.arange(26), np.arange(1, 27))
     letters = "abcdefghijklmnopqrstuvwxyz"

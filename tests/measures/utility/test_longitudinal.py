@@ -15,7 +15,6 @@ from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.measures.figure import Attempts
-from synthesizer.measures.utility import sequences
 from synthesizer.measures.utility.longitudinal import (
     CHANGING,
     SEQUENCE_RATIO,
@@ -146,18 +145,6 @@ def test_a_bootstrap_of_the_persons_is_noise() -> None:
     assert far.worst_ratio > 10
     same = collected(original, original).sequences
     assert same.worst_ratio == 0
-
-
-def test_the_floor_of_few_bootstrapped_persons_has_the_right_size(monkeypatch) -> None:
-    original = panel(4_000)
-    whole = collected(original, original).sequences.floor
-    small = collected(original, original.take_units(np.arange(1_000))).sequences.floor
-    monkeypatch.setattr(sequences, "FLOOR_PERSONS", 1_000)
-    part = collected(original, original).sequences
-    assert part.floor_persons == 1_000
-    for measure in ("headcounts", "transitions", "n_moves", "spells"):
-        assert getattr(part.floor, measure) == pytest.approx(getattr(whole, measure), rel=0.35)
-        assert getattr(small, measure) == pytest.approx(2 * getattr(whole, measure), rel=0.35)
 
 
 def test_share_ever_changing_and_association_by_hand() -> None:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from synthesizer.data.table import Table
 from synthesizer.measures.utility.propensity import (
     Null,
-    combine_pmse,
     measured,
     pmse,
 )
@@ -162,15 +161,6 @@ def test_what_cannot_be_computed_is_none():
     assert one.mean.z_pmse is None
 
 
-@pytest.mark.parametrize("permutations", [0, 4])
-def test_results_of_single_datasets_combine_to_that_of_all(permutations):
-    original, made = persons(200), [persons(n, n) for n in (150, 120)]
-    assert combine_pmse([pmse(original, table) for table in made]) == pmse(original, made)
-    options = {"model": "cart", "permutations": permutations}
-    apart = [pmse(original, table, first=d, **options) for d, table in enumerate(made, 1)]
-    assert combine_pmse(apart) == pmse(original, made, **options)
-
-
 @settings(max_examples=20, deadline=None)
 @given(
     st.lists(st.integers(0, 3), min_size=2, max_size=30),
@@ -186,21 +176,6 @@ def test_a_full_tree_of_one_variable_is_its_table(ours, theirs):
     # A tree does not split leaves that are all of one side.
     shares = set(s / np.maximum(o + s, 1))
     assert len(shares - {0}) <= result.parameters <= len(np.unique([*ours, *theirs]))
-
-
-def test_missing_codes_are_told_apart_by_label():
-    values = [5.0] * 40
-    original = Table([numeric("pay", values, [1, 2] * 20, missing=("", "-8"))])
-    swapped = Table([numeric("pay", values, [2, 1] * 20, missing=("-8", ""))])
-    other = Table([numeric("pay", values, [1, 2] * 20, missing=("", "-9"))])
-    observed = Table([numeric("pay", values, [0, 1] * 20, missing=("",))])
-    kwargs = {"permutations": 0, "min_leaf": 1}
-    same = tree(original, swapped, **kwargs)
-    assert same.pmse == 0
-    for made in (other, observed):
-        # Half of the records are alike: two thirds of what these mix is of neither side.
-        result = tree(original, made, **kwargs)
-        assert result.pmse == pytest.approx(0.125)
 
 
 @needs_reference

@@ -171,26 +171,3 @@ def test_columns_that_others_determine_and_responses_that_they_determine():
 def test_where_there_is_nothing_to_fit_there_is_no_figure(table):
     result = compared(table, table)
     assert (result.rows, result.figures) == ((), ())
-
-
-def test_a_number_of_two_values_is_a_response_of_a_logit_like_two_levels():
-    original, made = people(1500, 1), people(700, 2)
-    tables = []
-    for table in (original, made):
-        smoker = table["smoker"].data
-        others = [column for column in table.columns if column.name != "smoker"]
-        tables.append(
-            [
-                Table([*others, coded("smoker", smoker, ("no", "yes"))]),
-                Table([*others, numeric("smoker", np.where(smoker == 1, 7.0, -2.0))]),
-            ]
-        )
-    (first, second), (made_levels, made_numbers) = tables
-    levels, numbers = compared(first, made_levels), compared(second, made_numbers)
-    for one, other in zip(levels.rows, numbers.rows, strict=True):
-        assert (one.response, one.family, one.n) == (other.response, other.family, other.n)
-        if one.response == "smoker":
-            assert one.error == pytest.approx(other.error)
-            assert one.overlap == pytest.approx(other.overlap)
-    few = numeric("few", (np.arange(1500) < 49).astype(float))
-    assert "few" not in [row.response for row in compared(*2 * [original.with_column(few)]).rows]
