@@ -1,5 +1,4 @@
 from importlib import import_module
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -249,58 +248,6 @@ def test_guesses_single_out_as_often_as_those_of_anonymeter(name):
     made, fitted, _ = coded_together(name)
     found = [int(fitted.met_by_one(guesses(made, 3, 200, rng(s))).sum()) for s in range(SEEDS)]
     assert_agree(found, *ANONYMETER_GUESSED[name])
-
-
-def raw_values(table):
-    """Return a frame of labels and numbers, NaN where a number is missing, labels first."""
-    columns = {}
-    for name in table.names:
-        column = table[name]
-        if column.is_coded:
-            columns[name] = np.array(column.variable.labels)[column.data]
-        else:
-            columns[name] = np.where(column.is_observed, column.data, np.nan)
-    return pd.DataFrame(columns)[sorted(columns, key=lambda name: not table[name].is_coded)]
-
-
-def slow_mask(frame, row, names):
-    """Return which records meet the condition that one of them makes."""
-    met = pd.Series(True, index=frame.index)
-    for name in names:
-        value = frame.loc[row, name]
-        if isinstance(value, str):
-            met &= frame[name] == value
-        elif np.isnan(value):
-            met &= frame[name].isna()
-        elif value > frame[name].median():
-            met &= frame[name] >= value
-        else:
-            met &= frame[name] <= value
-    return met
-
-
-@pytest.mark.parametrize("n_terms", [1, 2, 3])
-def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
-    table = people(25, 5)
-    frame = raw_values(table)
-    expected = set()
-    for row in frame.index:
-        for names in combinations(range(5), n_terms):
-            if slow_mask(frame, row, frame.columns[list(names)]).sum() == 1:
-                expected.add((row, *names))
-    records = SortedRecords(mixed_records([table], table.names, real=1)[0])
-    conditions = rare_combinations(records, n_terms, 10**6, 8000, rng())
-    found = set()
-    for variables, low, high in zip(
-        conditions.variables, conditions.low, conditions.high, strict=True
-    ):
-        values = records.codes[variables]
-        rows = np.flatnonzero(((values >= low[:, None]) & (values <= high[:, None])).all(axis=0))
-        assert len(rows) == 1
-        found.add((int(rows[0]), *variables.tolist()))
-    assert len(found) == len(conditions)
-    assert found == expected
-    assert 10 < len(expected) < 25 * len(list(combinations(range(5), n_terms)))
 
 
 @pytest.mark.parametrize("block", [1, 7, 10**6])

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.risk import nearest as gower
 from synthesizer.measures.risk.nearest import (
     mixed_records,
     nearer_share,
@@ -15,7 +14,7 @@ from synthesizer.measures.risk.nearest import (
     nearest_places,
 )
 from tests.reference_data import load_reference, needs_reference
-from tests.tables import coded, numeric, persons
+from tests.tables import coded, numeric, persons, values_of
 
 # The package may offer a function under the module's name.
 module = import_module("synthesizer.measures.risk.nearest")
@@ -146,17 +145,7 @@ def table(rows, order):
 
 def values(data):
     """Every cell as a number, or as the text of its label or missing code."""
-    columns = []
-    for column in data.columns:
-        if column.is_coded:
-            columns.append([column.variable.labels[code] for code in column.data])
-            continue
-        states = column.missing_state()
-        codes = column.variable.missing
-        columns.append(
-            [codes[s - 1] if s else float(v) for v, s in zip(column.data, states, strict=True)]
-        )
-    return columns
+    return [values_of(column) for column in data.columns]
 
 
 def slow_distance(one, other, real):
@@ -238,8 +227,8 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     whole = nearest(made, known)
     several = np.sort(nearest_places(made, known, 3))
     for pairs, others in ((150, 2**13), (150, 7), (1, 1)):
-        monkeypatch.setattr(gower, "_PAIRS", pairs)
-        monkeypatch.setattr(gower, "_OTHERS", others)
+        monkeypatch.setattr(module, "_PAIRS", pairs)
+        monkeypatch.setattr(module, "_OTHERS", others)
         for one, other in zip(nearest(made, known), whole, strict=True):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(np.sort(nearest_places(made, known, 3)), several)

@@ -7,7 +7,6 @@ import typing
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pytest
 from pydantic import ValidationError
 
@@ -15,9 +14,9 @@ import synthesizer.measures.risk as risk
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import Figure, Result, Row, collected, in_units, plain, typed
 from synthesizer.measures.halves import control_run
-from synthesizer.measures.risk.attacks import Attack, attacks
+from synthesizer.measures.risk.attacks import attacks
 from synthesizer.measures.risk.attribute import attribute
-from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
+from synthesizer.measures.risk.cap import cap, cap_regression, cap_u
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
@@ -60,18 +59,6 @@ ORIGINAL, MADE, OTHER = people(90, 1), people(90, 2), people(80, 3)
 KEYS = {"keys": ["town", "age"], "target": "ill"}
 
 
-def halves():
-    return differential_confidentiality(
-        ORIGINAL,
-        lambda half, m, repeat: [half] * m,
-        **KEYS,
-        m=2,
-        repeats=2,
-        seed=4,
-        by="ill",
-    )
-
-
 EXCLUDED = [Exclusion(target_level="no", key="age", key_level=20), Exclusion(target_level="yes")]
 RESULTS = {
     "near_verbatim": lambda: near_verbatim(control_run(ORIGINAL, OTHER, (MADE,)), ORIGINAL.names),
@@ -85,37 +72,21 @@ RESULTS = {
         counted=None,
     ),
     "attacks": lambda: attacks(ORIGINAL, OTHER, MADE, **KEYS, n_attacks=20, seed=1),
-    "attack not made": lambda: Attack.of(
-        "x", asked=9, n=0, successes=0, control_successes=0, baseline=None, confidence=0.95
-    ),
     "attribute": lambda: attribute(
         ORIGINAL, [ORIGINAL, MADE], **KEYS, exclude=EXCLUDED, thresholds_1way=(0, 0.0),
         thresholds_2way=(0, 0.0),
     ),
     "cap": lambda: cap(ORIGINAL, [MADE, OTHER], **KEYS),
-    "cap of nobody": lambda: cap(ORIGINAL, OTHER, **KEYS, subsets={"none": np.zeros(90, bool)}),
     "cap_u": lambda: cap_u(ORIGINAL, [MADE, OTHER], **KEYS),
     "regression": lambda: cap_regression(cap(ORIGINAL, [MADE, OTHER, MADE], **KEYS))[0],
-    "no line": lambda: cap_regression(cap(ORIGINAL, [MADE], **KEYS))[0],
-    "negative": lambda: Line(
-        intercept=-0.5, slope=-1e-300, intercept_error=0.0, slope_error=1e9, intercept_p=None,
-        slope_p=1.0, r2=0.0, df=1,
-    ),
     "determined": lambda: determined(ORIGINAL, ["town", "age"], "ill"),
-    "differential": halves,
+    "differential": lambda: differential_confidentiality(
+        ORIGINAL, lambda half, m, repeat: [half] * m, **KEYS, m=2, repeats=2, seed=4, by="ill"
+    ),
     "identity": lambda: identity(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
     "reproduced": lambda: reproduced_uniques(ORIGINAL, MADE, keys=["town"])[0],
     "inference": lambda: inference(ORIGINAL, MADE, sensitive="ill", public=["town", "age"]),
-    "one of two groups": lambda: inference(
-        ORIGINAL,
-        MADE,
-        sensitive="age",
-        public=["town"],
-        groups={"age": [25]},
-        positive="[-inf, 25)",
-    ),
     "nearest": lambda: nearer_share(ORIGINAL, OTHER, MADE, seed=1),
-    "nearest to none": lambda: nearer_share(ORIGINAL, ORIGINAL, ORIGINAL, seed=1),
     "copied": lambda: copied_uniques(ORIGINAL, [MADE, OTHER], keys=["town"], control=MADE),
     "rare values": lambda: rare_values(ORIGINAL, [MADE, OTHER], keys=["town", "age"]),
     "memory": lambda: memory(
@@ -126,9 +97,7 @@ RESULTS = {
         CareerReplicates(np.zeros((3, 2), int)), [np.ones((2, 2), int)]
     ),
     "suda": lambda: suda(ORIGINAL, ["town", "age"], max_size=1).result,
-    "nobody unique": lambda: suda(ORIGINAL.take([0, 0]), ["town", "age"]).result,
     "suggestion": lambda: suggest(ORIGINAL),
-    "no suggestion": lambda: suggest(pd.DataFrame({"x": [1.5, 2.5]})),
     "trajectories": lambda: collected(
         TrajectoryIntruder(np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]), seed=1),
         [np.array([[0, 1, 1, 0]])],
@@ -136,9 +105,6 @@ RESULTS = {
     "halves of trajectories": lambda: trajectories_of_halves(
         *(np.array([[0, 1, 1, 0], [0, 0, 0, 0]]), np.ones((2, 4), int), np.eye(4, dtype=int)),
         seed=1,
-    ),
-    "nobody told": lambda: collected(
-        TrajectoryIntruder(np.zeros((3, 2), int), seed=1), [np.ones((2, 2), int)]
     ),
     "weights": lambda: collected(
         WeightsSeen(ORIGINAL, ORIGINAL.names, "age", seed=1), [MADE]
@@ -150,7 +116,6 @@ RESULTS = {
         n=3, uniques=2, datasets=(HouseholdCounts(n=4, present=2, repeated=1),)
     ),
     "tcap": lambda: tcap(ORIGINAL, [MADE, OTHER], **KEYS),
-    "nothing attributed": lambda: tcap(ORIGINAL, MADE, keys=["town"], target="ill"),
 }  # fmt: skip
 
 
@@ -196,16 +161,8 @@ def test_every_class_of_results_is_tried():
         if isinstance(kind, type) and issubclass(kind, Result)
     } - {Result, Row, Figure}
     written = {kind for kind in every if kind.__module__.startswith("synthesizer.measures.risk.")}
-    others = {
-        "CapMeans",
-        "CopiedKeys",
-        "InferenceRate",
-        "OfTarget",
-        "Scenario",
-        "Tolerance",
-        "ScenarioRisk",
-    }
-    assert {kind.__name__ for kind in written - tried} <= others
+    others = "CapMeans CopiedKeys InferenceRate OfTarget Scenario Tolerance ScenarioRisk"
+    assert {kind.__name__ for kind in written - tried} <= set(others.split())
 
 
 def test_words_about_records_are_templates():

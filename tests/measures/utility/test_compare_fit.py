@@ -240,25 +240,19 @@ def test_one_dataset_without_a_fit_does_not_stop_the_rest(how):
 
 
 def test_weights_by_hand_and_their_faults():
-    original, made = people(300, 1), people(300, 2)
-    rng = np.random.default_rng(3)
     original, made = (
-        table.with_column(numeric("weight", rng.integers(1, 9, 300))) for table in (original, made)
+        people(300, seed).with_column(numeric("weight", np.arange(300) * 7 % 9 + 1))
+        for seed in (1, 2)
     )
     result = compare_fit(original, made, "visits ~ age", weights="weight")
     frame = frame_of(original).assign(weight=original["weight"].data)
     expected = smf.wls("visits ~ age", frame, weights=frame["weight"]).fit(cov_type="HC1")
     assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
     assert [c.original_error for c in result.coefficients] == pytest.approx(list(expected.bse))
-    assert result.weights == "weight"
-    assert result.errors.startswith("robust to unequal variances (HC1), times n / (n - K)")
     odd = numeric("weight", [0, 0, -1, *range(1, 298)], [0, 0, 0, 1, *[0] * 296], missing=("",))
-    told = compare_fit(original, [made, made.with_column(odd)], "visits ~ age", weights="weight")
+    both = [made, made.with_column(odd)]
+    told = compare_fit(original, both, "visits ~ age", weights="weight")
     assert "'weight': of 300 there are 1 missing, 1 negative" in told.datasets[2].problem
-    with pytest.raises(DataError, match="the original has no fit: weights .* 1 missing, 1 neg"):
-        compare_fit(original.with_column(odd), made, "visits ~ age", weights="weight")
-    with pytest.raises(DataError, match="weights area: "):
-        compare_fit(original, made, "visits ~ age", weights="area")
 
 
 @pytest.mark.parametrize(
@@ -266,22 +260,15 @@ def test_weights_by_hand_and_their_faults():
 )
 def test_a_fit_is_made_without_and_with_the_survey_weight(said, fitted):
     request = FitRequest(formula="visits ~ age", weights=said)
-    both = request.with_and_without("w")
-    assert [fit.weight for fit in both] == fitted
+    assert [fit.weight for fit in request.with_and_without("w")] == fitted
     assert request.with_and_without(None)[0].weight == (said or None)
-    assert FitRequest(formula="w ~ age").with_and_without("w")[0].weights is None
 
 
-@pytest.mark.parametrize(
-    ("fit", "strata"),
-    [
-        ({"family": "poisson"}, "region"),
-        ({"family": "poisson", "offset": "hours"}, None),
-        ({"family": "multinomial"}, None),
-        ({"clusters": "area"}, None),
-        ({"formula": "visits ~ age | area"}, None),
-    ],
-)
+@pytest.mark.parametrize(("fit", "strata"), [
+    ({"family": "poisson"}, "region"), ({"family": "poisson", "offset": "hours"}, None),
+    ({"family": "multinomial"}, None), ({"clusters": "area"}, None),
+    ({"formula": "visits ~ age | area"}, None),
+])  # fmt: skip
 def test_a_design_is_inherited_where_the_model_can_have_its_errors(fit, strata):
     request = FitRequest(**{"formula": "visits ~ age", **fit})
     assert request.with_and_without("w", strata="region")[-1].strata == strata
@@ -303,28 +290,6 @@ def test_an_offset(offset):
     assert [c.original for c in result.coefficients] == pytest.approx(list(expected.params))
     assert (result.datasets[1].n, result.datasets[1].n_missing) == (293, 7)
     assert result.offset == offset
-
-
-def test_overlap_and_lack_of_fit_of_a_right_model_are_as_expected():
-    """Synthetic data drawn from the model that is fitted, mean over repetitions."""
-    rng = np.random.default_rng(1)
-    results = []
-    for _ in range(60):
-        x = rng.normal(size=200)
-        original = Table([numeric("x", x), numeric("y", x + rng.normal(size=200))])
-        slope, start = np.polyfit(x, original["y"].data, 1)
-        left = original["y"].data - start - slope * x
-        sigma = np.sqrt(left @ left / 198)
-        made = []
-        for size in (200, 300):
-            drawn = rng.choice(x, size)
-            y = start + slope * drawn + sigma * rng.normal(size=size)
-            made.append(Table([numeric("x", drawn), numeric("y", y)]))
-        results.append(compare_fit(original, made, "y ~ x"))
-    expected = results[0].expected_overlap
-    assert np.mean([own.mean_overlap for own in results]) == pytest.approx(expected, abs=0.03)
-    # chi-square on as many degrees of freedom as coefficients; standard error 0.25
-    assert np.mean([own.lack_of_fit.statistic for own in results]) == pytest.approx(2, abs=0.6)
 
 
 def test_groups_are_fitted_alone_as_if_their_records_were_all():

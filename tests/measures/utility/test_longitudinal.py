@@ -1,4 +1,4 @@
-"""Careers and histories, against counting by hand."""
+"""Careers, histories and new periods, against counting by hand."""
 
 from __future__ import annotations
 
@@ -18,13 +18,23 @@ from synthesizer.measures.figure import Attempts
 from synthesizer.measures.utility.longitudinal import (
     CHANGING,
     SEQUENCE_RATIO,
+    NewPeriods,
+    NewPeriodsCounter,
     PanelCollector,
     changing_share,
     lag_association,
 )
-from synthesizer.measures.utility.sequences import MEASURES, SequenceComparison
+from synthesizer.measures.utility.sequences import (
+    LINES,
+    MEASURES,
+    PERSONS_OF_A_LINE,
+    SequenceComparison,
+    career_lines,
+    sequence_distances,
+    sequence_distributions,
+)
 from tests.careers_by_hand import cells, distance
-from tests.tables import coded, numeric
+from tests.tables import coded, numeric, values_of
 
 YEARS = np.arange(1990.0, 1995.0)
 STATES = ("w", "x", "y", "z")
@@ -67,15 +77,10 @@ def collected(original: PanelTable, *datasets: PanelTable, career: str | None = 
 def histories(table: PanelTable, name: str) -> list[list[str | None]]:
     """Return the labels of every person by period, None for absence."""
     found: list[list[str | None]] = [[None] * len(YEARS) for _ in range(table.n_units)]
-    column = table[name]
-    for row in range(table.n_rows):
-        label = (
-            str(column.data[row])
-            if not column.is_coded
-            else (column.variable.labels[int(column.data[row])])
-        )
-        found[int(table.index.person[row])][int(table.index.period[row])] = label
-    return found  # fmt: skip
+    places = zip(table.index.person, table.index.period, values_of(table[name]), strict=True)
+    for person, period, label in places:
+        found[int(person)][int(period)] = label
+    return found
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -204,9 +209,7 @@ def test_figures_and_the_sample() -> None:
 
 def test_what_fails_loses_nothing_else() -> None:
     original, drawn = panel(), panel(50, 1)
-    states = drawn["state"]
-    other = Column(Variable(name="state", kind=Kind.CATEGORICAL, levels=("a", "b", "c", "d")),
-                   states.data)  # fmt: skip
+    other = coded("state", drawn["state"].data, "abcd")
     found = collected(original, drawn.with_column(other))
     assert found.sequences is None
     assert "other levels" in found.failed["careers"]
@@ -229,3 +232,97 @@ def test_steps_that_nobody_of_the_original_makes_are_counted() -> None:
     assert row.mean_new == pytest.approx(1 / 3)
     wage = next(row for row in collected(panel(), panel(seed=1)).variables if row.name == "wage")
     assert wage.mean_new is None
+
+
+def test_careers_with_nothing_in_common_and_of_one_period() -> None:
+    found = sequence_distances([[0, 0]], [[1, 2]], 3)
+    assert found.headcounts == found.spells == found.first_last == found.n_moves == 1
+    assert (found.changes, found.entry) == (1, None)
+    found = sequence_distances([[0], [1]], [[0]], 2)
+    assert (found.headcounts, found.transitions, found.changes) == (0.5, 0.0, 0.0)
+    for wrong in (np.empty((0, 2), int), [[0, 3]], [[-1, 0]], [0, 1]):
+        with pytest.raises(ValueError, match="sequences"):
+            sequence_distributions(wrong, 3)
+
+
+def test_a_line_of_careers_is_that_of_ten_persons_or_more() -> None:
+    rng = np.random.default_rng(1)
+    usual = np.repeat([[0, 0, 1], [1, 1, 1]], 50, axis=0)
+    lone = np.array([[2, 3, 2]])  # a career that one person has
+    lines = career_lines(rng.permutation(np.concatenate([usual, lone])))
+    assert len(lines) == 101 // PERSONS_OF_A_LINE
+    assert {tuple(line) for line in lines.tolist()} == {(0, 0, 1), (1, 1, 1)}
+    assert career_lines(usual[:9]).shape == (0, 3)
+    assert len(career_lines(np.repeat(usual, 100, axis=0))) == LINES
+
+
+SINCE, ABSENT = 3, 3
+
+
+def moving(n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (n, 5))
+    for t in range(1, 5):
+        codes[:, t] = np.where(rng.random(n) < 0.3, rng.integers(0, 4, n), codes[:, t - 1])
+    return codes
+
+
+def panel_of(codes: np.ndarray) -> PanelTable:
+    index = PanelIndex.of_presence(codes != ABSENT, YEARS)
+    return PanelTable([coded("state", codes[index.person, index.period], STATES[:3])], index)
+
+
+def new_periods(original: np.ndarray, *datasets: np.ndarray) -> NewPeriods:
+    counter = NewPeriodsCounter(panel_of(original), frame(), SINCE, 1)
+    for codes in datasets:
+        counter.add(panel_of(codes))
+    return counter.result()
+
+
+def means_of(found: NewPeriods) -> dict[str, float]:
+    return {row.name: row.mean for row in found.rows}
+
+
+def slow_new_periods(original: np.ndarray, drawn: np.ndarray) -> dict[str, float]:
+    ours, theirs = (
+        [list(zip(codes[:, t - 1].tolist(), codes[:, t].tolist(), strict=True)) for t in (3, 4)]
+        for codes in (original, drawn)
+    )
+    steps = 0.0
+    for one, other in zip(ours, theirs, strict=True):
+        for state, count in Counter(a for a, _ in other).items():
+            first, second = ([b for a, b in pairs if a == state] for pairs in (one, other))
+            steps += count / len(drawn) * (distance(first, second) if first else 1.0) / 2
+    every = [[*pairs[0], *pairs[1]] for pairs in (ours, theirs)]
+    return {
+        "headcounts": np.mean(
+            [distance(original[:, t].tolist(), drawn[:, t].tolist()) for t in (3, 4)]
+        ),
+        "transitions": distance(*every),
+        "changes": distance(*([pair for pair in pairs if pair[0] != pair[1]] for pairs in every)),
+        "steps": steps,
+    }
+
+
+def test_distances_of_new_periods_equal_slow_code() -> None:
+    original, drawn = moving(60, 1), moving(50, 2)
+    drawn[0] = [0, 0, 3, 3, 2]
+    expected = slow_new_periods(original, drawn)
+    assert means_of(new_periods(original, drawn)) == pytest.approx(expected)
+
+
+def test_new_periods_at_both_ends_and_of_resampled_persons() -> None:
+    original = moving(1_500, 4)
+    assert set(means_of(new_periods(original, original)).values()) == {0}
+    never, apart = np.zeros_like(original), np.zeros_like(original)
+    apart[:, SINCE:] = 1
+    # of two new periods one is entered by a move, which nobody of the original makes
+    assert set(means_of(new_periods(never, apart)).values()) == {1.0}
+    rng = np.random.default_rng(5)
+    drawn = [original[rng.integers(1_500, size=1_500)] for _ in range(10)]
+    for codes in drawn:
+        codes[:, : SINCE - 1] = 0  # periods before do not count
+    result = new_periods(original, *drawn)
+    assert all(0.7 < row.ratio < 1.4 for row in result.rows if row.ratio is not None)
+    assert [figure.key for figure in result.figures] == ["new_transitions", "new_steps"]
+    assert (result.first, result.periods) == ("1993", 2)

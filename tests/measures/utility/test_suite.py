@@ -144,7 +144,6 @@ def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
             if figure.name in ("mean two-way S_pMSE", "largest one-way S_pMSE", "pMSE ratio")
         }
         assert levels == {expected}
-    assert (collected().expected, collected().fresh) == (1.0, fresh)
     both = collected(synthesis=PROPER, propensity={"models": ["logit", "cart"], "permutations": 3})
     for score in both.propensity:
         place = f"propensity score by {score.model}"
@@ -153,8 +152,6 @@ def test_what_is_expected_depends_on_how_the_data_were_made() -> None:
         if score.model == "logit":  # of trees the permutations say what is right
             expected["pmse_ratio"] = fresh
         assert chances == expected
-    unknown = UtilityResult(n=300, n_synthetic=(300, 200))
-    assert (unknown.expected, unknown.kept, unknown.units) == (1.0, (), "records")
 
 
 def test_tables_of_kept_variables_alone_are_left_out() -> None:

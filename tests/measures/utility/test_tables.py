@@ -10,18 +10,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.utility.cells import cramers_v
 from synthesizer.measures.utility.tables import (
     ASSOCIATIONS,
     CELL_MEASURES,
     cell_measures,
-    combine_distances,
     combine_tables,
     jensen_shannon,
     table_utility,
 )
+from tests.measures.risk.slow_rows import tables_to_compare
 from tests.reference_data import REFERENCE, load_reference, needs_reference
-from tests.tables import coded, numeric, persons
+from tests.tables import coded, persons, values_of
 
 
 def measures(o, s):
@@ -119,18 +118,6 @@ def test_datasets_are_averaged_and_combined():
     assert joined.worst(2, 1)["variables"].tolist() == both.worst(2, 1)["variables"].tolist()
 
 
-def test_names_that_hold_a_colon_are_not_mixed_up():
-    codes = np.arange(12)
-    names = ("a", "b:c", "a:b", "c")
-    table = Table([coded(name, codes % (2 + n), "uvwxy") for n, name in enumerate(names)])
-    result = table_utility(table, [table, table], ways=[2])
-    assert len(result.mean) == 6
-    mixed = result.mean[result.mean["variables"] == "a:b:c"]
-    assert set(mixed["names"]) == {("a", "b:c"), ("a:b", "c")}
-    assert mixed["df"].nunique() == 2
-    assert [row.variables for row in result.result().rows] == list(result.mean["names"])
-
-
 def test_a_constant_variable_has_no_degrees_of_freedom():
     table = Table([coded("a", [0, 0, 0], "xy")])
     result = table_utility(table, [table])
@@ -174,63 +161,33 @@ def rows_of(original, made, ways=(1, 2)):
     return found.to_dict(orient="records")
 
 
-@st.composite
-def tables(draw, levels, missing):
-    n = draw(st.integers(1, 14))
-    codes = draw(st.lists(st.integers(0, len(levels) - 1), min_size=n, max_size=n))
-    others = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
-    # At most five distinct numbers are groups of their own, which a slow judge can tell.
-    values = draw(st.lists(st.sampled_from([-2.0, 0.0, 1.5]), min_size=n, max_size=n))
-    states = draw(st.lists(st.integers(0, len(missing)), min_size=n, max_size=n))
-    return Table(
-        [
-            coded("a", codes, levels),
-            coded("b", others, ("no",), missing=("?",)),
-            numeric("c", values, states, missing=missing),
-        ]
-    )
+def labels_of(table, original, name):
+    """Return labels; numbers that the original lacks join its groups below them."""
+    column = original[name]
+    known = sorted(set(column.data[column.is_observed])) if not column.is_coded else []
 
+    def group(value):
+        if isinstance(value, str) or table[name].is_coded:
+            return value
+        return max([k for k in known if k <= value], default=known[0]) if known else "any"
 
-def slow_rows(table, original):
-    """Return rows of labels and numbers; those the original lacks join its groups below them."""
-    known = sorted(set(original["c"].data[original["c"].is_observed]))
-    found = []
-    for row in range(table.n_rows):
-        number = table["c"]
-        state = number.missing_state()[row]
-        value = number.data[row]
-        group = ("code", number.variable.missing[state - 1]) if state else value
-        if not state and known:
-            group = max([k for k in known if k <= value], default=known[0])
-        elif not state:
-            group = "any"
-        found.append(
-            {
-                "a": table["a"].variable.labels[table["a"].data[row]],
-                "b": table["b"].variable.labels[table["b"].data[row]],
-                "c": group,
-            }
-        )
-    return found
+    return [group(value) for value in values_of(table[name])]
 
 
 def slow_counts(original, made, names):
     ours, theirs = (
-        Counter(tuple(row[name] for name in names) for row in slow_rows(table, original))
+        Counter(zip(*(labels_of(table, original, name) for name in names), strict=True))
         for table in (original, made)
     )
     return {cell: (ours[cell], theirs[cell]) for cell in {*ours, *theirs}}
 
 
-pairs = st.tuples(tables(("x", "y", "z"), ("", "-8")), tables(("z", "y", "w"), ("-8", "-9")))
-
-
 @settings(max_examples=25, deadline=None)
-@given(pairs)
+@given(tables_to_compare())
 def test_ratios_and_tests_equal_slow_code_and_scipy(both):
-    original, made = both
+    original, (made, *_) = both
     rows = rows_of(original, made, ways=(1, 2, 3))
-    orders = [c for size in (1, 2, 3) for c in combinations("abc", size)]
+    orders = [c for size in (1, 2, 3) for c in combinations("abtu", size)]
     assert [row["names"] for row in rows] == orders
     for row in rows:
         cells = list(slow_counts(original, made, row["names"]).values())
@@ -250,11 +207,11 @@ def test_ratios_and_tests_equal_slow_code_and_scipy(both):
 
 
 @settings(max_examples=25, deadline=None)
-@given(pairs)
+@given(tables_to_compare())
 def test_distance_equals_slow_code(both):
-    original, made = both
+    original, (made, *_) = both
     divergence = 0.0
-    counts = slow_counts(original, made, "abc").values()
+    counts = slow_counts(original, made, "abtu").values()
     for o, s in counts:
         p, q = o / original.n_rows, s / made.n_rows
         divergence += sum(x * math.log2(2 * x / (p + q)) / 2 for x in (p, q) if x)
@@ -277,24 +234,3 @@ def test_both_ends():
     for row in rows_of(original, made):
         assert row["ROE"] == 0
         assert row["p_chi_square"] < 0.05
-
-
-def test_distances_of_single_datasets_combine_to_that_of_all():
-    original, made = persons(200), [persons(n, n) for n in (50, 120, 90)]
-    combined = combine_distances([jensen_shannon(original, table) for table in made])
-    assert combined == jensen_shannon(original, made)
-    assert combine_distances([combined]) == combined
-
-
-def test_association_of_a_pair_is_cramers_v_corrected_for_bias():
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"a": rng.integers(0, 3, 400).astype(str)})
-    frame["b"] = np.where(rng.random(400) < 0.6, frame["a"], rng.integers(0, 4, 400).astype(str))
-    alone = frame.assign(b=rng.permutation(frame["b"]))
-    (row,) = (row for row in table_utility(frame, alone).result().rows if row.ways == 2)
-    for side, value in ((frame, row.v_original), (alone, row.v_synthetic)):
-        counts = pd.crosstab(side["a"], side["b"]).to_numpy(dtype=float)
-        assert value == pytest.approx(cramers_v(counts), abs=1e-6)
-    assert row.v_original > 0.5 > 0.15 > row.v_synthetic
-    single = table_utility(frame, alone).result().of_order(1)
-    assert {row.v_original for row in single} == {None}
