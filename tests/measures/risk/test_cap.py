@@ -223,4 +223,6 @@ def test_what_there_is_not_is_told():
     with pytest.raises(KeyError, match="there are m = 1 to 2"):
         cap(people, [people] * 2, keys=["town"], target="ill").row(3)
     assert regress_on_m([0.1, None, 0.2, 0.3]) is regress_on_m([0.3] * 3) is None
+    nothing = cap(people, people, keys=["town"], target="ill").model_copy(update={"synthetic": ()})
+    assert nothing.figures == ()
     assert cap_regression(cap(people, [people] * 3, keys=["town"], target="ill"))[0].n_m == 3
