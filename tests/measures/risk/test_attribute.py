@@ -1,7 +1,6 @@
 from collections import Counter, defaultdict
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -149,19 +148,6 @@ def test_missing_codes_that_do_not_count(data, use_target, use_keys):
         assert_equal(values, slow(original, table, keys, "t", out=out)[0])
     fell = [out(k, t) for k, (t,) in zip(rows(original, keys), rows(original, ["t"]), strict=True)]
     assert result.excluded == sum(fell)
-
-
-def test_dates_are_excluded_by_their_iso_text():
-    days = pd.to_datetime(["1961-05-01", "1961-05-01", "2020-02-29", "2020-03-01"])
-    frame = pd.DataFrame({"day": days, "ill": ["no", "no", "yes", "no"]})
-    options = {"keys": ["ill"], "target": "day"}
-    plain = attribute(frame, frame, **options).mean.disco
-    assert plain == 0.25
-    known = [Exclusion(target_level="2020-02-29")]
-    assert attribute(frame, frame, exclude=known, **options).mean.disco == 0.0
-    known = [Exclusion(target_level="yes", key="day", key_level="2020-02-29")]
-    result = attribute(frame, frame, keys=["day"], target="ill", exclude=known)
-    assert (result.mean.disco, result.excluded) == (0.75, 1)
 
 
 def dominated():

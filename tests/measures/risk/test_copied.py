@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from math import comb
 
@@ -140,16 +139,11 @@ def test_what_is_kept_in_every_record_is_said():
     assert coarse.gap == "copied uniques: none, as no {record} of the original is unique by town"
 
 
-# In the checks.
-
-
-def checked(made, *, kept=(), limits=None, **options):
+def checked(made, *, kept=()):
     rng = np.random.default_rng(1)
-    values = rng.integers(0, 40, (3, 300))
-    names = ("age", "town", "pay")
-    table = Table([numeric(n, v.astype(float)) for n, v in zip(names, values, strict=True)])
+    table = Table([numeric(name, rng.integers(0, 40, 300)) for name in ("age", "town", "pay")])
     scenario = Scenario(keys=("age", "town"), target="pay")
-    settings = CheckSettings(**{**ALL_OFF, "copied_uniques": True, **options})
+    settings = CheckSettings(**ALL_OFF | {"copied_uniques": True})
     checks = Checks(table, settings, scenarios=[scenario], synthesis=Synthesis(kept=kept))
     checks.add(made(table))
     return checks.finish()
@@ -160,27 +154,17 @@ def permuted(table, *names):
     return Table([c.take(order) if c.name in names else c for c in table.columns])
 
 
-def test_it_runs_by_default_for_whole_records_and_for_keys_and_is_a_limit():
-    assert CheckSettings().copied_uniques is True
+def test_it_looks_at_whole_records_and_at_keys_but_not_at_what_is_kept():
     found = checked(lambda table: table)
-    whole = found.risk.copied
-    numbers = re.findall(r"[\d,]*\d", found.risk.alarms[0])
-    assert numbers[:3] == [f"{n:,}" for n in (whole.worst.present, whole.uniques, whole.worst.most)]
     assert len(found.risk.alarms) == 2
-    assert all(f"of {found.risk.copied.uniques} records that" in a for a in found.risk.alarms)
     assert found.summary.copied_uniques > 1 < found.summary.copied_keys
-    exceeded = found.exceeded(LimitConfig(copied_uniques=1, copied_keys=1))
-    assert [words.partition(":")[0] for words in exceeded] == [
-        "limits.copied_uniques", "limits.copied_keys",
-    ]  # fmt: skip
+    assert len(found.exceeded(LimitConfig(copied_uniques=1, copied_keys=1))) == 2
     fresh = checked(lambda table: permuted(permuted(table, "age", "pay"), "pay", "town"))
     assert fresh.risk.alarms == fresh.exceeded(LimitConfig(copied_uniques=1)) == ()
     # a partial synthesis: the keys are the original's on purpose, the target is drawn
     partly = checked(lambda table: permuted(table, "pay"), kept=("age", "town")).risk
     assert (partly.alarms, partly.gaps) == ((), ())
     assert (partly.copied.names, partly.copied.kept) == (("pay",), ("age", "town"))
-    everything = checked(lambda table: table, kept=("age", "town", "pay"))
-    assert everything.risk.copied is everything.risk.scenarios[0].copied is None
 
 
 @needs_reference

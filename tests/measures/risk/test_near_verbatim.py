@@ -1,4 +1,4 @@
-"""Near-verbatim persons and guessed attributes, against slow code, nothing and everything."""
+"""Near-verbatim persons, guessed attributes, and both of several releases: slow code, both ends."""
 
 from math import ceil, log
 
@@ -12,10 +12,13 @@ from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     FEW_REPEATS,
     REPEATS,
+    Look,
     difference,
     near_verbatim,
     quantile_of,
 )
+from synthesizer.measures.risk.releases import Release, Together, others_of
+from tests.run_directories import filled
 from tests.tables import numeric
 
 LEVELS = (3, 4, 6, 8, 12, 20)
@@ -219,15 +222,6 @@ def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
     one = inside.take(np.full(40, 17))
     again = near_verbatim(control_run(inside, outside, (planted(fresh, one, 1, rng),)), NAMES)
     assert again.repeats > again.repeats_by_chance
-    twenty = inside.take(np.repeat(np.arange(20), 11))  # none of them so often as that one
-    several = near_verbatim(control_run(inside, outside, (planted(fresh, twenty, 1, rng),)), NAMES)
-    assert several.repeats > several.repeats_by_chance
-    # the holdout lacks a level
-    level = inside[NAMES[0]].data == 0
-    lacking = outside.take(np.flatnonzero(outside[NAMES[0]].data != 0))
-    made = planted(fresh, inside.take(np.flatnonzero(level)[:100]), 1, rng)
-    of_level = near_verbatim(control_run(inside, lacking, (made,)), NAMES).groups
-    assert any(group.variable == NAMES[0] and group.low > 0 for group in of_level)
 
 
 @pytest.mark.parametrize(("changed", "look"), [(0, 0), (1, 1)])
@@ -288,3 +282,32 @@ def test_the_interval_is_newcombes():
     # Newcombe (1998), Table II, method 10: 56/70 - 48/80
     ends = difference(56, 70, 48, 80, 1.959964)
     assert ends == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
+
+
+def release(name, *ends, **more):
+    looks = tuple(filled(Look, excess=excess, high=high) for excess, high in ends)
+    facts = {"datasets": {"synthetic_1.csv": name}, "contains": (), "looks": looks}
+    return filled(Release, directory=name, **facts | more)
+
+
+def test_what_adds_nothing_and_what_nobody_has_does_not_count():
+    releases = [
+        release("a"),  # is contained in c
+        release("b", replaced=True),
+        release("c", contains=("a",)),
+        release("d", given_out=False),
+        release("e", replaced=True, given_out=True),
+        release("f"),  # is present
+        release("g", contains=("d",), datasets={"synthetic_1.csv": "g", "synthetic_2.csv": "f"}),
+    ]
+    others = others_of(releases, ["f"])
+    assert [other.directory for other in others] == ["c", "e", "g"]
+    assert [other.directory for other in others_of(releases, ["g", "f"])] == ["c", "e"]
+
+
+def test_upper_ends_add_up_and_none_is_below_nothing():
+    present = release("p", (0.1, 0.2), (-0.3, -0.1), (0.05, 0.1)).looks
+    other = release("o", (0.02, 0.05), (-0.1, 0.4), (0.3, 0.25))
+    together = Together(others=(other,), counted=None)
+    assert together.bound(present) == pytest.approx((0.4, -0.4))
+    assert Together(others=(other, release("none")), counted=None).bound(present) is None

@@ -146,24 +146,6 @@ def test_both_ends():
     assert {(row.unique, row.found, row.told, row.right) for row in nobody} == {(0, None, 0, None)}
 
 
-def test_a_fresh_sample_comes_to_its_chance_and_tells_no_more_of_the_fitted():
-    """Job `intervals.trajectories` does so for 200 trials and several populations."""
-    trials, options = 40, TrajectoryOptions(points=3, draws=10, worst=0)
-    gaps, covered = [], 0
-    for seed in range(trials):
-        original, fresh, other = (careers(250, [seed, part], 8) for part in range(3))
-        alone = trajectories(original, fresh, options=options, seed=3).known
-        sides = trajectories_of_halves(original, other, fresh, options=options, seed=3)
-        gaps.append(
-            [row.told - row.chance for row in alone]
-            + [row.fitted - row.unseen for row in sides.known]
-        )
-        covered += sum(row.low <= 0 <= row.high for row in (*alone, *sides.known))
-    error = np.std(gaps, axis=0, ddof=1) / np.sqrt(trials)
-    assert (np.abs(np.mean(gaps, axis=0)) <= 3.5 * error).all()
-    assert covered >= 0.93 * trials * len(gaps[0])
-
-
 def test_halves_equal_slow_counting_and_see_what_was_copied():
     fitted, unseen, made = careers(40, 0), careers(40, 1), careers(50, 2)
     made[:10] = fitted[:10]

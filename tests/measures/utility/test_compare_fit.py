@@ -172,26 +172,6 @@ def test_rules_for_several_datasets():
     assert "singular" in same.notes[0]
 
 
-def test_clusters_of_frames_need_no_common_values_and_may_be_missing():
-    rng = np.random.default_rng(2)
-    frame = pd.DataFrame(
-        {
-            "person": [f"a{i // 5}" for i in range(200)],
-            "x": rng.standard_normal(200).round(3),
-            "y": rng.standard_normal(200).round(3),
-        }
-    )
-    made = frame.assign(person=[f"s{i // 5}" for i in range(200)])
-    made.loc[:9, "person"] = None
-    result = compare_fit(frame, made, "y ~ x", clusters="person")
-    assert [own.n_missing for own in result.datasets] == [0, 10]
-    alone = compare_fit(frame, made[10:], "y ~ x", clusters="person")
-    assert alone.combined.estimate == pytest.approx(result.combined.estimate)
-    assert result.clusters == "person"
-    few = frame.assign(person=["a", "b"] * 100)
-    assert "too few clusters" in compare_fit(few, few, "y ~ x", clusters="person").notes[0]
-
-
 def broken(table, how):
     """A synthetic dataset that a logit of smoker on age, sex and area has no fit for."""
     age, area = table["age"].data, table["area"].data

@@ -135,7 +135,6 @@ def test_shares_of_the_shown_states() -> None:
     for end, shares in ((0, found.original.entry), (-1, found.original.exit)):
         counts = Counter(periods[end] for periods in there)
         assert shares[:-1] == pytest.approx([counts[t] / 60 for t in range(5)])
-    assert found.periods == ("1990", "1991", "1992", "1993", "1994")
     assert found.states[0] == Counter(s for c in careers for s in c if s).most_common(1)[0][0]
 
 
@@ -199,8 +198,6 @@ def test_figures_and_the_sample() -> None:
         figure = figures[f"careers: {row.name.replace('_', ' ')}"]
         assert (figure.key, figure.value) == (f"careers_{row.name}", row.mean)
         assert figure.chance == row.floor == getattr(found.sequences.floor, row.name)
-    changes = [abs(history.difference) for history in found.worst]
-    assert changes == sorted(changes, reverse=True)
     assert {history.name for history in found.worst} == {"state", "wage"}
     sample, states = found.sequences.sample, found.sequences.states
     assert len(sample) == 40

@@ -136,27 +136,6 @@ def test_means_and_totals_of_a_domain_are_those_of_r(survey):
     assert found == pytest.approx((5.7398688194, 0.0574838268, 2141.59729760))
 
 
-def test_datasets_without_replicate_weights_are_told_with_the_factor(survey):
-    """The originals' errors over those by strata and units, or of independent records."""
-    frame = with_replicates(survey)
-    how = ReplicateWeights(columns="rep*", method="jk1")
-    settings = {"weights": "w", "replicates": how, "declared": DECLARED}
-    for design, words, errors in (
-        ({}, "those of independent records", None),
-        (
-            {"strata": "stratum", "psu": "unit"},
-            "linearised, by stratum and unit",
-            (0.33142246133, 0.05083208901, 0.29783726588),
-        ),
-    ):
-        made = compare_fit(frame, survey, "y ~ x + sex", **settings, **design)
-        theirs = np.sqrt(made.combined.within)
-        factor = np.median(np.array([0.47926345461, 0.07154518258, 0.57951415843]) / theirs)
-        assert f"errors are {words}" in made.notes[0]
-        assert f"are {factor:.2f} times as large" in made.notes[0]
-        assert errors is None or theirs == pytest.approx(errors, rel=1e-6)
-
-
 STRATA, UNITS = {"weights": "w", "strata": "stratum"}, {"psu": "unit"}
 
 

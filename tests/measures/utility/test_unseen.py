@@ -221,17 +221,3 @@ def test_associations_are_those_of_slow_code():
     some = [(a, b) for a, b in pairs if a >= 0.1]
     assert look.value == pytest.approx(sum(map(min, some)) / sum(a for a, _ in some))
     assert kept_share([(0.05, 0.04)]) is None
-
-
-def test_without_a_holdout_use_is_judged_by_the_training_records():
-    utility = UtilityResult(n=100, n_synthetic=(100,))
-    (_, _, use) = verdict(CheckResults(risk=RiskResult(), utility=utility)).lines
-    assert {e.key for e in use.evidence} == {"equivalent_sample", "tails"}
-    training, holdout, made, _ = three(300, 13)
-    utility = UtilityResult(
-        n=100, n_synthetic=(100,), further={"unseen": found(training, holdout, made)}
-    )
-    (_, _, use) = verdict(CheckResults(risk=RiskResult(), utility=utility)).lines
-    assert {e.key for e in use.evidence} == {
-        "unseen_pairs", "associations", "impossible_records", "tails", "conditional_spread",
-    }  # fmt: skip

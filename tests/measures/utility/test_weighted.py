@@ -8,7 +8,6 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.survey_design import Design, design_mean
 from synthesizer.measures.utility.fits import fit_model
-from synthesizer.measures.utility.propensity import by_weighted_tree, pmse
 from synthesizer.measures.utility.weighted import Models, WeightedCounter
 from tests.tables import coded, numeric
 
@@ -168,14 +167,6 @@ def test_a_weighted_tree_sees_weights_that_are_wrong():
     wrong = other.with_column(numeric("w", wrong))
     fresh, shifted = (models_of(original, table)["propensity"] for table in (other, wrong))
     assert fresh < 1.6 < shifted
-
-
-def test_constant_weights_give_the_tree_without_weights():
-    ones = [survey(s).with_column(numeric("w", np.full(300, 7.0))) for s in (1, 2)]
-    names = ["town", "sex", "pay"]
-    weighted = by_weighted_tree(*ones, names, "w", rng=np.random.default_rng(1))
-    plain = pmse(*ones, model="cart", names=names, permutations=10).datasets[0]
-    assert weighted.pmse == pytest.approx(plain.pmse)
 
 
 def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
