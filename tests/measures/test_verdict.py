@@ -171,16 +171,6 @@ def test_profiles_at_both_ends(found: dict[str, CheckResults], name: str) -> Non
         assert line.evidence
 
 
-def test_what_a_profile_asks_and_the_run_did_not_measure_is_unclear(
-    found: dict[str, CheckResults],
-) -> None:
-    risk = found["fresh"].risk.model_copy(update={"attacks": None})
-    less = found["fresh"].model_copy(update={"risk": risk})
-    line = verdict(less, LimitConfig(profile="pdpc-petsard", release="contract"))["person"]
-    assert (line.word, "checks.attacks" in line.sentence) == ("unclear", True)
-    assert verdict(less, LimitConfig(profile="consensus-2025"))["person"].word == "pass"
-
-
 def test_a_control_that_was_fitted_is_no_control(files: Frames) -> None:
     # held against some of its own records the original adds less: that must not pass
     mixed = pd.concat([files["original"][:700], files["control"][700:]], ignore_index=True)

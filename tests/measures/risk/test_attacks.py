@@ -130,23 +130,6 @@ def test_equally_near_records_link_nobody():
     assert link.rate < 0.1
 
 
-def test_few_unseen_records_dilute_singling_out_alone():
-    """Half of the fitted records are cut off: the conditions on their copies find nobody."""
-    fitted = people(500, 1)
-    linked = (["age", "pay"], ["town", "street"])
-    result = attack(fitted, UNSEEN, fitted, linked=linked)
-    assert (result.records, result.all_fitted, result.all_unseen) == (250, 500, 250)
-    for name in (RARE, COMBINED):
-        assert result[name].fitted_kept == 0.5
-        assert 0.35 < result[name].rate < 0.75
-        assert result[name].low > 0
-        assert "only a share of 0.5" in result[name].figures[0].meaning
-    for name in ("linkability", "inference"):
-        assert result[name].fitted_kept == 1
-        assert "only a share" not in result[name].figures[0].meaning
-    assert result["inference"].rate == 1
-
-
 # Computed once with anonymeter 1.1.0 (polars 2.1.0, numpy 1.26.4): tables as frames of texts and
 # numbers, missing numbers as null; for every seed from 0 to 199 the function named below got
 # `numpy.random.default_rng(seed)`, and its conditions were counted on FITTED and UNSEEN; listed are

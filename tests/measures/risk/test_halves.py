@@ -11,7 +11,6 @@ from synthesizer.measures.halves import (
     equal_sizes,
     half_runs,
     half_split,
-    pooled,
     units_of,
 )
 from tests.tables import coded, numeric
@@ -67,19 +66,6 @@ def test_who_names_nobody_is_a_unit_alone():
     assert (run.fitted_units.tolist(), run.unseen_units.tolist()) == ([1, 0, 2, 1, 3], [1, 0])
     alone = control_run(fitted, control, (fitted,))
     assert (alone.fitted_units.tolist(), alone.unseen_units.tolist()) == ([0, 1, 2, 3, 4], [0, 1])
-
-
-def test_a_sample_of_several_tables_has_each_record_as_often():
-    tables = [numbered(3), numbered(4, 10), numbered(2, 20)]
-    assert pooled(tables, 9, rng()) == tuple(tables)
-    drawn = [[numbers(table) for table in pooled(tables, 6, rng(seed))] for seed in range(300)]
-    for parts in drawn:
-        assert sum(map(len, parts)) == 6
-        for table, part in zip(tables, parts, strict=True):
-            assert part == sorted(set(part) & set(numbers(table)))
-    every = np.concatenate([np.concatenate(parts) for parts in drawn])
-    share = np.unique(every, return_counts=True)[1] / 300
-    assert share == pytest.approx(np.full(9, 6 / 9), abs=0.12)
 
 
 def test_halves_of_equal_size():

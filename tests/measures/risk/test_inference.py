@@ -409,23 +409,6 @@ def test_what_happens_by_chance_is_the_mean_over_all_worlds(case):
     assert close(found.thresholds.chance_right_of_present, right)
 
 
-@pytest.mark.parametrize("made", [1, 299, 900, 5000])
-def test_large_cells_are_exact_too(made):
-    n, m, p = 1000, 3, 0.3
-    original = crowd_of([0] * n, [1] * n, [1] * 300 + [0] * 700, 2)
-    datasets = [
-        crowd_of([0] * size, [1] * size, [1] * size, 2)
-        for size in np.diff(np.linspace(0, made, m + 1).astype(int))
-        if size
-    ]
-    found = inference(original, datasets, **CROWD).classification.chance
-    m = len(datasets)
-    k = np.arange(n + 1)
-    assert found == pytest.approx(
-        np.minimum(made, m * k) @ stats.binom.pmf(k, n, p) / made, abs=1e-12
-    )
-
-
 @pytest.mark.parametrize("threshold", [0.0, 0.28, 0.56, 0.7])
 def test_thresholds_are_exceeded_as_the_shares_exceed_them(threshold):
     """0.28 * 25 is above 7 and 0.7 * 10 is 7, as computers have it, and 7 / 25 is 0.28."""

@@ -227,7 +227,7 @@ def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
 @pytest.mark.parametrize(("changed", "look"), [(0, 0), (1, 1)])
 def test_the_detection_limit_is_one(changed, look):
     found, held = [], []
-    for seed in range(40):
+    for seed in range(25):
         inside, outside, fresh, rng = three(600, 100 + seed)
         noticed = near_verbatim(control_run(inside, outside, (fresh,)), NAMES).looks[look].noticed
         for times, seen in ((1.0, found), (0.1, held)):

@@ -86,9 +86,8 @@ def test_values_that_the_original_lacks():
         for lacks in (0, 2, 1)
     ]
     assert unfamiliar(original, made, ["a", "b"]) == {"a": 0.2}
-    assert unfamiliar(original, made[2:], ["a"]) == {}
-    assert unfamiliar(original, [], ["a"]) == {}
-    assert unfamiliar(original, [made[1], persons(9)], ["a"]) == {}
+    for others in (made[2:], [], [made[1], persons(9)]):
+        assert unfamiliar(original, others, ["a"]) == {}
     assert unfamiliar(original, made, ["n"]) == {"n": 1.0}
     assert unfamiliar(original, made, ["n"], {"n": [4.0]}) == {}
     (told,) = warnings(unfamiliar={"a": 0.2})

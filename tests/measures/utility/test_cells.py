@@ -118,14 +118,6 @@ def test_edges_are_nice_numbers():
     assert labels_of(cells, [0.013, 0.187])[3] == "[0.06, 0.08)"
 
 
-@pytest.mark.parametrize("value", [0.0, 3.7, -2.0, 1e17])
-def test_a_constant_is_one_cell(value):
-    cells = number_cells(np.full(3, value), 20)
-    assert cells.edges[0] == value
-    assert labels_of(cells, [value]) == (f"{value:.15g}",)
-    assert labels_of(cells, [value - 1e15, value + 1e15]) == ("all values",)
-
-
 def test_nothing_observed_has_no_cells():
     assert number_cells(np.empty(0), 20) is None
     assert number_cells(np.array([np.nan, np.inf]), 20) is None

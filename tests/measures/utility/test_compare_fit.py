@@ -293,13 +293,3 @@ def test_groups_are_fitted_alone_as_if_their_records_were_all():
     words = "without a record of the group: 2"
     told = {group for group, fit in fits.items() if any(words in note for note in fit.notes)}
     assert told == {("m", "2004")}
-
-
-def test_numbers_that_are_taken_for_categories_are_told():
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"y": rng.normal(size=300), "educ": rng.choice([9.0, 12.0, 16.0], 300)})
-    assert "write I(educ) for one slope" in " ".join(compare_fit(frame, frame, "y ~ educ").notes)
-    for formula in ("y ~ I(educ)", "y ~ C(educ)"):
-        assert compare_fit(frame, frame, formula).notes == ()
-    declared = {"educ": {"kind": "categorical"}}
-    assert compare_fit(frame, frame, "y ~ educ", declared=declared).notes == ()

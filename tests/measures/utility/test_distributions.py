@@ -40,21 +40,6 @@ def test_shares_of_all_variables_add_up_and_are_plain_values():
     assert share(found[3], "(empty)") == np.mean(original["income"].states == 1)
 
 
-def test_levels_are_by_size_or_in_their_own_order_and_capped():
-    codes = np.repeat(np.arange(26), np.arange(1, 27))
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    by_size = one(coded("x", codes, letters), coded("x", [0, 25], letters))
-    assert by_size.labels[:2] == ("z", "y")
-    assert by_size.labels[20:] == ("other levels",)
-    assert by_size.others == 6
-    assert share(by_size, "other levels") == pytest.approx(sum(range(1, 7)) / len(codes))
-    assert share(by_size, "other levels", 0) == 0.5
-    column = coded("x", codes, letters, kind=Kind.ORDERED)
-    ordered = one(column, column, cells=3)
-    assert ordered.labels == ("x", "y", "z", "other levels")
-    assert ordered.kind == "ordered"
-
-
 EMPTY = numeric("x", [0, 0], [1, 1], missing=("",))
 BORN = Variable(name="x", kind=Kind.DATE)
 # The original's column and those of synthetic datasets; labels, edges, and shares of each dataset.

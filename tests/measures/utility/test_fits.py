@@ -92,16 +92,6 @@ def test_weighted_errors_are_the_sandwich_by_hand(family, clustered):
     np.testing.assert_allclose(scaled.covariance, fit.covariance, rtol=1e-9)
 
 
-def test_weights_count_records_several_times_in_coefficients():
-    X, responses, _ = sample()
-    twice = np.repeat(np.arange(300), np.arange(300) % 3 + 1)
-    for family in ("ols", "logit", "poisson", "multinomial"):
-        y = responses[family]
-        fit = fit_model(family, y, X.copy(), "abc", weights=np.arange(300.0) % 3 + 1)
-        repeated = fit_model(family, y[twice], X[twice], "abc")
-        np.testing.assert_allclose(fit.coefficients, repeated.coefficients, rtol=1e-8)
-
-
 @pytest.mark.parametrize("family", ["logit", "poisson", "multinomial"])
 def test_a_level_without_a_response_never_settles(family):
     X, responses, _ = sample()
@@ -298,14 +288,6 @@ def test_sweeping_is_a_regression_on_indicators(effects, weighted):
     swept = FixedEffects(effects).sweep(columns, weights)
     scale = np.abs(columns).max(axis=0)
     np.testing.assert_allclose(swept / scale, (columns - D @ constants) / scale, atol=1e-9)
-
-
-def test_one_pass_takes_all_levels_out(monkeypatch):
-    monkeypatch.setattr(fixed_effects, "_PASSES", 1)
-    effects = crossed(300, 9, 40, 12)
-    swept = FixedEffects(effects).sweep(np.random.default_rng(1).standard_normal((300, 1)))
-    for codes in effects:
-        np.testing.assert_allclose(np.bincount(codes, swept[:, 0]), 0, atol=1e-9)
 
 
 def test_levels_are_counted():

@@ -10,7 +10,6 @@ import pytest
 from scipy.stats import spearmanr
 from scipy.stats.contingency import association
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
@@ -28,7 +27,6 @@ from synthesizer.measures.utility.sequences import (
     LINES,
     MEASURES,
     PERSONS_OF_A_LINE,
-    SequenceComparison,
     career_lines,
     sequence_distances,
     sequence_distributions,
@@ -211,11 +209,6 @@ def test_what_fails_loses_nothing_else() -> None:
     assert found.sequences is None
     assert "other levels" in found.failed["careers"]
     assert len(found.variables) == 3
-    comparison = SequenceComparison(original, frame(), 0)
-    with pytest.raises(DataError, match="other levels"):
-        comparison.add(drawn.with_column(other))
-    with pytest.raises(ValueError, match="needs a synthetic dataset"):
-        comparison.result()
     assert collected(original) is None
 
 

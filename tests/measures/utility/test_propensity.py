@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
 from synthesizer.measures.utility.propensity import (
@@ -10,7 +8,6 @@ from synthesizer.measures.utility.propensity import (
     measured,
     pmse,
 )
-from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures
 from tests.reference_data import expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -69,21 +66,6 @@ def test_measures_equal_those_of_statsmodels_with_unequal_sizes(interactions):
     assert result.u == pytest.approx(above.sum(), abs=20)
     po50 = 100 * ((theirs > share).sum() + (ours <= share).sum()) / 800 - 50
     assert result.po50 == pytest.approx(po50, abs=0.5)
-
-
-def test_a_saturated_logit_is_the_table():
-    draws = np.random.default_rng(3)
-    tables = [
-        Table([coded(name, draws.integers(0, 3, n), "xyz") for name in "abc"]) for n in (900, 600)
-    ]
-    result = pmse(*tables, interactions=3)
-    o, s = (
-        np.bincount(np.ravel_multi_index([t[n].data for n in "abc"], (3, 3, 3)), minlength=27)
-        for t in tables
-    )
-    expected = np.sum((o + s) * (s / (o + s) - 0.4) ** 2) / 1500
-    assert result.datasets[0].parameters == 27
-    assert result.mean.pmse == pytest.approx(expected, rel=1e-6)
 
 
 def separable(n=200):
@@ -157,23 +139,6 @@ def test_what_cannot_be_computed_is_none():
     one = pmse(table, persons(90, 1), model="cart", permutations=1, seed=7)
     assert one.mean.s_pmse > 0
     assert one.mean.z_pmse is None
-
-
-@settings(max_examples=20, deadline=None)
-@given(
-    st.lists(st.integers(0, 3), min_size=2, max_size=30),
-    st.lists(st.integers(0, 3), min_size=2, max_size=30),
-)
-def test_a_full_tree_of_one_variable_is_its_table(ours, theirs):
-    original, made = Table([coded("a", ours, "wxyz")]), Table([coded("a", theirs, "wxyz")])
-    result = tree(original, made, permutations=0, min_leaf=1)
-    o, s = (np.bincount(codes, minlength=4).astype(float) for codes in (ours, theirs))
-    expected = dict(zip(CELL_MEASURES, cell_measures(o, s), strict=True))
-    assert result.pmse == pytest.approx(expected["pMSE"], abs=1e-12)
-    assert result.specks == pytest.approx(expected["SPECKS"], abs=1e-12)
-    # A tree does not split leaves that are all of one side.
-    shares = set(s / np.maximum(o + s, 1))
-    assert len(shares - {0}) <= result.parameters <= len(np.unique([*ours, *theirs]))
 
 
 @needs_reference

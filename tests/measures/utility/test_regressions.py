@@ -134,18 +134,6 @@ def test_a_coefficient_without_a_fit_counts_as_off():
     assert (smoker.beyond, smoker.error, smoker.overlap, smoker.worst) == (1.0, None, 0.0, None)
 
 
-def test_columns_that_others_determine_and_responses_that_they_determine():
-    original = people(1500, 1)
-    age = original["age"].data
-    more = Table([*original.columns, numeric("born", 2000 - age), numeric("id", np.arange(1500))])
-    result = compared(more, more)
-    rows = {row.response: row for row in result.rows}
-    assert rows["sex"].coefficients == compared(original, original).rows[1].coefficients + 1
-    assert "age" not in rows
-    assert any(note.startswith("no regression of age") for note in result.notes)
-    assert result.error == 0
-
-
 @pytest.mark.parametrize("table", [
     people(1, 1), people(49, 1), Table([numeric("age", np.arange(500))]),
     Table([coded("sex", np.zeros(500), ("f",)), numeric("age", np.ones(500))]),

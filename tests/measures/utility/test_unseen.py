@@ -195,15 +195,6 @@ def test_tails_are_those_of_slow_code(monkeypatch):
     )
 
 
-def test_the_outermost_numbers_are_of_few_and_count_as_the_next_ones_do(monkeypatch):
-    monkeypatch.setattr("synthesizer.measures.utility.unseen._SHOWN", 99)
-    training, holdout, made, _ = three(600, 9)
-    pay = made["pay"].data.copy()
-    pay[:4] = 1e9
-    looks = {look.what: look for look in found(training, holdout, changed(made, pay=pay)).looks}
-    assert all(looks[f"{figure} of pay"].value < 1 for figure in ("mean", "standard deviation"))
-
-
 def test_associations_are_those_of_slow_code():
     training, holdout, made, rng = three(1_000, 10)
     names = ["region", "town", "job"]
