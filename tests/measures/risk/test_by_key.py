@@ -136,6 +136,19 @@ def test_tolerance_equals_slow_counting(data, absolute, relative):
     np.testing.assert_allclose(scores.synthetic, expected, rtol=1e-12)
 
 
+def test_keys_whose_levels_multiply_beyond_63_bits():
+    rng = np.random.default_rng(4)
+    keys = [f"k{i}" for i in range(6)]
+    columns = [numeric(key, rng.permutation(3000).astype(float).tolist()) for key in keys]
+    table = Table([*columns, letters("t", rng.integers(0, 3, 3000))])
+    other = table.with_column(columns[5].take(np.roll(np.arange(3000), 1)))
+    result = cap(table, [table, other], keys=keys, target="t")
+    assert 3001**6 > 2**63
+    assert result.sizes["uniques"] == 3000
+    assert result.row(1).zero == 1.0
+    assert cap(table, [other], keys=keys, target="t").row(1).matched == 0
+
+
 def test_a_mask_chooses_rows():
     table = Table([letters("k", [0, 0, 1, 1]), letters("t", [0, 1, 0, 0])])
     mask = np.array([False, False, True, True])
