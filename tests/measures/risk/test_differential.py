@@ -120,10 +120,12 @@ def leak_south(half, m, repeat):
 
 
 def test_the_group_that_leaks_is_found():
-    result = run(leak_south, regions(), by="region")
+    result = run(leak_south, regions(), by="region", repeats=2)
     assert {row.group for row in result.groups} == {"north", "south"}
-    worst = result.worst_group
-    assert worst.group == "south"
+    worst, rows = result.worst_group, [row for row in result.groups if row.group == "south"]
+    assert (worst.group, worst.repeat, len(rows)) == ("south", None, 2)
+    assert worst.n_a == round(np.mean([row.n_a for row in rows]))
+    assert worst.low == pytest.approx(np.mean([row.low for row in rows]))
     assert worst.low > 0.3
     figure = worst.figure
     assert (figure.value, figure.low, figure.high) == (worst.difference, worst.low, worst.high)
