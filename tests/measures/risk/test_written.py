@@ -5,6 +5,7 @@ import re
 import types
 import typing
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -163,6 +164,18 @@ def test_every_class_of_results_is_tried():
     written = {kind for kind in every if kind.__module__.startswith("synthesizer.measures.risk.")}
     others = "CapMeans CopiedKeys InferenceRate OfTarget Scenario Tolerance ScenarioRisk"
     assert {kind.__name__ for kind in written - tried} <= set(others.split())
+
+
+def test_every_figure_has_the_marks_by_which_it_is_read():
+    """Those of ``marks.txt``: what any of the results above has of it."""
+    found = {}
+    for figure in (figure for name in RESULTS for figure in getattr(made(name), "figures", ())):
+        marks = {
+            m for m in ("baseline", "chance", "low", "original") if getattr(figure, m) is not None
+        }
+        found[figure.key] = found.get(figure.key, set()) | marks
+    lines = [" ".join([key, *sorted(found[key])]) for key in sorted(found)]
+    assert lines == Path(__file__).with_name("marks.txt").read_text().splitlines()
 
 
 def test_words_about_records_are_templates():
