@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from pydantic import ValidationError
 
@@ -17,7 +18,7 @@ from synthesizer.measures.figure import Figure, Result, Row, collected, in_units
 from synthesizer.measures.halves import control_run
 from synthesizer.measures.risk.attacks import attacks
 from synthesizer.measures.risk.attribute import attribute
-from synthesizer.measures.risk.cap import cap, cap_regression, cap_u
+from synthesizer.measures.risk.cap import Line, cap, cap_regression, cap_u
 from synthesizer.measures.risk.copied import copied_uniques
 from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import differential_confidentiality
@@ -80,6 +81,11 @@ RESULTS = {
     "cap": lambda: cap(ORIGINAL, [MADE, OTHER], **KEYS),
     "cap_u": lambda: cap_u(ORIGINAL, [MADE, OTHER], **KEYS),
     "regression": lambda: cap_regression(cap(ORIGINAL, [MADE, OTHER, MADE], **KEYS))[0],
+    "no line": lambda: cap_regression(cap(ORIGINAL, [MADE], **KEYS))[0],
+    "negative": lambda: Line(
+        intercept=-0.5, slope=-1e-300, intercept_error=0.0, slope_error=1e9, intercept_p=None,
+        slope_p=1.0, r2=0.0, df=1,
+    ),
     "determined": lambda: determined(ORIGINAL, ["town", "age"], "ill"),
     "differential": lambda: differential_confidentiality(
         ORIGINAL, lambda half, m, repeat: [half] * m, **KEYS, m=2, repeats=2, seed=4, by="ill"
@@ -99,6 +105,7 @@ RESULTS = {
     ),
     "suda": lambda: suda(ORIGINAL, ["town", "age"], max_size=1).result,
     "suggestion": lambda: suggest(ORIGINAL),
+    "no suggestion": lambda: suggest(pd.DataFrame({"x": [1.5, 2.5]})),
     "trajectories": lambda: collected(
         TrajectoryIntruder(np.array([[0, 1, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]), seed=1),
         [np.array([[0, 1, 1, 0]])],

@@ -112,12 +112,6 @@ def test_cramers_v_equals_slow_code(counts):
     assert math.isnan(found) if expected is None else found == pytest.approx(expected, abs=1e-6)
 
 
-def test_edges_are_nice_numbers():
-    cells = number_cells(np.linspace(0.013, 0.187, 500), 10)
-    assert cells.edges.tolist() == [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.12, 0.14, 0.16, 0.18, 0.2]
-    assert labels_of(cells, [0.013, 0.187])[3] == "[0.06, 0.08)"
-
-
 def test_nothing_observed_has_no_cells():
     assert number_cells(np.empty(0), 20) is None
     assert number_cells(np.array([np.nan, np.inf]), 20) is None

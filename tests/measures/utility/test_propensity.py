@@ -164,6 +164,8 @@ def test_measures_of_scores_by_hand():
     assert found.s_pmse == pytest.approx(found.pmse / 0.02)
     assert found.z_pmse == pytest.approx((found.pmse - 0.02) / 0.01)
     assert (found.po50, found.u, found.specks) == (25.0, 3.5, 0.5)
+    of_synthetic = dict(enumerate(found.synthetic_scores))
+    assert (len(of_synthetic), of_synthetic[20], of_synthetic[36]) == (40, 0.5, 0.5)
     weighted = measured(score, 2, Null(None, None), parameters=1, weights=np.array([1, 2, 3, 4.0]))
     assert weighted.pmse == pytest.approx((2 * 0.3**2 + 4 * 0.4**2) / 10)
     assert (weighted.s_pmse, weighted.z_pmse) == (None, None)
