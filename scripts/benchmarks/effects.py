@@ -208,7 +208,7 @@ def fits(
 
 @job(persons=50)
 def recorded(data: Path, persons: int = 500) -> Rows:
-    """Print the numbers of pyfixest that tests/measures/utility/test_fixed_effects.py records."""
+    """Print the numbers of pyfixest that tests/measures/utility/test_fits.py records."""
     warnings.simplefilter("ignore")
     for source in ("ma2019", "sd2011", "federal"):
         for name, case in cases(data / ACS, data / "sd2011.csv", persons, source).items():

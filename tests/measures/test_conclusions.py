@@ -8,13 +8,10 @@ import pytest
 from synthesizer.measures.figure import Figure, conclusion, conclusions, side_of
 from synthesizer.measures.risk.comparable import wilson
 
-MORE = "the data tell more than the distribution"
-AS_MUCH = "the data tell as much as the distribution"
+MORE, AS_MUCH = "tell more than the distribution", "tell as much as the distribution"
 LESS = "who knows only how the target is distributed guesses better"
-SOMETHING = "more often than by chance: the keys tell something"
-NOTHING = "as often as by chance: the keys tell nothing"
-MISLED = "less often than by chance: the keys mislead"
-TOO_FEW = "too few to tell on which side"
+SOMETHING, NOTHING = "the keys tell something", "the keys tell nothing"
+MISLED, TOO_FEW = "the keys mislead", "too few to tell on which side"
 
 
 def figure(value, baseline, chance, name="CAP", n=10_000, **ends):
@@ -24,48 +21,31 @@ def figure(value, baseline, chance, name="CAP", n=10_000, **ends):
     )  # fmt: skip
 
 
-def told(value, baseline, chance, **known):
-    return conclusion(figure(value, baseline, chance, **known))
-
-
 @pytest.mark.parametrize(
-    ("value", "baseline", "chance", "sides", "follows"),
+    ("marks", "known", "follows"),
     [
-        (0.5, 0.3, 0.2, ("above the baseline 0.3000", "above chance 0.2000"), (MORE, SOMETHING)),
-        (0.25, 0.3, 0.2, ("below the baseline 0.3000", "above chance 0.2000"), (LESS, SOMETHING)),
-        (0.25, 0.2, 0.3, ("above the baseline 0.2000", "below chance 0.3000"), (MORE, MISLED)),
-        (0.1, 0.3, 0.2, ("below the baseline 0.3000", "below chance 0.2000"), (LESS, MISLED)),
-        (0.3, 0.3, 0.2, ("at the baseline 0.3000", "above chance 0.2000"), (AS_MUCH, SOMETHING)),
-        (0.2, 0.3, 0.2, ("below the baseline 0.3000", "at chance 0.2000"), (LESS, NOTHING)),
+        ((0.5, 0.3, 0.2), {}, ("above the baseline 0.3000", MORE, "above chance", SOMETHING)),
+        ((0.25, 0.3, 0.2), {}, ("below the baseline 0.3000", LESS, "above chance", SOMETHING)),
+        ((0.25, 0.2, 0.3), {}, ("above the baseline", MORE, "below chance 0.3000", MISLED)),
+        ((0.3, 0.3, 0.2), {}, ("at the baseline", AS_MUCH, "above chance", SOMETHING)),
         # what is written alike is a tie
-        (0.200004, 0.3, 0.2, ("below the baseline 0.3000", "at chance 0.2000"), (LESS, NOTHING)),
+        ((0.200004, 0.3, 0.2), {}, ("below the baseline", LESS, "at chance 0.2000", NOTHING)),
         # without non-matches both marks are the same number
-        (0.5, 0.3, 0.3, ("above baseline and chance, here both 0.3000",), (MORE, SOMETHING)),
-        (0.3, 0.3, 0.3, ("at baseline and chance, here both 0.3000",), (AS_MUCH, NOTHING)),
-        (0.1, 0.3, 0.3, ("below baseline and chance, here both 0.3000",), (LESS, MISLED)),
+        ((0.3, 0.3, 0.3), {}, ("at baseline and chance, here both 0.3000", AS_MUCH, NOTHING)),
+        ((0.015, 0.3, 0.05), {"n": 47}, (LESS, TOO_FEW)),
+        ((0.015, 0.3, 0.05), {"n": 0}, (TOO_FEW,)),
+        # its own interval goes first
+        ((0.015, 0.3, 0.05), {"n": 47, "low": 0.01, "high": 0.02}, (LESS, MISLED)),
+        ((0.015, 0.3, 0.05), {"low": 0.01, "high": 0.06}, (LESS, TOO_FEW)),
     ],
 )
-def test_the_sentence_says_what_follows_from_which(value, baseline, chance, sides, follows):
-    words = told(value, baseline, chance)
-    assert words.startswith(f"CAP {value:.4f} lies ")
-    places = [words.index(part) for pair in zip(sides, follows, strict=False) for part in pair]
+def test_the_sentence_says_what_follows_from_which(marks, known, follows):
+    words = conclusion(figure(*marks, **known))
+    assert words.startswith(f"CAP {marks[0]:.4f} lies ")
+    places = [words.index(part) for part in follows]
     assert places == sorted(places)
-    assert all(part in words for part in follows)
-
-
-@pytest.mark.parametrize(
-    ("known", "follows"),
-    [
-        ({"n": 47}, (LESS, TOO_FEW)),
-        ({"n": 5}, (TOO_FEW, TOO_FEW)),
-        ({"n": 0}, (TOO_FEW, TOO_FEW)),
-        ({"n": 10_000}, (LESS, MISLED)),
-        ({"n": 47, "low": 0.01, "high": 0.02}, (LESS, MISLED)),  # its own interval goes first
-        ({"n": 10_000, "low": 0.01, "high": 0.06}, (LESS, TOO_FEW)),
-    ],
-)
-def test_an_interval_that_holds_a_mark_tells_nothing(known, follows):
-    assert all(words in told(0.015, 0.3, 0.05, **known) for words in follows)
+    for place in range(3):
+        assert conclusion(figure(*marks[:place], None, *marks[place + 1 :])) is None
 
 
 @pytest.mark.parametrize("n", [5, 47, 1000])
@@ -74,11 +54,6 @@ def test_a_side_is_told_where_the_interval_of_wilson_does_not_hold_the_mark(n):
         low, high = wilson(value, n)
         side = "above" if low > mark else "below" if high < mark else "near"
         assert side_of(value, mark, n) == side
-
-
-@pytest.mark.parametrize("marks", [(None, 0.2, 0.1), (0.3, None, 0.1), (0.3, 0.2, None)])
-def test_nothing_follows_from_what_is_not_known(marks):
-    assert told(*marks) is None
 
 
 def test_figures_of_which_the_same_follows_share_a_sentence():

@@ -11,7 +11,6 @@ import pytest
 from synthesizer import Synthesizer, check
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures import evidence_of_risk
-from synthesizer.measures.evidence import judged
 from synthesizer.measures.profiles import PURPOSES, Profile, profiles
 from synthesizer.measures.risk.near_verbatim import GroupLook
 from synthesizer.measures.settings import LimitConfig
@@ -172,16 +171,6 @@ def test_profiles_at_both_ends(found: dict[str, CheckResults], name: str) -> Non
         assert line.evidence
 
 
-def test_what_a_profile_asks_and_the_run_did_not_measure_is_unclear(
-    found: dict[str, CheckResults],
-) -> None:
-    risk = found["fresh"].risk.model_copy(update={"attacks": None})
-    less = found["fresh"].model_copy(update={"risk": risk})
-    line = verdict(less, LimitConfig(profile="pdpc-petsard", release="contract"))["person"]
-    assert (line.word, "checks.attacks" in line.sentence) == ("unclear", True)
-    assert verdict(less, LimitConfig(profile="consensus-2025"))["person"].word == "pass"
-
-
 def test_a_control_that_was_fitted_is_no_control(files: Frames) -> None:
     # held against some of its own records the original adds less: that must not pass
     mixed = pd.concat([files["original"][:700], files["control"][700:]], ignore_index=True)
@@ -199,55 +188,6 @@ def test_limits_take_the_place_of_marks(found: dict[str, CheckResults]) -> None:
     ]
     below = verdict(found["independent"], lenient)["use"]
     assert all(e.word == "pass" for e in below.evidence if e.key == "mean_two_way")
-
-
-@pytest.mark.parametrize(
-    ("released", "interval", "word", "is_weak"),
-    [
-        (0.01, (0.0, -0.02, 0.03), "pass", True),
-        (0.01, (0.0, -0.02, 0.02), "pass", True),
-        (0.01, (0.05, 0.03, 0.07), "fail", False),
-        (0.03, (0.0, -0.02, 0.03), "unclear", False),
-    ],
-)
-def test_keys_that_tell_nothing_are_to_be_replaced(
-    found: dict[str, CheckResults],
-    released: float,
-    interval: tuple[float, float, float],
-    word: str,
-    is_weak: bool,
-) -> None:
-    part = found["fresh"].risk.scenarios[0]
-    split = part.differential
-    assert split is not None
-    ends = dict(zip(("difference", "low", "high"), interval, strict=True))
-    rows = tuple(row.model_copy(update=ends) for row in split.summary)
-    split = split.model_copy(update={"released": released, "summary": rows, "worst_group": None})
-    (said,) = evidence_of_risk._of_halves(part.model_copy(update={"differential": split}), 0.02)
-    assert (said.word, said.is_weak) == (word, is_weak)
-    assert ("name other keys" in said.sentence) == is_weak
-
-
-@pytest.mark.parametrize(("share", "is_weak"), [(0.019, True), (0.021, False)])
-def test_the_original_itself_may_pass(
-    found: dict[str, CheckResults], share: float, is_weak: bool
-) -> None:
-    part = found["fresh"].risk.scenarios[0]
-    assert part.cap is not None
-    row = part.cap.fresh[0]
-    cap = part.cap.model_copy(
-        update={"fresh": (row.model_copy(update={"released": row.fresh + share}),)}
-    )
-    (said,) = evidence_of_risk._beyond_fresh(part.model_copy(update={"cap": cap}), 0.02)
-    assert said.is_weak == is_weak
-    assert said.sentence.endswith("name other keys.") == is_weak
-
-
-@pytest.mark.parametrize("high", [0.19996, 0.2, 0.2004, 0.20000000000001, 0.205])
-def test_what_is_written_of_an_interval_is_what_was_decided(high: float) -> None:
-    said = judged("k", "t", "{ends}; {mark} is tolerated", (0.1, 0.0, high), 0.2)
-    _, upper, mark = map(float, re.findall(r"[0-9.]+", said.sentence))
-    assert (upper <= mark) == (said.word == "pass")
 
 
 def correlated(n: int, seed: int) -> pd.DataFrame:

@@ -361,10 +361,9 @@ class _Attack:
     def values(self, table: Table) -> tuple[AttributeValues, BoolArray]:
         """Return the measures of one synthetic dataset, and which records DiSCO counts."""
         keys, truth, n = self.combinations, self.levels, len(self.levels)
-        theirs, size = self._key_coder.encode(table)
+        theirs, our_sizes, their_sizes = self._key_coder.counts(table)
         levels, width = self._target_coder.encode(table)
-        our_sizes, their_sizes = (np.bincount(codes, minlength=size) for codes in (keys, theirs))
-
+        size = len(their_sizes)
         shown = _only_level(theirs, levels, size)
         right = shown[keys] == truth
         shown[theirs[self._excluded(table)]] = -1

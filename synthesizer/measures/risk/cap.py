@@ -180,7 +180,9 @@ class CapResult(OfTarget):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Mean CAP of all datasets pooled, for every subset, and of matches."""
+        """Mean CAP of all datasets pooled, for every subset, and of matches; none without any."""
+        if not self.synthetic:
+            return ()
         zero = [
             _figure(
                 self.row(self.last, subset),

@@ -145,6 +145,12 @@ class SharedCoder:
         codes[new] = self.size + others.codes
         return codes, self.size + others.size
 
+    def counts(self, table: Table) -> tuple[Codes, Codes, Codes]:
+        """Return another table's combinations, and how often the original and it have each."""
+        codes, size = self.encode(table)
+        ours, theirs = (np.bincount(each, minlength=size) for each in (self.codes, codes))
+        return codes, ours, theirs
+
 
 def stacked_columns(columns: Sequence[Column]) -> Column:
     """Stack columns of one variable by label: their levels and missing codes may differ."""

@@ -127,9 +127,7 @@ def identity(
 
 
 def _values(coder: SharedCoder, table: Table) -> IdentityValues:
-    codes, size = coder.encode(table)
-    ours = np.bincount(coder.codes, minlength=size)
-    theirs = np.bincount(codes, minlength=size)
+    codes, ours, theirs = coder.counts(table)
     unique, n = ours == 1, len(coder.codes)
     return IdentityValues(
         uio=float(unique.sum() / n),

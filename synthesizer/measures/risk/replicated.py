@@ -227,10 +227,9 @@ class Replicates:
 
     def rows(self, synthetic: Table) -> ReplicatedRows:
         """Return which records of a dataset are replicated."""
-        codes, size = self._coder.encode(synthetic)
-        ours = np.bincount(self._coder.codes, minlength=size)[codes]
-        unique = np.bincount(codes, minlength=size)[codes] == 1
-        return ReplicatedRows(unique, unique & (ours > 0), unique & (ours == 1))
+        codes, ours, theirs = self._coder.counts(synthetic)
+        unique = theirs[codes] == 1
+        return ReplicatedRows(unique, unique & (ours[codes] > 0), unique & (ours[codes] == 1))
 
     def result(self) -> ReplicatedUniques:
         """Return what the datasets so far have."""

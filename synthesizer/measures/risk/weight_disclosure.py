@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthesizer.data.codes import JointCoder
 from synthesizer.data.errors import plural
 from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import AnySeed, seeded
@@ -37,7 +36,7 @@ from synthesizer.measures.figure import (
 )
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.cap import cap_scores
-from synthesizer.measures.risk.comparable import OfTarget
+from synthesizer.measures.risk.comparable import OfTarget, SharedCoder
 from synthesizer.measures.risk.rare_values import RARE
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.survey_design import weights_of
@@ -367,15 +366,13 @@ class _Attack:
         fewer: _Attack | None = None,
     ) -> _Attack:
         """Attack by keys; ``fewer`` is the attack by fewer of them."""
-        groups = {name: cuts for name, cuts in asked.groups.items() if name in keys}
-        coder = JointCoder(original, keys, groups)
-        counts = np.bincount(coder.codes, minlength=coder.size)
-        sizes = counts[coder.codes]
+        coder = SharedCoder(original, keys, asked.groups)
+        sizes = np.bincount(coder.codes)[coder.codes]
         settings = asked.settings | {"keys": keys, "constant_target": True}
         scores = cap_scores(original, synthetic, **settings)
         fresh = np.full(original.n_rows, np.nan)
         np.divide(scores.original * sizes - 1, sizes - 1, out=fresh, where=sizes > 1)
-        found = [_found(coder, counts, table) for table in synthetic]
+        found = [ours[codes] for codes, ours, _ in map(coder.counts, synthetic)]
         return cls(
             synthetic=_filled(scores.singles, None if fewer is None else fewer.synthetic),
             fresh=_filled(fresh, None if fewer is None else fewer.fresh),
@@ -400,12 +397,6 @@ class _Attack:
 def _filled(scores: FloatArray, others: FloatArray | None) -> FloatArray:
     """Return scores with others, or 0, where there is no match (NaN)."""
     return np.where(np.isnan(scores), 0.0 if others is None else others, scores)
-
-
-def _found(coder: JointCoder, sizes: IntArray, table: Table) -> IntArray:
-    """Return how many original records each record of another table equals, shape (n,)."""
-    codes = coder.encode(table)
-    return np.where(codes >= 0, sizes[codes], 0)
 
 
 def _mean(values: BoolArray) -> float:

@@ -3,25 +3,18 @@
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from tests.tables import coded, numeric
+from tests.tables import coded, numeric, values_of
 
 
 def rows(table, names, cuts=None):
     """Labels, missing codes and numbers (their group where there are cut points)."""
-    return list(zip(*(_values(table[name], (cuts or {}).get(name)) for name in names), strict=True))
-
-
-def _values(column, cuts):
-    if column.is_coded:
-        return [column.variable.labels[code] for code in column.data]
-    return [
-        column.variable.missing[state - 1] if state else _group(float(value), cuts)
-        for value, state in zip(column.data, column.missing_state(), strict=True)
-    ]
+    cuts = cuts or {}
+    columns = [[_group(v, cuts.get(name)) for v in values_of(table[name])] for name in names]
+    return list(zip(*columns, strict=True))
 
 
 def _group(value, cuts):
-    return value if cuts is None else sum(value >= cut for cut in cuts)
+    return value if cuts is None or isinstance(value, str) else sum(value >= cut for cut in cuts)
 
 
 @st.composite

@@ -1,12 +1,10 @@
 from collections import Counter, defaultdict
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.attribute import attribute
@@ -152,45 +150,6 @@ def test_missing_codes_that_do_not_count(data, use_target, use_keys):
     assert result.excluded == sum(fell)
 
 
-def test_no_match_at_all_is_undefined_where_nothing_can_be_computed():
-    original = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
-    made = Table([coded("k", [0, 1], "cd"), coded("t", [0, 1], "xy")])
-    result = attribute(original, made, keys=["k"], target="t")
-    assert (result.mean.in_synthetic, result.mean.disco, result.mean.tcap) == (0.0, 0.0, None)
-    assert (result.mean.dsyn, result.mean.dcap) == (1.0, 0.0)
-    both = attribute(original, [made, original], keys=["k"], target="t")
-    assert (both.mean.tcap, both.mean.disco, both.mean.max_denom) == (1.0, 0.5, 1.0)
-
-
-def test_dates_are_excluded_by_their_iso_text():
-    days = pd.to_datetime(["1961-05-01", "1961-05-01", "2020-02-29", "2020-03-01"])
-    frame = pd.DataFrame({"day": days, "ill": ["no", "no", "yes", "no"]})
-    options = {"keys": ["ill"], "target": "day"}
-    plain = attribute(frame, frame, **options).mean.disco
-    assert plain == 0.25
-    known = [Exclusion(target_level="2020-02-29")]
-    assert attribute(frame, frame, exclude=known, **options).mean.disco == 0.0
-    known = [Exclusion(target_level="yes", key="day", key_level="2020-02-29")]
-    result = attribute(frame, frame, keys=["day"], target="ill", exclude=known)
-    assert (result.mean.disco, result.excluded) == (0.75, 1)
-
-
-@pytest.mark.parametrize(
-    ("option", "named"),
-    [
-        ({"exclude_above": 0}, r"exclude_above \(0\)"),
-        ({"use_missing_keys": ["t"]}, "use_missing_keys names 't'"),
-        ({"thresholds_1way": (50, 90)}, r"thresholds_1way \(50, 90\)"),
-        ({"thresholds_2way": (-1, 0.8)}, r"thresholds_2way \(-1, 0.8\)"),
-        ({"exclude": [{"level": 1}]}, "target_level"),
-    ],
-)
-def test_wrong_options(option, named):
-    table = Table([coded("k", [0, 1], "ab"), coded("t", [0, 1], "xy")])
-    with pytest.raises(DataError, match=named):
-        attribute(table, table, keys=["k"], target="t", **option)
-
-
 def dominated():
     """60 persons with a "none" that nobody else has, all children with it, ten others."""
     ages = [5] * 30 + [6] * 30 + list(range(20, 30))
@@ -223,21 +182,6 @@ def test_what_dominates_can_be_excluded_and_is_in_the_file_but_not_in_the_text()
         assert without.warnings == ()
     grouped = attribute(table, table, groups={"age": [18.0]}, **choice)
     assert [(w.records, w.prior) for w in grouped.warnings if w.key] == [(60, 1.0)]
-
-
-def test_exclusions_that_can_have_no_effect_are_named_by_their_place():
-    table = Table([coded("k", [0, 1], "ab"), numeric("t", [0.0, 1.0])])
-    without_key = {"target_level": 1}
-    exclude = [
-        Exclusion(target_level="secret"),
-        Exclusion(**without_key, key="k", key_level="hidden"),
-        Exclusion(**without_key, key="t", key_level=1),
-        Exclusion(**without_key, key_level=1),
-    ]
-    with pytest.raises(DataError) as caught:
-        attribute(table, table, keys=["k"], target="t", exclude=exclude)
-    assert [problem.split(" ")[1] for problem in caught.value.problems] == ["1", "2", "3", "4"]
-    assert not any(word in str(caught.value) + repr(exclude) for word in ("secret", "hidden"))
 
 
 @settings(max_examples=25, deadline=None)

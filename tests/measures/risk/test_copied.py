@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from math import comb
 
@@ -11,11 +10,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from synthesizer.cli.screen_checks import risk_lines
 from synthesizer.data.table import Table
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.measure import Synthesis
-from synthesizer.measures.results import RiskResult
 from synthesizer.measures.risk.copied import copied_uniques, fresh_limit
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import ALL_OFF, CheckSettings, LimitConfig
@@ -61,7 +58,7 @@ def test_equals_slow_counting(data):
 
 POPULATIONS = {
     "uniform": np.ones(2000),
-    "rare": np.ones(100_000),
+    "rare": np.ones(20_000),
     "zipf": 1 / np.arange(1, 20_001),
     "few common, many rare": np.r_[np.full(10, 5000.0), np.ones(50_000)],
 }
@@ -123,48 +120,30 @@ def test_copies_alarm_and_fresh_samples_do_not(made, is_copy):
         assert (found.figures[0].value > 1) is is_copy
 
 
-def test_a_copy_that_is_spread_over_datasets_alarms_in_the_pool():
-    datasets = [pd.concat([crowd(780, 10 + i), PEOPLE[20 * i : 20 * i + 20]]) for i in range(8)]
-    found = copied_uniques(PEOPLE, datasets, keys=list(PEOPLE))
-    assert [row.is_above for row in found.rows] == [False] * 8 + [True]
-    assert "stand in all datasets together" in found.alarm
-
-
 def test_what_is_kept_in_every_record_is_said():
     """Files of a partial synthesis: who is kept stands there on purpose, or it is a copy."""
     partly = PEOPLE.assign(town=shuffled(PEOPLE)["town"])
     found = copied_uniques(PEOPLE, partly, keys=list(PEOPLE))
     assert found.worst.kept == ("age", "pay")
     assert found.alarm.startswith("Kept on purpose? ")
-    assert "age, pay are the original's own in every record" in found.alarm
     assert copied_uniques(PEOPLE, PEOPLE, keys=list(PEOPLE)).worst.kept == ()
     # nobody is there as he was, since one variable was moved; all others are a copy
     moved = copied_uniques(PEOPLE, PEOPLE.assign(pay=PEOPLE["pay"] + 0.5), keys=list(PEOPLE))
     assert (moved.worst.present, moved.worst.kept) == (0, ("age", "town"))
-    assert "age, town of 3 compared are the original's own, record for record" in moved.alarm
+    assert moved.alarm.startswith("Kept on purpose? ")
     rare = PEOPLE.assign(rare=np.arange(len(PEOPLE)) == 7)  # agrees by chance in one file of two
-    assert (
-        copied_uniques(rare, shuffled(PEOPLE).assign(rare=rare["rare"]), keys=list(rare)).alarm
-        is None
-    )
+    made = shuffled(PEOPLE).assign(rare=rare["rare"])
+    assert copied_uniques(rare, made, keys=list(rare)).alarm is None
     coarse = copied_uniques(PEOPLE, PEOPLE, keys=["town"])  # nobody is unique: nothing can be told
     assert (coarse.figures[0].value, coarse.figures[0].n, coarse.alarm) == (None, 0, None)
-    risk = RiskResult(copied=coarse.model_copy(update={"kept": ("age", "pay")}), units="persons")
-    why = "none, as no person of the original is unique by town; left out, since kept on purpose"
-    assert risk.gaps == (f"copied uniques: {why}: age, pay",)
-    assert f"  note: {risk.gaps[0]}" in risk_lines(risk)
+    assert coarse.gap == "copied uniques: none, as no {record} of the original is unique by town"
 
 
-# In the checks.
-
-
-def checked(made, *, kept=(), limits=None, **options):
+def checked(made, *, kept=()):
     rng = np.random.default_rng(1)
-    values = rng.integers(0, 40, (3, 300))
-    names = ("age", "town", "pay")
-    table = Table([numeric(n, v.astype(float)) for n, v in zip(names, values, strict=True)])
+    table = Table([numeric(name, rng.integers(0, 40, 300)) for name in ("age", "town", "pay")])
     scenario = Scenario(keys=("age", "town"), target="pay")
-    settings = CheckSettings(**{**ALL_OFF, "copied_uniques": True, **options})
+    settings = CheckSettings(**ALL_OFF | {"copied_uniques": True})
     checks = Checks(table, settings, scenarios=[scenario], synthesis=Synthesis(kept=kept))
     checks.add(made(table))
     return checks.finish()
@@ -175,27 +154,17 @@ def permuted(table, *names):
     return Table([c.take(order) if c.name in names else c for c in table.columns])
 
 
-def test_it_runs_by_default_for_whole_records_and_for_keys_and_is_a_limit():
-    assert CheckSettings().copied_uniques is True
+def test_it_looks_at_whole_records_and_at_keys_but_not_at_what_is_kept():
     found = checked(lambda table: table)
-    whole = found.risk.copied
-    numbers = re.findall(r"[\d,]*\d", found.risk.alarms[0])
-    assert numbers[:3] == [f"{n:,}" for n in (whole.worst.present, whole.uniques, whole.worst.most)]
     assert len(found.risk.alarms) == 2
-    assert all(f"of {found.risk.copied.uniques} records that" in a for a in found.risk.alarms)
     assert found.summary.copied_uniques > 1 < found.summary.copied_keys
-    exceeded = found.exceeded(LimitConfig(copied_uniques=1, copied_keys=1))
-    assert [words.partition(":")[0] for words in exceeded] == [
-        "limits.copied_uniques", "limits.copied_keys",
-    ]  # fmt: skip
+    assert len(found.exceeded(LimitConfig(copied_uniques=1, copied_keys=1))) == 2
     fresh = checked(lambda table: permuted(permuted(table, "age", "pay"), "pay", "town"))
     assert fresh.risk.alarms == fresh.exceeded(LimitConfig(copied_uniques=1)) == ()
     # a partial synthesis: the keys are the original's on purpose, the target is drawn
     partly = checked(lambda table: permuted(table, "pay"), kept=("age", "town")).risk
     assert (partly.alarms, partly.gaps) == ((), ())
     assert (partly.copied.names, partly.copied.kept) == (("pay",), ("age", "town"))
-    everything = checked(lambda table: table, kept=("age", "town", "pay"))
-    assert everything.risk.copied is everything.risk.scenarios[0].copied is None
 
 
 @needs_reference

@@ -1,18 +1,17 @@
+"""Differential confidentiality, and intervals of what the halves differ by."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
-from synthesizer.data.codes import cut_points
-from synthesizer.data.errors import DataError
-from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.halves import control_run, half_runs
+from synthesizer.data.table import Table
+from synthesizer.measures.halves import control_run
 from synthesizer.measures.risk.cap import cap_scores
-from synthesizer.measures.risk.comparable import welch
+from synthesizer.measures.risk.comparable import excess, relative_excess, welch, wilson
 from synthesizer.measures.risk.differential import (
-    GroupComparison,
     Grouping,
-    HalfPart,
     compare_halves,
     differential_confidentiality,
     gather,
@@ -20,23 +19,24 @@ from synthesizer.measures.risk.differential import (
 from synthesizer.measures.risk.identity import reproduced_uniques
 from synthesizer.measures.scenario import Scenario
 from tests.measures.risk.slow_rows import rows, tables_to_compare
-from tests.run_directories import filled
 from tests.tables import coded, numeric
 
 
-def random_table(n=401, seed=1, sizes=(150, 4)):
+def random_table(n=401, seed=1):
     rng = np.random.default_rng(seed)
-    columns = []
-    for name, size in zip(("key", "secret"), sizes, strict=True):
-        levels = tuple(str(code) for code in range(size))
-        variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
-        columns.append(Column(variable, rng.integers(0, size, n).astype(np.int32)))
-    return Table(columns)
+    sizes = {"key": 150, "secret": 4}
+    return Table(
+        coded(name, rng.integers(0, size, n), [str(code) for code in range(size)])
+        for name, size in sizes.items()
+    )
 
 
-def run(synthesise, **more):
+def run(synthesise, table=None, **more):
     settings = {"keys": ["key"], "target": "secret", "seed": 7} | more
-    return differential_confidentiality(random_table(), synthesise, **settings)
+    return differential_confidentiality(table or random_table(), synthesise, **settings)
+
+
+SCENARIO = Scenario(keys=("key",), target="secret")
 
 
 def test_releasing_the_fitted_half_is_found():
@@ -56,15 +56,6 @@ def test_releasing_the_fitted_half_is_found():
 def test_fresh_data_are_differentially_confidential():
     result = run(lambda half, m, repeat: [random_table(2000, 100 + repeat)] * m, repeats=5)
     assert sum(c.covers_zero for c in result.comparisons) >= 8
-
-
-def test_units_count_once():
-    units = np.repeat(np.arange(100), 4)
-    result = differential_confidentiality(
-        random_table(400), lambda half, m, repeat: [half], keys=["key"], target="secret",
-        seed=1, units=units,
-    )  # fmt: skip
-    assert (result.comparisons[0].n_a, result.comparisons[0].n_b) == (50, 50)
 
 
 def test_welch_equals_scipy():
@@ -88,36 +79,8 @@ def test_welch_without_spread_says_nothing_or_just_the_difference():
 
 def test_releasing_a_half_is_measured_by_person_too():
     units = np.repeat(np.arange(120), np.where(np.arange(120) % 2, 1, 20))
-    result = differential_confidentiality(
-        random_table(len(units)), lambda half, m, repeat: [half], keys=["key"], target="secret",
-        seed=1, units=units,
-    )  # fmt: skip
+    result = run(lambda half, m, repeat: [half], random_table(len(units)), units=units)
     assert result.figures[0].value == pytest.approx(result.released)
-
-
-def test_repeats_have_the_mean_interval():
-    result = run(lambda half, m, repeat: [half], repeats=3)
-    lows = [c.low for c in result.comparisons if c.rule == "zero"]
-    assert result.figures[0].low == pytest.approx(np.mean(lows))
-
-
-def test_no_match_at_all_is_no_number():
-    def elsewhere(half, m, repeat):
-        levels = ("elsewhere",)
-        key = Variable(name="key", kind=Kind.CATEGORICAL, levels=levels)
-        return [half.with_column(Column(key, np.zeros(half.n_rows, dtype=np.int32)))]
-
-    zero, undefined = run(elsewhere).comparisons
-    assert (zero.mean_a, zero.mean_b, zero.difference) == (0.0, 0.0, 0.0)
-    assert (undefined.n_a, undefined.mean_a, undefined.difference) == (0, None, None)
-
-
-def test_all_that_is_wrong_is_named_at_once():
-    with pytest.raises(DataError) as caught:
-        run(lambda half, m, repeat: [half], m=0, repeats=0, units=np.arange(3))
-    assert [problem.split()[0] for problem in caught.value.problems] == ["units", "m", "repeats"]
-    with pytest.raises(DataError, match="'regions'"):
-        run(lambda half, m, repeat: [half], by="regions")
 
 
 @settings(max_examples=25, deadline=None)
@@ -156,24 +119,20 @@ def leak_south(half, m, repeat):
     return [Table.concatenate([half.take(rows), noise.take(~rows)])] * m
 
 
-def run_by_group(synthesise, **more):
-    settings = {"keys": ["key"], "target": "secret", "seed": 7} | more
-    return differential_confidentiality(regions(), synthesise, **settings)
-
-
 def test_the_group_that_leaks_is_found():
-    result = run_by_group(leak_south, by="region")
+    result = run(leak_south, regions(), by="region", repeats=2)
     assert {row.group for row in result.groups} == {"north", "south"}
-    worst = result.worst_group
-    assert worst.group == "south"
+    worst, rows = result.worst_group, [row for row in result.groups if row.group == "south"]
+    assert (worst.group, worst.repeat, len(rows)) == ("south", None, 2)
+    assert worst.n_a == round(np.mean([row.n_a for row in rows]))
+    assert worst.low == pytest.approx(np.mean([row.low for row in rows]))
     assert worst.low > 0.3
     figure = worst.figure
     assert (figure.value, figure.low, figure.high) == (worst.difference, worst.low, worst.high)
     assert (figure.key, figure.n) == ("worst_group", worst.n_a + worst.n_b)
     north = next(row for row in result.groups if row.group == "north")
     assert north.low < 0 < north.high
-    names = [figure.name for figure in result.figures]
-    assert "worst group" in names
+    assert figure in result.figures
 
 
 def test_numbers_are_grouped_by_fifths_without_their_values():
@@ -185,66 +144,12 @@ def test_numbers_are_grouped_by_fifths_without_their_values():
     assert Grouping.of(few, "x").codes(few).tolist() == [2, 0, 3, 1]
 
 
-def test_several_scenarios_share_the_splits():
-    calls = []
-
-    def synthesise(half, m, repeat):
-        calls.append(repeat)
-        return [half] * m
-
-    scenarios = [
-        Scenario(keys=("key",), target="secret"),
-        Scenario(keys=("region", "age"), target="secret", groups={"age": (30.0, 60.0)}),
-    ]
-    runs = list(half_runs(regions(), synthesise, repeats=2, seed=7))
-    results = [gather(s, (compare_halves(run, s) for run in runs)) for s in scenarios]
-    assert calls == [0, 1]
-    assert results[0] == run_by_group(lambda half, m, repeat: [half] * m, repeats=2)
-    assert results[1].keys == ("region", "age")
-    # the half itself was released: nothing could be told beyond that
-    assert results[0].summary[0].difference == pytest.approx(results[0].released)
-
-
-def test_a_control_file_takes_the_place_of_the_unseen_half():
-    fitted, control = regions(300, 1), regions(200, 2)
-    split = control_run(fitted, control, (fitted,))
-    result = gather(
-        Scenario(keys=("key",), target="secret"),
-        [compare_halves(split, Scenario(keys=("key",), target="secret"))],
-    )
-    zero = result.comparisons[0]
-    assert (zero.n_a, zero.n_b) == (300, 200)
-    assert zero.low > 0
-    assert result.figures[0].original == pytest.approx(zero.difference)
-
-
-def test_groups_of_a_key_are_those_of_the_whole_table():
-    def compared(groups):
-        return differential_confidentiality(
-            regions(), leak_south, keys=["region", "age"], target="secret",
-            groups={"age": groups}, seed=7,
-        )  # fmt: skip
-
-    cuts = cut_points(regions()["age"], 3)
-    assert compared(3) == compared(cuts.tolist()) != compared((cuts + 1).tolist())
-
-
-def test_an_interval_that_ends_at_zero_covers_it():
-    (row,) = run(lambda half, m, repeat: [half]).comparisons[:1]
-    ends = {(0.0, 0.1): True, (-0.1, 0.0): True, (0.001, 0.1): False, (-0.1, -0.001): False}
-    for (low, high), covers in ends.items():
-        assert row.model_copy(update={"low": low, "high": high}).covers_zero is covers
-    assert row.model_copy(update={"low": None}).covers_zero is None
-
-
 @pytest.mark.parametrize(("n", "alike"), [(100, True), (105, True), (106, False), (94, False)])
 def test_uniques_of_parts_of_other_sizes_are_not_compared(n, alike):
-    part = compare_halves(
-        control_run(regions(100, 1), regions(n, 2), (regions(100, 3),)),
-        Scenario(keys=("key",), target="secret"),
-    )
+    split = control_run(regions(100, 1), regions(n, 2), (regions(100, 3),))
+    part = compare_halves(split, SCENARIO)
     assert [row.same_size for row in part.uniques] == [alike]
-    figure = gather(Scenario(keys=("key",), target="secret"), [part]).figures[1]
+    figure = gather(SCENARIO, [part]).figures[1]
     assert (figure.chance is not None) == alike
 
 
@@ -261,43 +166,67 @@ def test_groups_have_twenty_units_and_an_interval_for_all_together():
         )
         for n in zip(*sizes.values(), strict=True)
     ]
-    scenario = Scenario(keys=("key",), target="secret")
     split = control_run(*halves, (halves[0],))
-    groups = compare_halves(split, scenario, Grouping.of(halves[0], "region")).groups
-    assert [(row.group, row.n_a, row.n_b) for row in groups] == [
-        ("north", 20, 40),
-        ("south", 30, 25),
+    groups = compare_halves(split, SCENARIO, Grouping.of(halves[0], "region")).groups
+    expected = [(name, *sizes[name]) for name in ("north", "south")]
+    assert [(row.group, row.n_a, row.n_b) for row in groups] == expected
+    scores = [
+        cap_scores(half, [halves[0]], keys=["key"], target="secret").synthetic[0] for half in halves
     ]
-    for row, place in zip(groups, (0, 1), strict=True):
-        one, other = (
-            cap_scores(half, [halves[0]], keys=["key"], target="secret").synthetic[0]
-            for half in halves
-        )
+    for place, row in enumerate(groups):
         mine, theirs = (
-            scores[half["region"].data == place]
-            for scores, half in zip((one, other), halves, strict=True)
+            own[half["region"].data == place] for own, half in zip(scores, halves, strict=True)
         )
         test = stats.ttest_ind(mine, theirs, equal_var=False).confidence_interval(0.975)
         assert (row.low, row.high) == pytest.approx((test.low, test.high))
 
 
-def test_ten_numbers_are_groups_of_their_own_and_eleven_are_fifths():
-    for n, first in ((10, "0"), (11, "fifth 1 of 5")):
-        assert Grouping.of(Table([numeric("x", np.arange(n))]), "x").labels[0] == first
+shares = st.integers(0, 200)
 
 
-def test_a_group_with_one_score_throughout_has_an_interval_without_width():
-    half = Table([coded(name, [0] * 20, [""]) for name in ("key", "secret", "region")])
-    split = control_run(half, half, (half,))
-    scenario = Scenario(keys=("key",), target="secret")
-    (row,) = compare_halves(split, scenario, Grouping.of(half, "region")).groups
-    assert (row.group, row.mean_a, row.difference, row.low, row.high) == ("(empty)", 1, 0, 0, 0)
+@given(shares)
+def test_wilson_is_that_of_scipy(count):
+    expected = stats.binomtest(count, 200).proportion_ci(0.9, method="wilson")
+    assert wilson(count / 200, 200, 0.9) == pytest.approx((expected.low, expected.high))
 
 
-def test_a_mean_of_splits_has_an_end_where_all_have_one():
-    row = filled(GroupComparison, n_a=20, n_b=30, difference=0.5, low=0.25, high=0.75)
-    other = row.model_copy(update={"n_a": 23, "difference": 0.0, "low": None, "high": 1.0})
-    parts = [HalfPart((), (), (one,), None) for one in (row, other)]
-    worst = gather(Scenario(keys=("key",), target="secret"), parts).worst_group
-    assert (worst.repeat, worst.n_a, worst.n_b) == (None, 22, 30)
-    assert (worst.difference, worst.low, worst.high) == (0.25, None, 0.875)
+@given(shares, shares)
+def test_excess_holds_its_value(successes, control):
+    value, low, high = excess(successes / 200, 200, control / 200, 200)
+    if control == 200:
+        assert value is None
+        assert low is None
+        assert high is None
+    else:
+        assert low < value <= high <= 1
+        assert value == pytest.approx(1 - (200 - successes) / (200 - control))
+
+
+@pytest.mark.parametrize(("rate", "control"), [(0.01, 0.01), (0.3, 0.2), (0.9, 0.5), (0.2, 0.3)])
+def test_excess_covers_the_truth_as_often_as_it_says(rate, control):
+    rng = np.random.default_rng(7)
+    n, truth = 300, (rate - control) / (1 - control)
+    pairs = rng.binomial(n, [rate, control], size=(1000, 2)) / n
+    found = [excess(one, n, other, n) for one, other in pairs]
+    covered = np.mean([low <= truth <= high for _, low, high in found])
+    assert 0.93 < covered < 0.99
+
+
+def test_relative_excess_of_an_exact_original_is_the_share_rescaled():
+    found = relative_excess((0.6, 0.55, 0.7), (0.9, 0.9, 0.9), 0.5)
+    assert found == pytest.approx((0.25, 0.125, 0.5))
+    found = relative_excess((0.4, 0.35, 0.5), (0.9, 0.9, 0.9), 0.5)
+    assert found == pytest.approx((-0.25, -0.375, 0))
+    for original in ((0.5, 0.5, 0.5), (0.6, 0.5, 0.7)):  # it may tell nothing itself
+        assert relative_excess((0.6, 0.5, 0.7), original, 0.5) == (None, None, None)
+
+
+@pytest.mark.parametrize("truth", [0.75, 0.6, 0.5, 0.3])
+def test_relative_excess_covers_the_truth_as_often_as_it_says(truth):
+    rng = np.random.default_rng(8)
+    n, original = 800, 0.75
+    covered = []
+    for one, other in rng.binomial(n, [truth, original], size=(1000, 2)) / n:
+        _, low, high = relative_excess((one, *wilson(one, n)), (other, *wilson(other, n)), 0.5)
+        covered.append(low <= (truth - 0.5) / (original - 0.5) <= high)
+    assert 0.93 < np.mean(covered) < 0.99

@@ -13,27 +13,9 @@ from synthesizer.measures.checks import Checks
 from synthesizer.measures.risk.replicated import HouseholdsSeen
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
-from tests.household_file import form_of, household_frame, table_of, view_of
+from tests.household_file import form_of, household_frame, view_of
 
 NAMES = ("region", "income", "relation", "age", "sex", "education")
-
-
-def test_the_form_puts_heads_first_and_comes_back():
-    frame = household_frame(40)
-    mixed = frame.sample(frac=1.0, random_state=3).reset_index(drop=True)
-    form = form_of(mixed)
-    panel = form.modelled(table_of(mixed))
-    assert form.constant == {"hhsize", "region", "income"}
-    for household, members in enumerate(mixed["hhid"].unique()):
-        rows = np.flatnonzero(panel.index.person == household)
-        theirs = mixed[mixed["hhid"] == members]
-        assert sorted(panel["age"].data[rows].tolist()) == sorted(theirs["age"].tolist())
-        head = theirs.loc[theirs["relation"] == 1, "age"].item()
-        assert panel["age"].data[rows[0]] == head
-        assert set(panel["head.age"].data[rows].tolist()) == {head}
-    again = form.restored(panel, first=7)
-    assert again.names == tuple(frame.columns)
-    assert sorted(set(again["hhid"].data.tolist())) == list(range(8, 48))
 
 
 def seen(original: pd.DataFrame, made: pd.DataFrame) -> list[int]:

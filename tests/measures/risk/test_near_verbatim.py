@@ -1,4 +1,4 @@
-"""Near-verbatim persons and guessed attributes, against slow code, nothing and everything."""
+"""Near-verbatim persons, guessed attributes, and both of several releases: slow code, both ends."""
 
 from math import ceil, log
 
@@ -11,12 +11,14 @@ from synthesizer.measures.risk.guesses import guesses
 from synthesizer.measures.risk.near_verbatim import (
     DIFFERING,
     FEW_REPEATS,
-    FEWEST,
     REPEATS,
+    Look,
     difference,
     near_verbatim,
     quantile_of,
 )
+from synthesizer.measures.risk.releases import Release, Together, others_of
+from tests.run_directories import filled
 from tests.tables import numeric
 
 LEVELS = (3, 4, 6, 8, 12, 20)
@@ -220,21 +222,12 @@ def test_a_sample_is_never_off_and_a_group_or_a_repeat_is_seen():
     one = inside.take(np.full(40, 17))
     again = near_verbatim(control_run(inside, outside, (planted(fresh, one, 1, rng),)), NAMES)
     assert again.repeats > again.repeats_by_chance
-    twenty = inside.take(np.repeat(np.arange(20), 11))  # none of them so often as that one
-    several = near_verbatim(control_run(inside, outside, (planted(fresh, twenty, 1, rng),)), NAMES)
-    assert several.repeats > several.repeats_by_chance
-    # the holdout lacks a level
-    level = inside[NAMES[0]].data == 0
-    lacking = outside.take(np.flatnonzero(outside[NAMES[0]].data != 0))
-    made = planted(fresh, inside.take(np.flatnonzero(level)[:100]), 1, rng)
-    of_level = near_verbatim(control_run(inside, lacking, (made,)), NAMES).groups
-    assert any(group.variable == NAMES[0] and group.low > 0 for group in of_level)
 
 
 @pytest.mark.parametrize(("changed", "look"), [(0, 0), (1, 1)])
 def test_the_detection_limit_is_one(changed, look):
     found, held = [], []
-    for seed in range(40):
+    for seed in range(25):
         inside, outside, fresh, rng = three(600, 100 + seed)
         noticed = near_verbatim(control_run(inside, outside, (fresh,)), NAMES).looks[look].noticed
         for times, seen in ((1.0, found), (0.1, held)):
@@ -285,41 +278,36 @@ def test_several_datasets_are_looked_at_together():
     assert near_verbatim(short, NAMES) == first
 
 
-def test_too_many_pairs_are_drawn_from(monkeypatch):
-    inside, outside, fresh, rng = three(500, 7)
-    made = planted(fresh, inside.take(np.arange(60)), 0, rng)
-    every = near_verbatim(control_run(inside, outside, (made,)), NAMES)
-    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._PAIRS", 1_500)
-    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._LEAST", 100)
-    some = near_verbatim(control_run(inside, outside, (made,)), NAMES)
-    assert some.n < 0.9 * every.n
-    assert some.looks[0].excess == pytest.approx(every.looks[0].excess, abs=0.06)
-    monkeypatch.undo()
-    monkeypatch.setattr("synthesizer.measures.risk.near_verbatim._AT_ONCE", 50)
-    assert near_verbatim(control_run(inside, outside, (made,)), NAMES) == every
-
-
 def test_the_interval_is_newcombes():
     # Newcombe (1998), Table II, method 10: 56/70 - 48/80
     ends = difference(56, 70, 48, 80, 1.959964)
     assert ends == pytest.approx((0.2, 0.0524, 0.3339), abs=5e-5)
 
 
-def test_groups_of_enough_persons_are_looked_at_whatever_the_holdout_has_of_them():
-    """Ten of a level in the data are enough, nine are not."""
-    inside, outside, made, rng = three(400, 9)
-    ranks = {table: rng.permutation(400) for table in ("inside", "outside")}
+def release(name, *ends, **more):
+    looks = tuple(filled(Look, excess=excess, high=high) for excess, high in ends)
+    facts = {"datasets": {"synthetic_1.csv": name}, "contains": (), "looks": looks}
+    return filled(Release, directory=name, **facts | more)
 
-    def with_level(n, m):
-        sides = [
-            table.with_column(
-                Column(Variable(name="z", kind=Kind.CATEGORICAL, levels=("u", "v")),
-                       (ranks[side] < size).astype(np.int32))
-            )
-            for side, table, size in (("inside", inside, n), ("outside", outside, m))
-        ]  # fmt: skip
-        drawn = made.with_column(sides[0]["z"])
-        return near_verbatim(control_run(*sides, (drawn,)), [*NAMES, "z"]).n_groups
 
-    few = with_level(FEWEST - 1, 30)
-    assert {with_level(FEWEST, outside) for outside in (0, 1, 30)} == {few + 1}
+def test_what_adds_nothing_and_what_nobody_has_does_not_count():
+    releases = [
+        release("a"),  # is contained in c
+        release("b", replaced=True),
+        release("c", contains=("a",)),
+        release("d", given_out=False),
+        release("e", replaced=True, given_out=True),
+        release("f"),  # is present
+        release("g", contains=("d",), datasets={"synthetic_1.csv": "g", "synthetic_2.csv": "f"}),
+    ]
+    others = others_of(releases, ["f"])
+    assert [other.directory for other in others] == ["c", "e", "g"]
+    assert [other.directory for other in others_of(releases, ["g", "f"])] == ["c", "e"]
+
+
+def test_upper_ends_add_up_and_none_is_below_nothing():
+    present = release("p", (0.1, 0.2), (-0.3, -0.1), (0.05, 0.1)).looks
+    other = release("o", (0.02, 0.05), (-0.1, 0.4), (0.3, 0.25))
+    together = Together(others=(other,), counted=None)
+    assert together.bound(present) == pytest.approx((0.4, -0.4))
+    assert Together(others=(other, release("none")), counted=None).bound(present) is None

@@ -2,14 +2,11 @@ from fractions import Fraction
 from importlib import import_module
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.risk import nearest as gower
 from synthesizer.measures.risk.nearest import (
     mixed_records,
     nearer_share,
@@ -17,7 +14,7 @@ from synthesizer.measures.risk.nearest import (
     nearest_places,
 )
 from tests.reference_data import load_reference, needs_reference
-from tests.tables import coded, numeric, persons
+from tests.tables import coded, numeric, persons, values_of
 
 # The package may offer a function under the module's name.
 module = import_module("synthesizer.measures.risk.nearest")
@@ -61,13 +58,6 @@ def test_a_sample_of_queries_tells_the_share_of_all(monkeypatch):
     assert covered >= 92
 
 
-def test_the_unseen_half_as_synthetic_data_is_nearer_to_itself():
-    result = nearer_share(FITTED, UNSEEN, UNSEEN, seed=0)
-    assert (result.share, result.unseen_nearer, result.low) == (0, 300, 0)
-    assert result.distance_ratio is None
-    assert (result.fitted_copies, result.unseen_copies) == (0, 300)
-
-
 def test_a_fresh_sample_is_as_near_to_both():
     result = nearer_share(FITTED, UNSEEN, people(300, 3), seed=0)
     assert result.low < 0.5 < result.high
@@ -101,38 +91,6 @@ def test_the_larger_half_is_not_nearer_for_its_size():
     assert result.figures[2].chance is None  # copies of halves of unequal size do not compare
 
 
-@pytest.mark.parametrize(("n_unseen", "diluted"), [(2000, 1.0), (1000, 0.75), (500, 0.62)])
-def test_few_unseen_records_dilute_copies_and_original_alike(n_unseen, diluted):
-    fitted, unseen = people(2000, 31), people(n_unseen, 32)
-    result = nearer_share(fitted, unseen, fitted, seed=0)
-    assert result.share == result.original == pytest.approx(diluted, abs=0.04)
-    assert result.excess == 1
-    assert result.excess_low < 1
-    assert result.fitted_kept == n_unseen / 2000
-    assert ("only a share of" in result.figures[0].meaning) == (n_unseen < 2000)
-    assert ("the share has 1.00" in result.figures[0].meaning) == (n_unseen < 2000)
-
-
-def test_excess_is_none_where_the_original_itself_is_near_a_half():
-    result = nearer_share(people(2000, 35), people(20, 36), people(500, 37), seed=0)
-    assert result.fitted_kept == 0.01
-    assert (result.excess, result.excess_low, result.excess_high) == (None, None, None)
-    assert "only a share of 0.01" in result.figures[0].meaning
-
-
-def test_unequal_halves_cover_a_half_and_no_excess_as_often_as_they_say(monkeypatch):
-    monkeypatch.setattr(module, "FEWEST", 100)
-    draws, covered, without = rng(38), 0, 0
-    for seed in range(150):
-        parts = [Table([numeric("x", draws.normal(size=n)), coded("y", draws.integers(0, 3, n),
-                 "abc")]) for n in (240, 120, 150)]  # fmt: skip
-        result = nearer_share(*parts, max_pairs=1, seed=seed)
-        covered += result.low <= 0.5 <= result.high
-        without += result.excess is None or result.excess_low <= 0 <= result.excess_high
-    assert covered >= 138
-    assert without >= 138
-
-
 def test_max_pairs_bounds_the_queries_but_neither_the_halves_nor_the_copies(monkeypatch):
     monkeypatch.setattr(module, "FEWEST", 20)
     one, again, other = (
@@ -145,14 +103,6 @@ def test_max_pairs_bounds_the_queries_but_neither_the_halves_nor_the_copies(monk
     assert one != other
 
 
-def test_datasets_are_pooled():
-    made = [people(60, 11), people(90, 12)]
-    one = nearer_share(FITTED, UNSEEN, made, seed=0)
-    assert one == nearer_share(FITTED, UNSEEN, Table.concatenate(made), seed=0)
-    parts = [nearer_share(FITTED, UNSEEN, part, seed=0).nearer for part in made]
-    assert one.nearer == sum(parts)
-
-
 def test_only_named_variables_count_and_identifiers_do_not():
     number = Variable(name="person", kind=Kind.ID)
     parts = [FITTED, UNSEEN, people(50, 9)]
@@ -161,39 +111,6 @@ def test_only_named_variables_count_and_identifiers_do_not():
     result = nearer_share(*parts, names=["age", "sex", "age"], seed=0)
     assert result.names == ("age", "sex")
     assert result.ties > 0
-
-
-def test_dates_are_numbers():
-    def frame(*days):
-        return pd.DataFrame({"born": pd.to_datetime([f"2020-01-{day:02}" for day in days])})
-
-    result = nearer_share(frame(1, 9, 5), frame(20, 30, 25), frame(3, 22, 2), seed=0)
-    assert (result.nearer, result.unseen_nearer) == (2, 1)
-
-
-@pytest.mark.parametrize(("n", "compared"), [(300, True), (301, True), (302, False)])
-def test_copies_compare_where_the_halves_are_of_one_size(n, compared):
-    result = nearer_share(people(n, 1), UNSEEN, UNSEEN.take(slice(0, 30)), seed=0)
-    assert result.figures[2].chance == (1.0 if compared else None)
-
-
-def problems(*parts, **options):
-    with pytest.raises(DataError) as caught:
-        nearer_share(*parts, seed=0, **options)
-    return " ".join(caught.value.problems)
-
-
-def test_bad_input_is_told_with_its_remedy():
-    empty = FITTED.take(slice(0, 0))
-    assert "'nope'" in problems(FITTED, UNSEEN, FITTED, names=["age", "nope"])
-    assert "the unseen half" in problems(FITTED, empty, FITTED)
-    assert "synthetic dataset 1" in problems(FITTED, UNSEEN, empty)
-    assert "no synthetic dataset" in problems(FITTED, UNSEEN, [])
-    assert "the unseen half" in problems(FITTED, UNSEEN.select(["age"]), FITTED)
-    assert "max_pairs (0)" in problems(FITTED, UNSEEN, FITTED, max_pairs=0)
-    assert "name at least one" in problems(FITTED, UNSEEN, FITTED, names=[])
-    text = UNSEEN.with_column(coded("age", [0] * 300, "x"))
-    assert "column 'age' is numeric" in problems(FITTED, text, FITTED)
 
 
 @needs_reference
@@ -228,17 +145,7 @@ def table(rows, order):
 
 def values(data):
     """Every cell as a number, or as the text of its label or missing code."""
-    columns = []
-    for column in data.columns:
-        if column.is_coded:
-            columns.append([column.variable.labels[code] for code in column.data])
-            continue
-        states = column.missing_state()
-        codes = column.variable.missing
-        columns.append(
-            [codes[s - 1] if s else float(v) for v, s in zip(column.data, states, strict=True)]
-        )
-    return columns
+    return [values_of(column) for column in data.columns]
 
 
 def slow_distance(one, other, real):
@@ -320,18 +227,11 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     whole = nearest(made, known)
     several = np.sort(nearest_places(made, known, 3))
     for pairs, others in ((150, 2**13), (150, 7), (1, 1)):
-        monkeypatch.setattr(gower, "_PAIRS", pairs)
-        monkeypatch.setattr(gower, "_OTHERS", others)
+        monkeypatch.setattr(module, "_PAIRS", pairs)
+        monkeypatch.setattr(module, "_OTHERS", others)
         for one, other in zip(nearest(made, known), whole, strict=True):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(np.sort(nearest_places(made, known, 3)), several)
-
-
-def test_more_labels_than_a_byte_counts():
-    n_columns = 300
-    tables = [Table([coded(f"v{i}", [code], "ab") for i in range(n_columns)]) for code in (0, 0, 1)]
-    known, _, made = mixed_records(tables, tables[0].names)
-    assert nearest(made, known)[0].tolist() == [n_columns]
 
 
 def test_more_levels_than_a_byte_holds():
@@ -356,14 +256,3 @@ def test_a_number_that_no_real_record_has():
     nothing = Table([numeric("pay", [0.0, 0.0], [1, 1], CODES)])
     known, _, made = mixed_records([nothing, nothing, Table([numeric("pay", [7.0])])], ["pay"])
     assert nearest(made, known)[0].tolist() == [1]
-
-
-def test_many_missing_codes_of_many_records_have_room():
-    codes = tuple(str(-i) for i in range(1, 60))
-    n = 30_000
-    states = np.arange(n) % 60
-    pay = Table([numeric("pay", np.arange(n), states, codes)])
-    known, _, made = mixed_records([pay, pay, pay.take(np.arange(60))], ["pay"])
-    distances, places = nearest(made, known)
-    assert not distances.any()
-    assert places.tolist() == list(range(60))

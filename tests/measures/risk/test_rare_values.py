@@ -77,13 +77,3 @@ def test_rare_levels_that_are_names_count_unless_they_are_public():
     assert names() == {"town": (3, 3), "code": (1, 0)}
     assert names(public=["town"]) == {"town": (3, 0), "code": (1, 0)}
     assert names(control=control) == {"town": (3, 2), "code": (1, 0)}
-
-
-def test_a_new_sample_has_names_of_the_holdout_as_well():
-    original = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Ely", "Bray"])])
-    control = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Cork", "Nice"])])
-    made = Table([coded("town", [0] * 9 + [1, 2], ["Rome", "Ely", "Cork"])])
-    seen = RareValuesSeen(original, ["town"], control=control)
-    seen.add(made)
-    (row,) = seen.result().variables
-    assert (row.names, row.names_outside) == (1, 1)

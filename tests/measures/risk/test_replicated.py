@@ -3,14 +3,10 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from synthesizer.data.errors import DataError
-from synthesizer.data.sources import from_pandas
-from synthesizer.data.table import Table
-from synthesizer.measures.figure import collected, plain
+from synthesizer.measures.figure import collected
 from synthesizer.measures.risk.replicated import (
     CareerReplicates,
     replicated_rows,
@@ -18,7 +14,6 @@ from synthesizer.measures.risk.replicated import (
 )
 from tests.measures.risk.slow_rows import rows, tables_to_compare
 from tests.reference_data import expected_values, load_reference, needs_reference
-from tests.tables import coded, numeric
 
 
 def replicated_careers(original, *datasets):
@@ -50,38 +45,6 @@ def test_equals_slow_counting(data):
     assert (first.original, first.n) == (shares[1], counts.n + own.n)
 
 
-def test_frames_tables_and_files_give_the_same():
-    frame = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 50, 50], "weight": [1.5, 2.5, 3.5]})
-    made = pd.DataFrame({"sex": ["m", "f", "f"], "age": [50, 30, 31], "weight": [2.5, 1.5, 1.5]})
-    table = Table(
-        [
-            coded("sex", [0, 1, 1], "fm"),
-            numeric("age", [30.0, 50.0, 50.0]),
-            numeric("weight", [1.5, 2.5, 3.5]),
-        ]
-    )
-    results = [
-        replicated_uniques(frame, made),
-        replicated_uniques(from_pandas(frame), made),
-        replicated_uniques(table, made),
-    ]
-    assert results[1:] == [results[0]] * 2
-    assert plain(results[0].datasets[0]) == {"n": 3, "uniques": 3, "present": 2, "replicated": 2}
-    less = replicated_uniques(frame, made, keys=["sex", "age"])
-    assert plain(less.datasets[0]) == {"n": 3, "uniques": 3, "present": 2, "replicated": 1}
-    grouped = replicated_uniques(frame, made, exclude=["weight"], groups={"age": [40.0]})
-    assert plain(grouped.datasets[0]) == {"n": 3, "uniques": 1, "present": 1, "replicated": 0}
-    (rows,) = replicated_rows(frame, made, exclude=["weight"], groups={"age": [40.0]})
-    assert rows.counts == grouped.datasets[0]
-
-
-def test_only_variables_of_the_original_are_excluded_and_one_is_left():
-    table = Table([coded("a", [0, 1], "xy")])
-    for names, named in ((["b"], "exclude names 'b'"), (["a"], "no keys")):
-        with pytest.raises(DataError, match=named):
-            replicated_uniques(table, table, exclude=names)
-
-
 @needs_reference
 @pytest.mark.parametrize("method", ["cart", "parametric"])
 def test_equals_the_reference(method):
@@ -102,23 +65,8 @@ def test_equals_the_reference(method):
         assert shares == pytest.approx([share for _, _, share in expected], abs=0.005)
 
 
-@needs_reference
-def test_numbers_of_five_datasets():
-    original = load_reference("original.csv")
-    made = [load_reference(f"synthetic_cart_{i}.csv") for i in range(1, 6)]
-    result = replicated_uniques(original, made)
-    for counts, table in zip(result.datasets, made, strict=True):
-        assert counts == replicated_uniques(original, table).datasets[0]
-    assert result.uniques == 7176
-
-
 def careers(n: int, seed: int, periods: int = 4) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 3, (n, periods))
-
-
-def value(found, name: str) -> float | None:
-    (figure,) = [f for f in found.figures if f.name == name]
-    return figure.value
 
 
 def test_shares_are_those_counted_one_by_one() -> None:
@@ -138,7 +86,8 @@ def test_shares_are_those_counted_one_by_one() -> None:
         )
     names = ("careers of one person", "careers in the data", "unique careers replicated")
     for name, expected in zip(names, np.mean(shares, axis=0), strict=True):
-        assert value(found, name) == pytest.approx(expected)
+        (figure,) = (figure for figure in found.figures if figure.name == name)
+        assert figure.value == pytest.approx(expected)
     assert (found.n, found.n_periods, found.uniques) == (60, 4, len(single))
 
 
@@ -157,20 +106,3 @@ def test_chance_leaves_out_one_person_after_the_other() -> None:
     assert (one.chance, one.original) == (found.twins, found.uniques / 60)
     assert (anywhere.chance, anywhere.original) == (found.shared, 1.0)
     assert back.chance is None
-
-
-def test_fresh_persons_come_to_chance() -> None:
-    found = replicated_careers(careers(400, 0, 6), *(careers(400, s, 6) for s in range(1, 9)))
-    one, anywhere, _ = found.figures
-    assert one.value == pytest.approx(one.chance, abs=0.04)
-    assert anywhere.value == pytest.approx(anywhere.chance, abs=0.04)
-
-
-def test_both_ends() -> None:
-    original = careers(60, 0)
-    leaks = replicated_careers(original, original)
-    assert value(leaks, "careers in the data") == 1
-    assert value(leaks, "unique careers replicated") == 1
-    assert value(leaks, "careers of one person") == leaks.uniques / 60
-    safe = replicated_careers(original, original + 3)
-    assert [figure.value for figure in safe.figures] == [0, 0, 0]

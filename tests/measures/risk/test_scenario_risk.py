@@ -5,7 +5,6 @@ import pytest
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.attribute import AttributeResult, AttributeValues, Dominance
 from synthesizer.measures.risk.comparable import unfamiliar
-from synthesizer.measures.risk.determined import determined
 from synthesizer.measures.risk.differential import DifferentialResult, GroupComparison
 from synthesizer.measures.risk.identity import IdentityResult
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -72,14 +71,6 @@ def test_warnings_begin_at_their_limits(results, said):
     assert all(part in text for part, text in zip(said, told, strict=True))
 
 
-def test_a_key_that_tells_the_target():
-    columns = {"a": ([0, 1, 2, 3], "wxyz"), "b": ([0] * 4, "x"), "t": ([0, 0, 1, 1], "lm")}
-    table = Table([coded(name, codes * 30, levels) for name, (codes, levels) in columns.items()])
-    (told,) = warnings(("a", "b"), determined=determined(table, ["a", "b"], "t"))
-    assert told.startswith("target 't' is (nearly) a function of a: whoever knows")
-    assert warnings(("b",), determined=determined(table, ["b"], "t")) == ()
-
-
 def test_levels_that_dominate_are_told_once_a_kind_in_the_first_dataset_where_they_do():
     rows = [(1, "one-way", 40, 0.49), (1, "two-way", 9, 0.25), (1, "two-way", 11, 0.25)]
     rows += [(2, "one-way", 50, 0.5), (2, "two-way", 30, 0.75), (3, "one-way", 60, 0.75)]
@@ -95,22 +86,9 @@ def test_values_that_the_original_lacks():
         for lacks in (0, 2, 1)
     ]
     assert unfamiliar(original, made, ["a", "b"]) == {"a": 0.2}
-    assert unfamiliar(original, made[2:], ["a"]) == {}
-    assert unfamiliar(original, [], ["a"]) == {}
-    assert unfamiliar(original, [made[1], persons(9)], ["a"]) == {}
+    for others in (made[2:], [], [made[1], persons(9)]):
+        assert unfamiliar(original, others, ["a"]) == {}
     assert unfamiliar(original, made, ["n"]) == {"n": 1.0}
     assert unfamiliar(original, made, ["n"], {"n": [4.0]}) == {}
     (told,) = warnings(unfamiliar={"a": 0.2})
     assert told.startswith("20% of the synthetic {records} have a value of 'a' that the original")
-
-
-def test_the_label_tells_scenarios_of_the_same_names_apart():
-    made = {
-        "": {},
-        " (a in 4 groups; b in 3 groups)": {"groups": {"a": 4, "b": (1.0, 2.0)}},
-        " (t within 2, 0.125 of it)": {"tolerance": Tolerance(absolute=2, relative=0.125)},
-    }
-    for how, options in made.items():
-        scenario = Scenario(keys=("a", "b"), target="t", **options)
-        assert scenario.label == f"a, b -> t{how}"
-        assert scenario.names == ("a", "b", "t")

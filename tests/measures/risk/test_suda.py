@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.data.table import Table
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.suda import (
     affordable_size,
@@ -138,13 +138,6 @@ def test_practice_guide():
     assert result.dis == pytest.approx(0.04 / (0.04 + 6 * 0.99))
 
 
-def test_practice_guide_dis():
-    """The guide's DIS-SUDA scores rest on standardised scores, which follow its own definition."""
-    dis = data_intrusion_simulation(4, 6, 0.01)
-    scores = dis_suda_scores(np.array([1.75, 3.25, 1.75, 2.75]), dis, 4)
-    assert scores.round(4).tolist() == [0.0051, 0.0107, 0.0051, 0.0088]
-
-
 @needs_reference
 def test_reference():
     table = load_reference("original.csv")
@@ -160,79 +153,24 @@ def test_reference():
     np.testing.assert_array_equal(suda(table, order).scores, result.scores)
 
 
-@pytest.mark.parametrize("keys", [["a"], ["a", "b"], ["a", "b", "c"]])
-def test_one_record_is_unique_by_every_key(keys):
-    table = Table([numeric("a", [-1]), coded("b", [0], ("x",)), coded("c", [0], (), missing=("",))])
-    result = suda(table, keys)
-    weight = slow_weight(len(keys), 1, len(keys))
-    assert result.scores.tolist() == [len(keys) * weight]
-    assert result.dis_scores.tolist() == [1.0]
-    assert result.special.tolist() == [True]
-    frame = pd.DataFrame({"a": [-1], "b": ["x"], "c": ["N"]})
-    np.testing.assert_array_equal(suda(frame, keys).scores, result.scores)
-
-
 def test_all_alike_and_doubled():
     alike = suda(pd.DataFrame({"a": [1] * 5, "b": [2] * 5}), ["a", "b"])
     twice = suda(pd.concat([GUIDE, GUIDE]), list(GUIDE.columns))
     for result in (alike, twice):
-        assert not result.scores.any()
-        assert not result.unique.any()
-        assert not result.special.any()
-        assert not result.dis_scores.any()
+        for part in (result.scores, result.unique, result.special, result.dis_scores):
+            assert not part.any()
         assert result.dis is None
         assert set(result.contributions.values()) == {None}
         assert result.result.scores["median"] is None
-        assert sum(band["records"] for band in plain(result.result)["dis_scores"]) == 0
         values = {figure.key: figure.value for figure in result.figures}
         assert (values["uniques"], values["share_unique"], values["special_uniques"]) == (0, 0, 0)
         assert values["largest_dis_suda"] is values["mean_dis_suda"] is None
 
 
-def test_dates_and_groups():
-    days = np.array([-400.0, 20.0, 20.0, 9000.0])
-    date = Column(Variable(name="born", kind=Kind.DATE), days)
-    table = Table([date, numeric("pay", [-8, 1, 2, 900])])
-    assert suda(table, ["born", "pay"]).minimal.tolist() == [[2, 0], [1, 0], [1, 0], [2, 0]]
-    grouped = suda(table, ["born", "pay"], groups={"pay": [0], "born": 2})
-    assert grouped.unique.tolist() == [True, False, False, False]
-    frame = pd.DataFrame({"born": pd.to_datetime(days, unit="D"), "pay": [-8, 1, 2, 900]})
-    np.testing.assert_array_equal(
-        suda(frame, ["born", "pay"]).scores, suda(table, ["born", "pay"]).scores
-    )
-
-
-def test_uniques_beyond_the_largest_size():
-    data = np.array(np.meshgrid(*[[0, 1]] * 3)).reshape(3, -1).T
-    table = Table([numeric(f"k{i}", column) for i, column in enumerate(data.T)])
-    result = suda(table, table.names, max_size=2)
-    assert result.unique.all()
-    assert not result.scores.any()
-    assert np.isnan(result.dis_scores).all()
-    assert not result.special.any()
-    assert plain(result.result)["uniques_without_score"] == 8
-    full = suda(table, table.names)
-    assert full.minimal.tolist() == [[0, 0, 1]] * 8
-    assert full.special.all()
-
-
-def test_special_uniques_are_the_top_decile():
-    pairs = np.repeat(np.arange(20), 2)
-    frame = pd.DataFrame(
-        {"a": [*pairs, *range(100, 105)], "b": [*([0, 1] * 20), *([0] * 5)], "c": [1] * 45}
-    )
-    keys = list(frame.columns)
-    result = suda(frame, keys)
-    assert result.scores.tolist() == [1] * 40 + [2] * 5
-    np.testing.assert_array_equal(np.flatnonzero(result.special), range(40, 45))
-    np.testing.assert_array_equal(special_uniques(frame, keys, suda=result), result.special)
-
-
 def test_result_holds_no_records():
     result = suda(GUIDE, list(GUIDE.columns), sampling_fraction=0.5)
     written = plain(result.result)
-    assert written["uniques"] == 4
-    assert written["uniques_without_score"] == 0
+    assert (written["uniques"], written["uniques_without_score"]) == (4, 0)
     assert written["minimal_uniques"][:2] == [
         {"size": 1, "found": 4, "records": 4},
         {"size": 2, "found": 5, "records": 2},
@@ -245,35 +183,6 @@ def test_result_holds_no_records():
     assert values["data_intrusion_simulation"] == pytest.approx(2 / (2 + 3))
     assert values["largest_dis_suda"] == result.dis_scores.max()
     assert values["mean_dis_suda"] == result.dis_scores[result.dis_scores > 0].mean()
-
-
-def test_progress_counts_the_sets():
-    steps = []
-    suda(GUIDE, list(GUIDE.columns), max_size=2, progress=lambda *step: steps.append(step))
-    assert steps == [(done, 10) for done in range(1, 11)]
-
-
-def test_problems_are_told_at_once():
-    frame = GUIDE[["gender"]]
-    with pytest.raises(DataError) as error:
-        suda(
-            frame,
-            ["gender", "age"],
-            groups={"gender": 2},
-            max_size=3,
-            sampling_fraction=0,
-            missing="never",
-        )
-    text = str(error.value)
-    assert len(error.value.problems) == 5
-    named = ("'age'", "'gender'", "max_size (3)", "sampling_fraction (0)", "missing ('never')")
-    assert all(part in text for part in named)
-    with pytest.raises(DataError, match="no records"):
-        suda(Table([numeric("a", [])]), ["a"])
-    result = suda(GUIDE, ["gender", "labour"])
-    with pytest.raises(DataError) as error:
-        special_uniques(GUIDE.head(3), ["gender"], suda=result)
-    assert len(error.value.problems) == 2
 
 
 def test_too_many_sets_are_refused():

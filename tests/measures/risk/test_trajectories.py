@@ -8,7 +8,7 @@ from itertools import combinations, groupby
 import numpy as np
 import pytest
 
-from synthesizer.measures.figure import collected, plain
+from synthesizer.measures.figure import collected
 from synthesizer.measures.risk.trajectories import (
     TrajectoryIntruder,
     TrajectoryOptions,
@@ -109,32 +109,6 @@ def test_every_figure_equals_slow_counting(m):
     assert all((row.low, row.high) == (row.risk, row.risk) for row in found.worst)
 
 
-def test_neither_the_order_of_persons_nor_the_names_of_states_matter():
-    original, datasets = careers(40, 0), [careers(30, 1), careers(50, 2)]
-    names, rng = np.array([3, 0, 2, 1]), np.random.default_rng(3)
-
-    def both(change):
-        whole = trajectories(change(original), *map(change, datasets), options=OPTIONS, seed=3)
-        half = trajectories_of_halves(
-            change(original), change(datasets[0]), change(datasets[1]), change(datasets[0]),
-            options=TrajectoryOptions(points=1, stretch=4), seed=3,
-        )  # fmt: skip
-        return whole, half
-
-    (one, halves), (other, same) = (
-        both(change) for change in (lambda c: c, lambda c: names[rng.permutation(c)])
-    )
-    for row, again in zip(one.known, other.known, strict=True):
-        assert plain(again) == pytest.approx(plain(row))
-    assert other.minimal == one.minimal
-    for field in ("unique", "found", "risk", "low", "high"):
-        values = [sorted(getattr(row, field) for row in found.worst) for found in (one, other)]
-        assert values[1] == pytest.approx(values[0])
-    assert [figure.n for figure in one.figures] == [40, 80, 80, 40]
-    assert [figure.n for figure in halves.figures] == [60, 60]
-    assert same.n_synthetic == halves.n_synthetic == 80
-
-
 def test_a_planted_history_is_found_and_only_where_it_is_there():
     original, made = careers(300, 0, 12), careers(300, 1, 12)
     original[200] = [4, 5, 4, 5, 4, 5, 5, 5, 4, 4, 4, 4]
@@ -159,7 +133,6 @@ def test_both_ends():
         assert (row.told, row.hits) == pytest.approx((row.unique, row.unique))
     by_key = {figure.key: figure for figure in copy.figures}
     assert by_key["careers_told"].value == pytest.approx(by_key["careers_told"].original)
-    assert all(row.low > 0 for row in copy.known[-2:])
     assert len(copy.cautions) == sum(row.unique > 0 for row in copy.known) > 1
     assert by_key["largest_career_risk"].value == copy.worst[0].risk
     strange = trajectories(original, original[:, ::-1] + 4, seed=3)
@@ -169,29 +142,8 @@ def test_both_ends():
     assert strange.known[3].high < 0
     assert "largest_career_risk" not in by_key
     same = np.zeros((50, 6), dtype=int)
-    nobody = trajectories(same, same, seed=3)
-    assert {(row.unique, row.found, row.told, row.right) for row in nobody.known} == {
-        (0.0, None, 0.0, None)
-    }
-    assert all(row.low < 0 < row.high for row in nobody.known)
-
-
-def test_a_fresh_sample_comes_to_its_chance_and_tells_no_more_of_the_fitted():
-    """Job `intervals.trajectories` does so for 200 trials and several populations."""
-    trials, options = 40, TrajectoryOptions(points=3, draws=10, worst=0)
-    gaps, covered = [], 0
-    for seed in range(trials):
-        original, fresh, other = (careers(250, [seed, part], 8) for part in range(3))
-        alone = trajectories(original, fresh, options=options, seed=3).known
-        sides = trajectories_of_halves(original, other, fresh, options=options, seed=3)
-        gaps.append(
-            [row.told - row.chance for row in alone]
-            + [row.fitted - row.unseen for row in sides.known]
-        )
-        covered += sum(row.low <= 0 <= row.high for row in (*alone, *sides.known))
-    error = np.std(gaps, axis=0, ddof=1) / np.sqrt(trials)
-    assert (np.abs(np.mean(gaps, axis=0)) <= 3.5 * error).all()
-    assert covered >= 0.93 * trials * len(gaps[0])
+    nobody = trajectories(same, same, seed=3).known
+    assert {(row.unique, row.found, row.told, row.right) for row in nobody} == {(0, None, 0, None)}
 
 
 def test_halves_equal_slow_counting_and_see_what_was_copied():
@@ -207,24 +159,6 @@ def test_halves_equal_slow_counting_and_see_what_was_copied():
     assert copied.n == 200
     assert all(figure.low > 0 for figure in copied.figures)
     assert [figure.key for figure in copied.figures] == ["careers_beyond", "moves_beyond"]
-
-
-def test_careers_more_varied_than_the_population_tell_no_more_of_the_fitted():
-    """They hit more unique persons than fresh ones do, of either half."""
-    fitted, unseen = (careers(300, seed, 8, stay=0.95) for seed in (0, 1))
-    varied = careers(300, 3, 8, stay=0.8)
-    assert trajectories(fitted, varied, seed=3).known[3].low > 0
-    both = trajectories_of_halves(fitted, unseen, varied, seed=3).known[3]
-    assert both.low < 0 < both.high
-
-
-@pytest.mark.parametrize(("n", "periods"), [(2, 2), (3, 2), (2, 3)])
-def test_the_smallest_panels(n, periods):
-    original = careers(n, 0, periods)
-    found = trajectories(original, original, seed=3)
-    assert found.points == periods - 1
-    assert found.known[found.points].sets >= 1
-    assert all(0 <= row.unique <= 1 for row in found.known)
 
 
 def test_many_states_and_periods_are_numbered_exactly():

@@ -13,7 +13,6 @@ from synthesizer.measures.utility.combining import (
     combine,
     kind_problems,
     rule_for,
-    rule_problems,
 )
 
 # Four estimates of mean 3 and variance B = 1: rule, U, k/n, and T and its degrees of freedom
@@ -66,12 +65,6 @@ def test_degrees_of_freedom_of_a_survey():
         combine([1.0], [0.5], df=0, **rule)
 
 
-def test_degrees_of_freedom_beyond_the_largest_number_are_the_normal_ones():
-    result = combine([0.0, 1e-93], [1.0, 1.0], rule="fully", n=10, k=10)
-    assert result.df == (math.inf,)
-    assert combine([0.0, 1e-93], [1.0, 1.0], rule="partially").df == (math.inf,)
-
-
 def test_datasets_that_do_not_differ():
     same = combine([2.0, 2.0, 2.0], [0.5, 0.5, 0.5], rule="partially")
     assert (same.total, same.df) == ((0.5,), (math.inf,))
@@ -114,49 +107,6 @@ def test_estimates_are_combined_one_by_one(rows, rule):
         assert both.low[place] <= both.estimate[place] <= both.high[place]
         if not both.adjusted[place]:
             assert both.total[place] == pytest.approx(slow, rel=1e-6, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (
-            {"estimates": [[1.0, np.nan]]},
-            {"estimates: 1 ", "dataset 1, estimate 2", "shape (1, 2)"},
-        ),
-        ({"estimates": [[1.0]], "rule": "fully"}, {"rule 'fully' needs at least two"}),
-        ({"estimates": [[1.0]], "rule": "partially"}, {"rule 'partially' needs at least two"}),
-        ({"estimates": [[1.0]], "rule": "design"}, {"rule 'design' needs at least two"}),
-        ({"variances": [0.5, -1.0]}, {"variances: 1 ", "dataset 2, estimate 1"}),
-        ({"names": ["a", "b"]}, {"2 names for 1 estimates"}),
-        ({"rule": "rubin"}, {"rule ('rubin')"}),
-        ({"level": 95}, {"level (95)"}),
-        ({"level": 0}, {"level (0)"}),
-        ({"level": 1}, {"level (1)"}),
-        ({"n": 0, "k": math.inf}, {"n (0)", "k (inf)"}),
-        ({"rule": "simple", "n": None, "k": 5}, {"rule 'simple' needs n"}),
-        ({"rule": "proper", "n": 5}, {"rule 'proper' needs n"}),
-        ({"n": 100, "k": 50}, {"not 50 from 100"}),
-        ({"n": 50, "k": 100}, {"not 100 from 50"}),
-        ({"estimates": [1.0, 1.2], "rule": "fully", "names": ["age"]}, {"age", "both"}),
-        ({"estimates": 5.0}, {"estimates must be numbers"}),
-        ({"estimates": []}, {"estimates must be numbers"}),
-        ({"estimates": ["x", "y"]}, {"estimates must be numbers"}),
-        ({"estimates": [[[1.0]]]}, {"estimates must be numbers"}),
-        ({"estimates": [[1.0], [1.0, 2.0]]}, {"estimates must be numbers"}),
-    ],
-)
-def test_what_cannot_be_combined_is_named(arguments, named):
-    asked = {"estimates": [1.0, 2.0], "variances": [0.5, 0.5], "rule": "partially"} | arguments
-    with pytest.raises(DataError) as caught:
-        combine(**asked)
-    assert all(part in str(caught.value) for part in named), str(caught.value)
-
-
-def test_every_problem_is_told_at_once_and_none_of_rules_that_need_one_dataset():
-    with pytest.raises(DataError) as caught:
-        combine([[1.0, np.nan]], [[-1.0]], rule="fully", n=0, level=95, names=["a"])
-    assert len(caught.value.problems) == 7
-    assert not [*rule_problems("simple", 1, n=10, k=10), *rule_problems("proper", 1, n=10, k=10)]
 
 
 KINDS = [(proper, keeps) for proper in (False, True) for keeps in (False, True)]

@@ -3,14 +3,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures.figure import columns, plain
+from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.cells import group_pair
 from synthesizer.measures.utility.distributions import (
-    DistributionCounter,
-    PairCounter,
-    Statistics,
     distributions,
     pair_tables,
 )
@@ -42,58 +38,6 @@ def test_shares_of_all_variables_add_up_and_are_plain_values():
     assert found[3].labels[-2:] == ("(empty)", "-8")
     assert found[3].missing[-3:] == (False, True, True)
     assert share(found[3], "(empty)") == np.mean(original["income"].states == 1)
-
-
-def test_summaries_are_of_observed_numbers():
-    original = numeric("x", [1, 2, 3, 10, 0], [0, 0, 0, 0, 1], missing=("",))
-    made = numeric("x", [0, 0], [1, 1], missing=("",))
-    found = one(original, made, numeric("x", [7]))
-    assert plain(found.summary.original) == {
-        "mean": 4.0, "sd": pytest.approx(np.std([1, 2, 3, 10], ddof=1)), "min": 1.0, "q1": 1.75,
-        "median": 2.5, "q3": 4.75, "max": 10.0,
-    }  # fmt: skip
-    headings = [column.heading for column in columns(Statistics).values()]
-    assert headings == list(Statistics.model_fields)
-    nothing, single = found.summary.synthetic
-    assert set(plain(nothing).values()) == {None}
-    assert (single.mean, single.sd) == (7.0, None)
-
-
-def test_numbers_too_large_for_a_mean_have_none():
-    found = one(numeric("x", [1.7e308, 1.7e308, 1e308], decimals=None), numeric("x", [0.0]))
-    assert found.summary.original.mean is None
-    assert found.summary.original.max == 1.7e308
-
-
-def test_order_of_datasets_does_not_matter():
-    original = Table([numeric("x", [0, 1, 2, 3]), coded("y", [0, 1, 1, 0], "ab")])
-    first = Table([numeric("x", [-5, 1, 2]), coded("y", [0, 1, 1], "cb")])
-    second = Table([numeric("x", [0, 1.5, 9]), coded("y", [0, 0, 0], ["z"], missing=("?",))])
-    forward, backward = (
-        distributions(original, order) for order in ([first, second], [second, first])
-    )
-    for one_way, other in zip(forward, backward, strict=True):
-        assert one_way.labels == other.labels
-        assert one_way.synthetic == other.synthetic[::-1]
-    assert forward[0].labels == ("below 1", "[1, 2)", "2", "3 and above")
-    assert forward[1].labels == ("a", "b", "new levels")
-    assert share(forward[1], "new levels", 0) == pytest.approx(1 / 3)
-    assert share(forward[1], "new levels", 1) == 1
-
-
-def test_levels_are_by_size_or_in_their_own_order_and_capped():
-    codes = np.repeat(np.arange(26), np.arange(1, 27))
-    letters = "abcdefghijklmnopqrstuvwxyz"
-    by_size = one(coded("x", codes, letters), coded("x", [0, 25], letters))
-    assert by_size.labels[:2] == ("z", "y")
-    assert by_size.labels[20:] == ("other levels",)
-    assert by_size.others == 6
-    assert share(by_size, "other levels") == pytest.approx(sum(range(1, 7)) / len(codes))
-    assert share(by_size, "other levels", 0) == 0.5
-    column = coded("x", codes, letters, kind=Kind.ORDERED)
-    ordered = one(column, column, cells=3)
-    assert ordered.labels == ("x", "y", "z", "other levels")
-    assert ordered.kind == "ordered"
 
 
 EMPTY = numeric("x", [0, 0], [1, 1], missing=("",))
@@ -144,16 +88,6 @@ def test_labels_edges_and_shares_by_hand(name):
     assert nothing == (name == "nothing observed")
 
 
-def test_identifiers_are_left_out_and_named_variables_kept_in_order():
-    variable = Variable(name="who", kind=Kind.ID)
-    table = Table(
-        [Column(variable, np.arange(3.0)), coded("a", [0, 1, 1], "xy"), numeric("b", [1] * 3)]
-    )
-    assert [found.variable for found in distributions(table, table)] == ["a", "b"]
-    counter = DistributionCounter(table, ["b", "who"])
-    assert [found.variable for found in counter.result()] == ["b"]
-
-
 def crossed(pairs, shown):
     """Count a cross table of two grouped variables on both sides, by the labels shown."""
     named = [tuple(label or "(empty)" for label in pair.labels) for pair in pairs]
@@ -197,76 +131,3 @@ def test_levels_are_capped_and_new_ones_shown_only_where_they_occur():
     table = pair_tables(original, made, pairs=[("x", "sex")], most_levels=1)[0]
     assert table.rows == ("z", "new levels", "other levels")
     assert np.sum(table.synthetic, axis=1).tolist() == [1, 1, 0]
-
-
-def test_dates_have_iso_labels_in_the_groups_of_numbers():
-    variable = Variable(name="born", kind=Kind.DATE)
-    days = Column(variable, np.arange(17000.0, 17012))
-    table = Table([days, coded("a", np.arange(12) % 2, "xy")])
-    found = pair_tables(table, table, pairs=[("born", "a")], groups=4)[0]
-    grouped = group_pair(days, days, groups=4, quantiles_of="original")
-    assert found.rows[0] == "below 2016-07-21"
-    sizes = np.bincount(grouped.original, minlength=4)
-    assert np.sum(found.original, axis=1).tolist() == sizes.tolist()
-    times = Table([Column(variable, days.data / 24), table["a"]])
-    found = pair_tables(times, times, pairs=[("born", "a")], groups=2)[0]
-    assert found.rows[0].startswith("below 1971-12-")
-    assert "T" in found.rows[0]
-
-
-def test_datasets_come_one_by_one_and_values_are_plain():
-    original = persons(100)
-    counter = PairCounter(original, [("sex", "income")], groups=3)
-    with pytest.raises(DataError, match="generate at least one"):
-        counter.result()
-    for seed in (1, 2):
-        counter.add(persons(60, seed))
-    (found,) = counter.result()
-    assert found.original != found.synthetic
-    both = pair_tables(
-        original, [persons(60, 1), persons(60, 2)], pairs=[("sex", "income")], groups=3
-    )
-    assert (found,) == both
-    with pytest.raises(DataError, match="synthetic dataset 3"):
-        counter.add(original.select(["sex"]))
-
-
-def test_empty_and_constant_columns():
-    table = Table(
-        [
-            numeric("empty", [0, 0], [1, 1], missing=("",)),
-            numeric("same", [4, 4]),
-            coded("one", [0, 0], "a"),
-        ]
-    )
-    found = pair_tables(table, table.take([0]), pairs=[("empty", "same"), ("one", "same")])
-    assert found[0].rows == ("all values", "(empty)")
-    assert found[0].original == ((0,), (2,))
-    assert found[1].synthetic == ((1.0,),)
-
-
-def test_many_levels_do_not_overflow():
-    levels = [str(number) for number in range(300)]
-    codes = np.arange(300)
-    table = Table([coded("a", codes, levels), coded("b", codes, levels)])
-    found = pair_tables(table, table, pairs=[("a", "b")], most_levels=300)[0]
-    np.testing.assert_array_equal(np.array(found.original), np.eye(300))
-
-
-def test_all_that_is_wrong_with_pairs_is_named():
-    table = persons(20)
-    with pytest.raises(DataError) as caught:
-        pair_tables(table, table, pairs=[("sex", "sex"), ("age", "no")], groups=1, most_levels=0)
-    assert len(caught.value.problems) == 4
-    with pytest.raises(DataError) as caught:
-        PairCounter(table.take(slice(0, 0)), [("sex", "no"), ("age",)])
-    assert len(caught.value.problems) == 3
-
-
-def test_twelve_levels_have_rows_of_their_own_by_default():
-    table = Table([coded("a", np.arange(26) // 2, "abcdefghijklm"), numeric("b", np.arange(26))])
-    default, twelve, thirteen = (
-        pair_tables(table, table, pairs=[("a", "b")], **more)
-        for more in ({}, {"most_levels": 12}, {"most_levels": 13})
-    )
-    assert default == twelve != thirteen

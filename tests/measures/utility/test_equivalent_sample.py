@@ -83,14 +83,6 @@ def test_shares_are_those_of_theory(made, share):
     assert np.mean(found) == pytest.approx(share, abs=0.07)
 
 
-def test_what_is_expected_follows_from_the_sizes():
-    original = persons(400)
-    assert compared(original, persons(400, 1)).expected == pytest.approx((1 / 2, 1 / 3))
-    assert compared(original, persons(200, 1)).expected == pytest.approx((1 / 3, 1 / 4))
-    proper = collected(SampleScale(original, original.names, proper=True), [original])
-    assert proper.expected == pytest.approx((1 / 3, 1 / 3))
-
-
 def test_one_variable_one_row_one_level_many_pairs(monkeypatch):
     original = persons(100)
     assert compared(original.select(["sex"]), original) is None

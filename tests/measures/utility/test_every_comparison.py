@@ -5,30 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.measures import utility
 from synthesizer.measures.figure import Result, collected
-from synthesizer.measures.measure_options import Part
-from synthesizer.measures.utility.combining import Rule
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.measures.utility.conditional_tables import ConditionalCounter
 from synthesizer.measures.utility.distributions import distributions, pair_tables
 from synthesizer.measures.utility.equivalent_sample import SampleScale
-from synthesizer.measures.utility.propensity import combine_pmse, pmse
+from synthesizer.measures.utility.propensity import pmse
 from synthesizer.measures.utility.regressions import RegressionCounter
-from synthesizer.measures.utility.tables import combine_distances, jensen_shannon, table_utility
+from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from tests.measures.alike import in_other_units, numbers, permuted, relabelled, widened
-from tests.measures.asked import defaults, options
-from tests.records import unusual_defaults
-from tests.tables import coded, numeric, persons
+from tests.tables import coded, numeric
 
 Made = Sequence[Table]
 NAMES = ["town", "age", "born", "debt", "ill", "rank"]
@@ -149,13 +143,6 @@ OF_FILES: dict[str, Callable[..., Any]] = {
     "tree": partial(pmse, model="cart", seed=7),
     "distributions": distributions,
 }
-WRONG: dict[str, dict[str, Any]] = {
-    "tables": {"groups": 1},
-    "distance": {"groups": 1},
-    "logit": {"interactions": 0},
-    "tree": {"permutations": -1, "min_leaf": 0, "interactions": 2},
-    "distributions": {"cells": 1},
-}
 
 
 @pytest.mark.parametrize("name", OF_FILES)
@@ -175,41 +162,6 @@ def test_frames_and_tables_give_the_same_and_identifiers_do_not_count(name: str)
     assert len(first) > 4
     assert numbers(OF_FILES[name](*tables)) == pytest.approx(first)
     assert numbers(OF_FILES[name](*numbered)) == pytest.approx(first)
-
-
-@pytest.mark.parametrize("name", OF_FILES)
-def test_what_cannot_be_compared_is_named_at_once(name: str) -> None:
-    measure, table, empty = OF_FILES[name], persons(20), persons(0)
-    with pytest.raises(DataError) as caught:
-        measure(table, table, names=["sex", "nowhere", "nobody"], **WRONG[name])
-    assert all(part in str(caught.value) for part in ("'nowhere'", "'nobody'", *WRONG[name]))
-    assert len(caught.value.problems) == 2 + len(WRONG[name])
-    of_text = table.with_column(coded("age", [0] * 20, "x"))
-    for original, made, names, named in (
-        (table, table, [], "no variable|name at least one"),
-        (table, table, "sex", r"write \['sex'\]"),
-        (table, [], None, "no synthetic dataset"),
-        (table, [table, empty], None, "synthetic dataset 2"),
-        (empty, table, None, "original"),
-        (table, [table, table.select(["sex"])], ["sex", "age"], "'age' is not in .* dataset 2"),
-        (table, of_text, None, "'age' is numeric in the original"),
-        (np.zeros((3, 2)), table, None, "not ndarray"),
-    ):
-        with pytest.raises(DataError, match=named):
-            measure(original, made, names=names)
-
-
-@pytest.mark.parametrize(
-    ("combine", "measure"), [(combine_distances, jensen_shannon), (combine_pmse, pmse)]
-)
-def test_only_results_about_the_same_are_combined(
-    combine: Callable[..., Any], measure: Callable[..., Any]
-) -> None:
-    original = persons(60)
-    with pytest.raises(DataError, match="at least one"):
-        combine([])
-    with pytest.raises(DataError, match="same original"):
-        combine([measure(original, original, names=names) for names in (["sex"], ["sex", "age"])])
 
 
 RIGHT = 2 / 3  # of 400 records and 600: n/k
@@ -239,80 +191,3 @@ def test_the_marks_of_figures_are_those_of_theory(name: str) -> None:
             assert mark == (expected if expected is None else pytest.approx(expected)), key
     assert not found
     assert {figure.n for figure in figures} == {1000}
-
-
-def test_the_marks_of_tables_are_those_that_they_are_given() -> None:
-    tables = COMPARISONS["tables"](awkward(1), [awkward(2, 600)], NAMES)
-    marks = {"mean": 1.25, "worst": 1.25, "roe": None, "chi_square_rejections": 0.05,
-             "vw_rejections": 0.05}  # fmt: skip
-    expected = {
-        f"{key}_{way}_way": c for way in ("one", "two", "three") for key, c in marks.items()
-    }
-    found = list(tables.figures(n=7, expected=1.25, fresh=2.5))
-    assert {figure.key: figure.chance for figure in found} == expected
-    assert {(figure.n, figure.original) for figure in found} == {(7, None)}
-    assert "is 1.25, of a fresh sample of the population 2.5" in found[0].meaning
-
-
-def test_what_results_leave_out_is_nothing_but_for_these() -> None:
-    assert unusual_defaults(utility, Part) == {
-        "Distribution.others": 0,
-        "FittedData.n_uninformative": 0,
-        "FixedGroups.others": 0,
-        "WeightedEstimates.errors": "independent records",
-        **{f"{kind}.{name}": at for kind in ("_Response", "_Term")
-           for name, at in (("centre", 0.0), ("scale", 1.0))},
-    }  # fmt: skip
-
-
-def test_defaults_and_ranges_are_as_documented() -> None:
-    tables = {"groups": 5, "quantiles_of": "both"}
-    pairs, cells = {"groups": 5, "most_levels": 12}, {"cells": 20}
-    assert defaults(utility) == {
-        "ConditionalCounter": {"groups": 5, "proper": False},
-        "DistributionCounter": cells,
-        "FixedGroups": {"others": 0},
-        "HouseholdPairCounter": {"groups": 5},
-        "PairCounter": pairs,
-        "RegressionCounter": {"proper": False},
-        "SampleScale": {"groups": 5, "proper": False},
-        "Models": {"workers": 1},
-        "WeightedCounter": {"design_in_words": "", "groups": 5, "proper": False, "redrawn": False},
-        "by_weighted_tree": {"n_jobs": 1, "permutations": 10},
-        "combine": {"level": 0.95, "rule": "simple"},
-        "compare_fit": {"level": 0.95},
-        "compare_fit_by": {"level": 0.95},
-        "compare_group": {"level": 0.95},
-        "dependent": {"unexplained": 1e-10},
-        "distributions": cells,
-        "group_pair": tables,
-        "group_tables": tables,
-        "jensen_shannon": {"groups": 5},
-        "kind_problems": {"redrawn": False},
-        "measured": {"converged": True},
-        "noise_floor": {"repeats": 20},
-        "number_cells": {"is_date": False},
-        "pair_tables": pairs,
-        "pmse": {
-            "first": 1,
-            "max_parameters": 1_000,
-            "min_leaf": 20,
-            "model": "logit",
-            "n_jobs": 1,
-        },
-        "rule_for": {"designed": False, "redrawn": False},
-        "rule_problems": {"level": 0.95},
-        "stacked_design": {"order": 1},
-        "table_utility": tables | {"ways": (1, 2)},
-        "unseen": {"groups": 5},
-    }
-    families = ["ols", "logit", "poisson", "multinomial"]
-    assert options(utility) == {
-        "FitRequest.by": {"default": []},
-        "FitRequest.family": {"default": "ols", "enum": families},
-        "FitRequest.rule": {"enum": [*get_args(Rule)]},
-        "PropensityOptions.enabled": {"default": True},
-        "PropensityOptions.interactions": {"default": 1, "minimum": 1, "maximum": 5},
-        "PropensityOptions.models": {"default": ["logit"]},
-        "PropensityOptions.permutations": {"default": 10, "minimum": 2, "maximum": 10_000},
-    }

@@ -75,27 +75,6 @@ def test_tables_and_composition_by_slow_obvious_code():
     assert heads_first.patterns == result.patterns
 
 
-def test_without_a_relation_all_members_but_the_head_are_of_one_kind():
-    frames = household_frame(120), household_frame(100, seed=5)
-    form = form_of(frames[0])
-    original, made = (view_of(frame, form) for frame in frames)
-    original.relation = made.relation = ""
-    counter = HouseholdPairCounter(original, ["sex"], seed=1)
-    counter.add(made)
-    pairs = {"head and others": [], "others, one after the other": []}
-    for frame in frames:
-        members = [part["sex"].tolist() for _, part in frame.groupby("hhid")]
-        pairs["head and others"].append([(own[0], sex) for own in members for sex in own[1:]])
-        pairs["others, one after the other"].append(
-            [pair for own in members for pair in pairwise(own[1:])]
-        )
-    rows = {row.members: row.s_pmse for row in counter.result().same}
-    assert rows == {who: pytest.approx(s_pmse_by_hand(*both)) for who, both in pairs.items()}
-    found = {row.households: row.original for row in counter.result().patterns}
-    alone = (frames[0].groupby("hhid").size() == 1).mean()
-    assert found == pytest.approx({"head alone": alone, "head with others": 1 - alone})
-
-
 def test_what_is_torn_apart_is_seen():
     """Persons who change households keep every distribution and no relation."""
     original = household_frame(500)

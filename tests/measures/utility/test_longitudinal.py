@@ -1,4 +1,4 @@
-"""Careers and histories, against counting by hand."""
+"""Careers, histories and new periods, against counting by hand."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ import pytest
 from scipy.stats import spearmanr
 from scipy.stats.contingency import association
 
-from synthesizer.data.errors import DataError
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.measures.figure import Attempts
-from synthesizer.measures.utility import sequences
 from synthesizer.measures.utility.longitudinal import (
     CHANGING,
     SEQUENCE_RATIO,
+    NewPeriods,
+    NewPeriodsCounter,
     PanelCollector,
     changing_share,
-    cramers_v,
     lag_association,
 )
-from synthesizer.measures.utility.sequences import MEASURES, SequenceComparison, career_matrix
+from synthesizer.measures.utility.sequences import (
+    LINES,
+    MEASURES,
+    PERSONS_OF_A_LINE,
+    career_lines,
+    sequence_distances,
+    sequence_distributions,
+)
 from tests.careers_by_hand import cells, distance
-from tests.tables import coded, numeric
+from tests.tables import coded, numeric, values_of
 
 YEARS = np.arange(1990.0, 1995.0)
 STATES = ("w", "x", "y", "z")
@@ -69,15 +75,10 @@ def collected(original: PanelTable, *datasets: PanelTable, career: str | None = 
 def histories(table: PanelTable, name: str) -> list[list[str | None]]:
     """Return the labels of every person by period, None for absence."""
     found: list[list[str | None]] = [[None] * len(YEARS) for _ in range(table.n_units)]
-    column = table[name]
-    for row in range(table.n_rows):
-        label = (
-            str(column.data[row])
-            if not column.is_coded
-            else (column.variable.labels[int(column.data[row])])
-        )
-        found[int(table.index.person[row])][int(table.index.period[row])] = label
-    return found  # fmt: skip
+    places = zip(table.index.person, table.index.period, values_of(table[name]), strict=True)
+    for person, period, label in places:
+        found[int(person)][int(period)] = label
+    return found
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -132,7 +133,6 @@ def test_shares_of_the_shown_states() -> None:
     for end, shares in ((0, found.original.entry), (-1, found.original.exit)):
         counts = Counter(periods[end] for periods in there)
         assert shares[:-1] == pytest.approx([counts[t] / 60 for t in range(5)])
-    assert found.periods == ("1990", "1991", "1992", "1993", "1994")
     assert found.states[0] == Counter(s for c in careers for s in c if s).most_common(1)[0][0]
 
 
@@ -147,43 +147,6 @@ def test_a_bootstrap_of_the_persons_is_noise() -> None:
     assert far.worst_ratio > 10
     same = collected(original, original).sequences
     assert same.worst_ratio == 0
-
-
-def test_the_floor_of_few_bootstrapped_persons_has_the_right_size(monkeypatch) -> None:
-    original = panel(4_000)
-    whole = collected(original, original).sequences.floor
-    small = collected(original, original.take_units(np.arange(1_000))).sequences.floor
-    monkeypatch.setattr(sequences, "FLOOR_PERSONS", 1_000)
-    part = collected(original, original).sequences
-    assert part.floor_persons == 1_000
-    for measure in ("headcounts", "transitions", "n_moves", "spells"):
-        assert getattr(part.floor, measure) == pytest.approx(getattr(whole, measure), rel=0.35)
-        assert getattr(small, measure) == pytest.approx(2 * getattr(whole, measure), rel=0.35)
-
-
-def test_rare_states_are_told_together(monkeypatch) -> None:
-    monkeypatch.setattr(sequences, "MOST_STATES", 2)
-    original, drawn = panel(), panel(50, 1)
-    found = collected(original, drawn).sequences
-    assert found.states[2:] == ("(other states)", "(absent)")
-    kept = {*found.states[:2], None}
-    careers = [
-        [[s if s in kept else "other" for s in career] for career in histories(t, "state")]
-        for t in (original, drawn)
-    ]
-    expected = distance(*(cells("headcounts", side) for side in careers))
-    assert found.mean.headcounts == pytest.approx(expected)
-
-
-def test_few_shown_states_change_no_distance(monkeypatch) -> None:
-    whole = collected(panel(), panel(50, 1)).sequences
-    monkeypatch.setattr(sequences, "SHOWN_STATES", 1)
-    found = collected(panel(), panel(50, 1)).sequences
-    assert found.states == (whole.states[0], "(other states)", "(absent)")
-    assert found.mean == whole.mean
-    others = np.array(whole.original.headcounts)[:, 1:-1].sum(axis=1)
-    assert np.array(found.original.headcounts)[:, 1] == pytest.approx(others)
-    assert np.sum(found.original.transitions) == pytest.approx(1)
 
 
 def test_share_ever_changing_and_association_by_hand() -> None:
@@ -213,13 +176,6 @@ def test_share_ever_changing_and_association_by_hand() -> None:
         assert lag_association(table.index, column) == pytest.approx(expected)
 
 
-def test_missing_codes_are_levels_of_a_coded_variable() -> None:
-    index = PanelIndex.of_presence(np.ones((4, 2), dtype=bool), YEARS[:2])
-    column = coded("a", [0, 2, 0, 2, 2, 0, 2, 0], ("p", "q"), missing=("N",))
-    assert lag_association(index, column) == pytest.approx(1.0)
-    assert changing_share(index, column) == 1.0
-
-
 def test_no_association_where_nobody_has_two_rows_or_nothing_varies() -> None:
     once = PanelIndex.of_presence(np.eye(3, dtype=bool), YEARS[:3])
     for column in (coded("a", [0, 1, 0], STATES), numeric("b", [1, 2, 3])):
@@ -228,28 +184,6 @@ def test_no_association_where_nobody_has_two_rows_or_nothing_varies() -> None:
     twice = PanelIndex.of_presence(np.ones((2, 2), dtype=bool), YEARS[:2])
     assert lag_association(twice, numeric("b", [1, 1, 1, 1])) is None
     assert lag_association(twice, coded("a", [0, 0, 0, 0], STATES)) is None
-
-
-def test_many_levels_are_counted_without_a_full_table() -> None:
-    rng = np.random.default_rng(0)
-    one, other = rng.integers(0, 30, 500), rng.integers(0, 30, 500)
-    assert cramers_v(one * 1_000, other * 1_000, 30_000) == pytest.approx(cramers_v(one, other, 30))
-
-
-def test_every_variable_has_a_row_and_time_has_none() -> None:
-    found = collected(panel(), panel(50, 1), panel(50, 2))
-    assert [own.name for own in found.variables] == ["state", "wage", "sex"]
-    assert found.variables[0].association == "Cramer's V"
-    assert found.variables[1].association == "Spearman correlation"
-    sex = found.variables[2]
-    assert sex.is_constant
-    assert found.worst[0].name in ("state", "wage")
-    state = found.variables[0]
-    assert state.difference == pytest.approx(
-        100 * (np.mean(state.changing_synthetic) - state.changing)
-    )
-    assert (found.original.persons, found.original.rows) == (60, panel().n_rows)
-    assert [own.persons for own in found.synthetic] == [50, 50]
 
 
 def test_figures_and_the_sample() -> None:
@@ -262,53 +196,20 @@ def test_figures_and_the_sample() -> None:
         figure = figures[f"careers: {row.name.replace('_', ' ')}"]
         assert (figure.key, figure.value) == (f"careers_{row.name}", row.mean)
         assert figure.chance == row.floor == getattr(found.sequences.floor, row.name)
-    changes = [abs(history.difference) for history in found.worst]
-    assert changes == sorted(changes, reverse=True)
     assert {history.name for history in found.worst} == {"state", "wage"}
     sample, states = found.sequences.sample, found.sequences.states
     assert len(sample) == 40
     assert {code for career in sample for code in career} <= set(range(len(states)))
 
 
-def test_no_person_is_taken_twice(monkeypatch) -> None:
-    """Neither for the noise floor nor for the careers that a report draws."""
-    monkeypatch.setattr(sequences, "FLOOR_PERSONS", 55)
-    monkeypatch.setattr(sequences, "SAMPLED", 49)
-    comparison = SequenceComparison(panel(), frame(), 0)
-    comparison.add(panel(50, 1))
-    for table, taken in ((panel(), comparison._base), (panel(50, 1), comparison.sample)):
-        everybody = Counter(map(tuple, comparison.states.encode(career_matrix(table, "state"))))
-        assert Counter(map(tuple, taken)) < everybody
-        assert len(taken) in (49, 55)
-
-
 def test_what_fails_loses_nothing_else() -> None:
     original, drawn = panel(), panel(50, 1)
-    states = drawn["state"]
-    other = Column(Variable(name="state", kind=Kind.CATEGORICAL, levels=("a", "b", "c", "d")),
-                   states.data)  # fmt: skip
+    other = coded("state", drawn["state"].data, "abcd")
     found = collected(original, drawn.with_column(other))
     assert found.sequences is None
     assert "other levels" in found.failed["careers"]
     assert len(found.variables) == 3
-    comparison = SequenceComparison(original, frame(), 0)
-    with pytest.raises(DataError, match="other levels"):
-        comparison.add(drawn.with_column(other))
-    with pytest.raises(ValueError, match="needs a synthetic dataset"):
-        comparison.result()
     assert collected(original) is None
-
-
-def test_the_matrix_of_careers() -> None:
-    table = panel(20)
-    matrix = career_matrix(table, "state")
-    expected = [
-        [len(STATES) if s is None else STATES.index(s) for s in own]
-        for own in histories(table, "state")
-    ]
-    assert matrix.tolist() == expected
-    seen = career_matrix(table, None)
-    assert seen.tolist() == [[int(s is None) for s in own] for own in histories(table, "state")]
 
 
 def test_steps_that_nobody_of_the_original_makes_are_counted() -> None:
@@ -321,3 +222,97 @@ def test_steps_that_nobody_of_the_original_makes_are_counted() -> None:
     assert row.mean_new == pytest.approx(1 / 3)
     wage = next(row for row in collected(panel(), panel(seed=1)).variables if row.name == "wage")
     assert wage.mean_new is None
+
+
+def test_careers_with_nothing_in_common_and_of_one_period() -> None:
+    found = sequence_distances([[0, 0]], [[1, 2]], 3)
+    assert found.headcounts == found.spells == found.first_last == found.n_moves == 1
+    assert (found.changes, found.entry) == (1, None)
+    found = sequence_distances([[0], [1]], [[0]], 2)
+    assert (found.headcounts, found.transitions, found.changes) == (0.5, 0.0, 0.0)
+    for wrong in (np.empty((0, 2), int), [[0, 3]], [[-1, 0]], [0, 1]):
+        with pytest.raises(ValueError, match="sequences"):
+            sequence_distributions(wrong, 3)
+
+
+def test_a_line_of_careers_is_that_of_ten_persons_or_more() -> None:
+    rng = np.random.default_rng(1)
+    usual = np.repeat([[0, 0, 1], [1, 1, 1]], 50, axis=0)
+    lone = np.array([[2, 3, 2]])  # a career that one person has
+    lines = career_lines(rng.permutation(np.concatenate([usual, lone])))
+    assert len(lines) == 101 // PERSONS_OF_A_LINE
+    assert {tuple(line) for line in lines.tolist()} == {(0, 0, 1), (1, 1, 1)}
+    assert career_lines(usual[:9]).shape == (0, 3)
+    assert len(career_lines(np.repeat(usual, 100, axis=0))) == LINES
+
+
+SINCE, ABSENT = 3, 3
+
+
+def moving(n: int, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, (n, 5))
+    for t in range(1, 5):
+        codes[:, t] = np.where(rng.random(n) < 0.3, rng.integers(0, 4, n), codes[:, t - 1])
+    return codes
+
+
+def panel_of(codes: np.ndarray) -> PanelTable:
+    index = PanelIndex.of_presence(codes != ABSENT, YEARS)
+    return PanelTable([coded("state", codes[index.person, index.period], STATES[:3])], index)
+
+
+def new_periods(original: np.ndarray, *datasets: np.ndarray) -> NewPeriods:
+    counter = NewPeriodsCounter(panel_of(original), frame(), SINCE, 1)
+    for codes in datasets:
+        counter.add(panel_of(codes))
+    return counter.result()
+
+
+def means_of(found: NewPeriods) -> dict[str, float]:
+    return {row.name: row.mean for row in found.rows}
+
+
+def slow_new_periods(original: np.ndarray, drawn: np.ndarray) -> dict[str, float]:
+    ours, theirs = (
+        [list(zip(codes[:, t - 1].tolist(), codes[:, t].tolist(), strict=True)) for t in (3, 4)]
+        for codes in (original, drawn)
+    )
+    steps = 0.0
+    for one, other in zip(ours, theirs, strict=True):
+        for state, count in Counter(a for a, _ in other).items():
+            first, second = ([b for a, b in pairs if a == state] for pairs in (one, other))
+            steps += count / len(drawn) * (distance(first, second) if first else 1.0) / 2
+    every = [[*pairs[0], *pairs[1]] for pairs in (ours, theirs)]
+    return {
+        "headcounts": np.mean(
+            [distance(original[:, t].tolist(), drawn[:, t].tolist()) for t in (3, 4)]
+        ),
+        "transitions": distance(*every),
+        "changes": distance(*([pair for pair in pairs if pair[0] != pair[1]] for pairs in every)),
+        "steps": steps,
+    }
+
+
+def test_distances_of_new_periods_equal_slow_code() -> None:
+    original, drawn = moving(60, 1), moving(50, 2)
+    drawn[0] = [0, 0, 3, 3, 2]
+    expected = slow_new_periods(original, drawn)
+    assert means_of(new_periods(original, drawn)) == pytest.approx(expected)
+
+
+def test_new_periods_at_both_ends_and_of_resampled_persons() -> None:
+    original = moving(1_500, 4)
+    assert set(means_of(new_periods(original, original)).values()) == {0}
+    never, apart = np.zeros_like(original), np.zeros_like(original)
+    apart[:, SINCE:] = 1
+    # of two new periods one is entered by a move, which nobody of the original makes
+    assert set(means_of(new_periods(never, apart)).values()) == {1.0}
+    rng = np.random.default_rng(5)
+    drawn = [original[rng.integers(1_500, size=1_500)] for _ in range(10)]
+    for codes in drawn:
+        codes[:, : SINCE - 1] = 0  # periods before do not count
+    result = new_periods(original, *drawn)
+    assert all(0.7 < row.ratio < 1.4 for row in result.rows if row.ratio is not None)
+    assert [figure.key for figure in result.figures] == ["new_transitions", "new_steps"]
+    assert (result.first, result.periods) == ("1993", 2)

@@ -6,7 +6,6 @@ import pytest
 
 from synthesizer.data.table import Table
 from synthesizer.measures.figure import collected
-from synthesizer.measures.utility import regressions as module
 from synthesizer.measures.utility.regressions import RegressionCounter, Regressions
 from tests.tables import coded, numeric
 
@@ -41,13 +40,12 @@ def by_hand(original: Table, table: Table, response: str) -> tuple[np.ndarray, n
     """Coefficients and robust errors of statsmodels, columns written out one by one."""
     frame = pd.DataFrame({"age": table["age"].data})
     sex, area, smoker = (table[name].data for name in ("sex", "area", "smoker"))
-    rarer = int(np.bincount(original["sex"].data).argmin())
-    frame["sex"] = (sex == rarer).astype(float)
+    rarer = {name: np.bincount(original[name].data).argmin() for name in ("sex", "smoker")}
+    frame["sex"] = (sex == rarer["sex"]).astype(float)
     for level in (1, 2, 3):
         frame[f"area={level}"] = (area == level).astype(float)
     frame["area=other"] = (area > 3).astype(float)
-    rarer = int(np.bincount(original["smoker"].data).argmin())
-    frame["smoker"] = (smoker == rarer).astype(float)
+    frame["smoker"] = (smoker == rarer["smoker"]).astype(float)
     pay = original["pay"]
     mean = pay.data[pay.is_observed].mean()
     missing = ~table["pay"].is_observed
@@ -56,21 +54,11 @@ def by_hand(original: Table, table: Table, response: str) -> tuple[np.ndarray, n
     kept = ~missing if response == "pay" else np.ones(len(frame), dtype=bool)
     own = [name for name in frame if name.split(" ")[0] == response]
     y, X = frame[response][kept], sm.add_constant(frame.drop(columns=own)[kept])
-    model = sm.OLS(y, X) if response in ("age", "pay") else sm.Logit(y, X)
-    fit = model.fit(**({} if response in ("age", "pay") else {"disp": 0}))
-    scores = (
-        X.to_numpy()
-        * np.asarray(fit.resid if response in ("age", "pay") else y - fit.predict())[:, None]
-    )
-    weights = 1 if response in ("age", "pay") else (fit.predict() * (1 - fit.predict()))
-    bread = np.linalg.inv(
-        (X.to_numpy() * np.reshape(weights, (-1, 1))).T @ X.to_numpy()
-        if np.ndim(weights)
-        else X.T @ X
-    )
-    n, p = X.shape
-    covariance = n / (n - p) * bread @ (scores.T @ scores) @ bread
-    return np.asarray(fit.params)[1:], np.sqrt(np.diag(covariance))[1:]
+    if response in ("age", "pay"):
+        fit, factor = sm.OLS(y, X).fit(cov_type="HC1"), 1.0
+    else:  # of which statsmodels takes n for n - p
+        fit, factor = sm.Logit(y, X).fit(cov_type="HC1", disp=0), len(X) / (len(X) - X.shape[1])
+    return np.asarray(fit.params)[1:], np.asarray(fit.bse)[1:] * np.sqrt(factor)
 
 
 def test_coefficients_are_those_of_statsmodels():
@@ -146,83 +134,11 @@ def test_a_coefficient_without_a_fit_counts_as_off():
     assert (smoker.beyond, smoker.error, smoker.overlap, smoker.worst) == (1.0, None, 0.0, None)
 
 
-def test_columns_that_others_determine_and_responses_that_they_determine():
-    original = people(1500, 1)
-    age = original["age"].data
-    more = Table([*original.columns, numeric("born", 2000 - age), numeric("id", np.arange(1500))])
-    result = compared(more, more)
-    rows = {row.response: row for row in result.rows}
-    assert rows["sex"].coefficients == compared(original, original).rows[1].coefficients + 1
-    assert "age" not in rows
-    assert any(note.startswith("no regression of age") for note in result.notes)
-    assert result.error == 0
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        people(1, 1),
-        people(49, 1),
-        Table([coded("sex", np.zeros(500), ("f",)), numeric("age", np.ones(500))]),
-        Table([numeric("age", np.arange(500))]),
-        Table([numeric("pay", np.zeros(500), np.ones(500), missing=("",))]),
-    ],
-    ids=["one row", "few rows", "one value", "one variable", "all missing"],
-)
+@pytest.mark.parametrize("table", [
+    people(1, 1), people(49, 1), Table([numeric("age", np.arange(500))]),
+    Table([coded("sex", np.zeros(500), ("f",)), numeric("age", np.ones(500))]),
+    Table([numeric("pay", np.zeros(500), np.ones(500), missing=("",))]),
+])  # fmt: skip
 def test_where_there_is_nothing_to_fit_there_is_no_figure(table):
     result = compared(table, table)
     assert (result.rows, result.figures) == ((), ())
-
-
-def test_levels_and_codes_that_only_the_synthesis_has():
-    original = people(1500, 1)
-    area = coded(
-        "area", np.where(original["area"].data == 5, 6, original["area"].data), (*AREAS, "new")
-    )
-    made = original.with_column(area)
-    # the two rarest levels and a new one are one column, missing codes of no number are observed
-    assert compared(original, made).error == 0
-
-
-def test_a_number_of_two_values_is_a_response_of_a_logit_like_two_levels():
-    original, made = people(1500, 1), people(700, 2)
-    tables = []
-    for table in (original, made):
-        smoker = table["smoker"].data
-        others = [column for column in table.columns if column.name != "smoker"]
-        tables.append(
-            [
-                Table([*others, coded("smoker", smoker, ("no", "yes"))]),
-                Table([*others, numeric("smoker", np.where(smoker == 1, 7.0, -2.0))]),
-            ]
-        )
-    (first, second), (made_levels, made_numbers) = tables
-    levels, numbers = compared(first, made_levels), compared(second, made_numbers)
-    for one, other in zip(levels.rows, numbers.rows, strict=True):
-        assert (one.response, one.family, one.n) == (other.response, other.family, other.n)
-        if one.response == "smoker":
-            assert one.error == pytest.approx(other.error)
-            assert one.overlap == pytest.approx(other.overlap)
-    few = numeric("few", (np.arange(1500) < 49).astype(float))
-    assert "few" not in [row.response for row in compared(*2 * [original.with_column(few)]).rows]
-
-
-def test_a_response_that_nobody_has_is_off_in_all_coefficients():
-    original, made = people(1500, 1), people(700, 2)
-    nobody = numeric("pay", np.zeros(700), np.ones(700), missing=("",))
-    row = {one.response: one for one in compared(original, made.with_column(nobody)).rows}["pay"]
-    assert (row.beyond, row.error, row.overlap, row.worst_error) == (1.0, None, 0.0, None)
-    few = {one.response: one for one in compared(original, made.take(slice(0, 4))).rows}["age"]
-    assert (few.beyond, few.error) == (1.0, None)
-
-
-def test_large_files_are_sampled_and_wide_ones_cut(monkeypatch):
-    rng = np.random.default_rng(1)
-    wide = Table([numeric(f"v{i}", rng.normal(size=2000)) for i in range(60)])
-    result = compared(wide, wide)
-    assert len(result.rows) == module.MOST_RESPONSES
-    assert {row.coefficients for row in result.rows} == {module.MOST_COLUMNS}
-    monkeypatch.setattr(module, "MOST_RECORDS", 500)
-    result = compared(people(1500, 1), people(400, 2))
-    assert (result.n, result.n_synthetic) == (500, (400,))
-    assert max(row.n for row in result.rows) == 500

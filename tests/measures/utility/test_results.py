@@ -79,26 +79,3 @@ def test_a_wide_file_holds_names_of_columns_once() -> None:
     assert set(content) == {"columns", "rows"}
     assert content["columns"][:2] == ["variables", "ways"]
     assert [row[0] for row in content["rows"]] == [list(row.variables) for row in tables.rows]
-
-
-@pytest.mark.parametrize("name", ["tables", "distance", "logit", "trees", "fit", "panel"])
-def test_figures_have_keys_of_their_own(name: str) -> None:
-    if name == "fit":
-        pytest.importorskip("statsmodels")
-    result = RESULTS[name]()
-    if name == "tables":
-        keys = [figure.key for figure in result.figures(n=1, expected=1.0, fresh=2.0)]
-    else:
-        figures = result.figures if name != "panel" else [own for _, own in result.figures]
-        keys = [figure.key for figure in figures]
-    assert keys
-    assert len(set(keys)) == len(keys)
-    assert all(key.replace("_", "").isalnum() and key == key.lower() for key in keys)
-
-
-def test_rows_of_combined_estimates_hold_their_columns() -> None:
-    found = combine([[1.0, 5.0], [1.2, 6.0]], [[0.5, 2.0], [0.7, 3.0]], n=9, k=9, names=["a", "b"])
-    one, other = found.rows
-    assert (one.name, other.name, other.estimate) == ("a", "b", 5.5)
-    for field in ("estimate", "std_error", "low", "high", "df"):
-        assert (getattr(one, field), getattr(other, field)) == getattr(found, field)

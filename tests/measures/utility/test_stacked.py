@@ -66,31 +66,12 @@ def test_products_are_those_of_the_columns(monkeypatch, most):
         np.testing.assert_allclose(moments, columns[rows].T @ right)
 
 
-@pytest.mark.parametrize("most", [0, 2, 99])
-def test_chosen_columns_are_those_of_the_whole(monkeypatch, most):
-    monkeypatch.setattr("synthesizer.measures.utility.stacked._NARROW", most)
-    one, other = persons(60), persons(40, 1)
-    design = stacked_design(one, other, one.names, order=2, limit=100)
-    few = np.array([0, 2, 5, design.width - 1])
-    chosen = design.chosen(few)
-    np.testing.assert_array_equal(whole(chosen), whole(design)[:, few])
-    np.testing.assert_array_equal(whole(chosen.chosen(np.array([1, 3]))), whole(chosen)[:, [1, 3]])
-    assert chosen.chosen(np.arange(4)).width == 4
-
-
 @pytest.mark.parametrize("order", [1, 2, 3])
 def test_limit_is_the_width(order):
     one, other = persons(60), persons(40, 1)
     width = stacked_design(one, other, one.names, order=order, limit=10**6).width
     assert stacked_design(one, other, one.names, order=order, limit=width).width == width
     assert stacked_design(one, other, one.names, order=order, limit=width - 1) is None
-
-
-def test_hopeless_products_are_not_listed(monkeypatch):
-    monkeypatch.setattr("synthesizer.measures.utility.stacked._LARGEST_PRODUCT", 99)
-    levels = [str(level) for level in range(11)]
-    table = Table([coded(name, np.arange(11), levels) for name in "ab"])
-    assert stacked_design(table, table, ["a", "b"], order=2, limit=99) is None
 
 
 def test_equations_without_one_solution_have_the_shortest():

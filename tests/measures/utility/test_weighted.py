@@ -4,13 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer import check
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.survey_design import Design, design_mean
 from synthesizer.measures.utility.fits import fit_model
-from synthesizer.measures.utility.propensity import by_weighted_tree, pmse
 from synthesizer.measures.utility.weighted import Models, WeightedCounter
 from tests.tables import coded, numeric
 
@@ -133,15 +130,6 @@ def test_weights_that_are_wrong_show_with_weights_only():
         assert (row.unweighted_s_pmse, row.weighted_s_pmse > 2) == (0, True)
 
 
-@pytest.mark.parametrize("weights", [np.ones(300), np.arange(300) % 2 + 1.0])
-def test_constant_weights_change_nothing_and_two_values_do(weights):
-    original, made = (survey(seed).with_column(numeric("w", weights)) for seed in (1, 2))
-    row = compared(original, made).tables[1]
-    assert (row.weighted == pytest.approx(row.unweighted)) == (weights.max() == 1)
-    alone = original.take([0])
-    assert compared(alone, alone).tables[1].weighted_right == pytest.approx(0)
-
-
 def models_of(original, made):
     models = Models(
         *(original, original.names, "w"),
@@ -181,14 +169,6 @@ def test_a_weighted_tree_sees_weights_that_are_wrong():
     assert fresh < 1.6 < shifted
 
 
-def test_constant_weights_give_the_tree_without_weights():
-    ones = [survey(s).with_column(numeric("w", np.full(300, 7.0))) for s in (1, 2)]
-    names = ["town", "sex", "pay"]
-    weighted = by_weighted_tree(*ones, names, "w", rng=np.random.default_rng(1))
-    plain = pmse(*ones, model="cart", names=names, permutations=10).datasets[0]
-    assert weighted.pmse == pytest.approx(plain.pmse)
-
-
 def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
     """Means of units that are alike: their errors are larger, and a right synthesis nearer."""
     original = survey(1)
@@ -213,12 +193,3 @@ def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
     again = compared(original, survey(2), design=design, redrawn=True, proper=True)
     right = np.sqrt(2 / np.pi * (error**2 + 2 * random)) / error
     assert again.means_right == pytest.approx(right)
-
-
-def test_files_are_weighted_where_a_weight_is_named():
-    frames = [survey(seed).select(["town", "sex", "w"]) for seed in (1, 2)]
-    on = ALL_OFF | {"weighted_estimates": True}
-    assert "weighted_estimates" in check(*frames, settings=on | {"weight": "w"}).utility.further
-    fits = [{"formula": "sex ~ town", "family": "logit"}]
-    both = check(*frames, settings=ALL_OFF | {"weight": "w", "fits": fits}).utility
-    assert [fit.weights for fit in both.fits] == [None, "w"]
