@@ -92,15 +92,6 @@ def test_a_session_ends_with_its_token_and_with_no_other(accounts, ada, clock):
     assert [accounts.session(one) for one in (short, other)] == [None, ada]
 
 
-def test_nobody_ends_the_token_of_somebody_else(accounts, ada, token):
-    bob = accounts.add("bob", "researcher", actor="root")
-    (own,) = accounts.tokens(ada)
-    assert refused(lambda: accounts.revoke(bob, own.id, actor="bob")) == refused(
-        lambda: accounts.revoke(bob, 99, actor="bob")
-    )
-    assert accounts.by_token(token) == ada
-
-
 def test_a_closed_account_is_out_at_once(accounts, ada, token):
     secret = accounts.sign_in(token)
     accounts.set_active("ada", is_active=False, actor="root")

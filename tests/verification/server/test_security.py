@@ -62,22 +62,6 @@ def test_every_reply_has_the_headers(http):
     assert "default-src 'none'" in HEADERS["Content-Security-Policy"]
 
 
-@pytest.mark.parametrize("path", ["/docs", "/redoc", "/openapi.json", "/api/v1/docs"])
-def test_nothing_else_is_served(http, path):
-    assert http.get(path).status_code == 404
-
-
-def test_who_asks_comes_before_what_is_asked(http):
-    for headers in (
-        {"Authorization": ""},
-        {"Authorization": "Bearer x"},
-        {"Authorization": b"\xe9"},
-    ):
-        reply = http.post(DRY_RUNS, content=b"{", headers=headers)
-        problems(reply, 401)
-        assert reply.headers["www-authenticate"] == "Bearer"
-
-
 @pytest.mark.parametrize("is_announced", [True, False])
 def test_a_body_ends_at_the_limit(http, is_announced):
     received = []
@@ -93,11 +77,6 @@ def test_a_body_ends_at_the_limit(http, is_announced):
     fits = json.dumps({"query": {"formula": CANARY}}).encode().ljust(LARGEST_BODY)
     reply = http.post(DRY_RUNS, content=fits, headers={"Content-Type": "application/json"})
     problems(reply, 422)
-
-
-def test_a_body_of_another_kind_is_refused(http):
-    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "é"):
-        problems(http.post(DRY_RUNS, content=b"{}", headers={"Content-Type": kind.encode()}), 415)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +131,7 @@ def test_the_log_has_the_route_and_neither_path_nor_query_string(http, caplog):
 # Too many requests
 
 
-def test_a_minute_has_so_many_requests_whenever_they_come():
+def test_a_minute_has_so_many_requests_and_what_is_known_is_bounded(monkeypatch):
     at = [0.0]
     limit = RequestLimit(60, clock=lambda: at[0])
     assert sum(limit.wait("ada") == 0 for _ in range(100)) == 60
@@ -160,11 +139,7 @@ def test_a_minute_has_so_many_requests_whenever_they_come():
     at[0] = 10.0
     assert sum(limit.wait("ada") == 0 for _ in range(100)) == 10
     assert limit.wait("bob") == 0
-
-
-def test_what_is_known_of_requests_is_bounded(monkeypatch):
     monkeypatch.setattr(RequestLimit, "MOST", 50)
-    limit = RequestLimit(60, clock=lambda: 0.0)
     for number in range(500):
         limit.wait(str(number))
     assert len(limit._used) <= 50
@@ -180,8 +155,10 @@ def test_accounts_and_addresses_have_a_limit_each(http, app, accounts, bob):
     other = {"Authorization": f"Bearer {accounts.new_token(bob, 'test', actor='test')}"}
     assert http.get("/api/v1/me", headers=other).status_code == 200
     nobody = {"Authorization": "Bearer none"}
-    statuses = [http.get("/api/v1/me", headers=nobody).status_code for _ in range(7)]
-    assert statuses == [401] * 5 + [429] * 2
+    statuses = [http.get("/api/v1/me", headers=nobody).status_code for _ in range(4)]
+    statuses += [http.post("/sign-in", data={"token": "guess"}).status_code for _ in range(3)]
+    assert statuses == [401] * 5 + [429] * 2  # by whatever way somebody guesses
+    assert http.get("/api/v1/me", headers=other).status_code == 200  # who has a valid one goes on
 
 
 # T18: tokens over HTTP
@@ -208,15 +185,6 @@ def test_whatever_is_wrong_with_a_token_the_reply_is_the_same(http, accounts, bo
         http.post("/sign-in", data={"token": token}).text for token in wrong if token
     }  # as a browser sees it
     assert len(forms) == 1
-
-
-def test_who_guesses_tokens_is_made_to_wait(http, app, accounts, bob):
-    app.state.guard.limit = RequestLimit(5, clock=lambda: 0.0)
-    token = accounts.new_token(bob, "x", actor="test")
-    statuses = [http.post("/sign-in", data={"token": "guess"}).status_code for _ in range(7)]
-    assert statuses == [401] * 5 + [429] * 2
-    reply = http.get("/api/v1/me", headers={"Authorization": f"Bearer {token}"})
-    assert reply.status_code == 200  # who has a valid one goes on
 
 
 # Sessions and forms
@@ -349,11 +317,6 @@ def test_a_name_without_an_open_account_is_sent_to_the_steward(behind, accounts)
     for second in ("ada", ""):  # two names are none
         page = behind(PROXY, (HEADER, "ada"), (HEADER.lower(), second)).get("/datasets")
         assert page.status_code == 403, second
-
-
-def test_no_name_leads_to_the_page_for_tokens(behind):
-    for headers in ((), ((HEADER, ""),), (("X_Remote_User", "ada"),)):
-        assert behind(PROXY, *headers).get("/datasets").status_code == 303
 
 
 def test_a_form_behind_the_sign_on_needs_the_token_of_its_account(behind, accounts):
