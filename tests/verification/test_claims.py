@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from partition_trials import SCHEMA, Asked, Chunked, moved_by_one
+from partition_trials import SCHEMA
 
 from synthesizer.verification.claims import (
     CERTAIN,
@@ -46,19 +46,6 @@ def test_the_probability_of_most_groups_by_brute_force(released, scale):
     assert found == pytest.approx(by_hand(released, 8, scale), abs=1e-4)
     assert first.most_inside == pytest.approx(first.inside.probability_above(0.5), abs=1e-12)
     assert abs(first.most_inside - by_hand(released, 8, scale / 3)[0]) > 1e-3
-
-
-@pytest.mark.parametrize("name", ["claim", "claim of two ends"])
-def test_a_person_moves_one_group_between_two_categories(name):
-    """T3: the noise is made for 2, and 2 is met; chunks of the file are the control."""
-    moved = moved_by_one(name, 150)
-    assert (moved.all, moved.claimed) == (2, 2)
-    assert moved_by_one(name, 50, kind=Chunked).all > 2
-    query = Asked.of(name, 10).query
-    prepared = Asked.of(name, 10).prepared
-    (mechanism,) = query.ask.mechanisms(query, prepared)
-    assert mechanism.size == (3 if name == "claim" else 4)
-    assert mechanism.epsilon == 1_000_000
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from partition_trials import QUESTIONS, Chunked, moved_by_one
 from replay_trials import Exact
 from scipy.stats import norm
 from scipy.stats import t as student
@@ -137,18 +136,6 @@ def test_a_partition_without_the_level_is_no_error():
     assert inside + outside + errors == 20
     assert errors >= 14
     assert counts({"measure": "interval", "below": 0.0}, few) == ((inside,),)
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_a_person_moves_no_more_than_the_noise_is_made_for(name):
-    """T3: pairs of files that differ in one person, with infinities and absent levels."""
-    moved = moved_by_one(name, 50)
-    assert moved.changed > 0
-    assert moved.all <= moved.claimed
-    if name == "below":  # the controls: a distance of 1, and partitions by the place of rows
-        assert moved.all == 2
-        assert moved_by_one(name, 50, kind=Chunked).all > 2
-    assert moved.first <= (1 if moved.claimed == 2 else moved.claimed)
 
 
 def test_the_test_of_a_coefficient_has_its_size_and_its_power():

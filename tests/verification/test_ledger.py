@@ -3,11 +3,10 @@
 import os
 import signal
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 
 import pytest
-from noise_trials import race
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
@@ -262,19 +261,6 @@ def test_a_file_that_is_locked(ledger, path):
 
 
 # Races; crashes and controls are tried on both databases by server/test_store_trials.py.
-
-
-def ask(path, number):
-    """Ask a question of its own at 0.1."""
-    with suppress(LedgerError):
-        return reserve(Ledger(path, seconds=60), f"q{number}") is None
-    return False
-
-
-def test_processes_that_race_get_exactly_the_cap(path):
-    ledger = new_ledger(path, data=DATA, cap=1.0)
-    assert race(path, ask, processes=8, requests=3) == 10
-    assert spent(ledger)["global", ""] == 1.0
 
 
 def test_a_thousand_repeats_draw_once(ledger):

@@ -5,14 +5,10 @@ import re
 
 import pytest
 from replay_trials import (
-    CONTROLS,
     GAP,
-    QUESTIONS,
     SCHEMA,
     Exact,
     people,
-    replays,
-    replays_of_control,
 )
 
 from synthesizer.data.errors import SynthesizerError
@@ -190,16 +186,6 @@ class Broken:
         if path == self.path and not self.mended:
             raise MemoryError
         return self.function(path, *words)
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_replayed_on_neighbours_everything_that_leaves_is_the_same(files, name):
-    assert replays(name, 2, files[1]) == 0
-
-
-@pytest.mark.parametrize("control", CONTROLS)
-def test_the_replay_finds_what_tells_of_the_data(files, control):
-    assert replays_of_control(control, files[1]) == 1
 
 
 def test_no_number_of_the_confidential_data_is_on_the_page(files, ledger, schema, tmp_path):

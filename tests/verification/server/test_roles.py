@@ -130,6 +130,21 @@ def test_a_token_is_revoked_by_its_owner(world):
         assert end("bob", there["token"]).status_code == 401
 
 
+def test_every_operation_describes_its_replies(world):
+    """The document is what clients are written from."""
+    for name, method, _, operation in operations(world[0]):
+        assert operation["description"], name
+        assert "security" in operation, name
+        replies = operation["responses"]
+        assert {"400", "401", "413", "422", "429", "503"} < {*replies}, name
+        assert ("415" in replies) == (method in ("POST", "PUT", "PATCH")), name
+        for status, reply in replies.items():
+            if status != "204":
+                kind = "application/json" if status < "300" else "application/problem+json"
+                assert reply["content"][kind]["schema"], name
+                assert reply["description"], name
+
+
 JSON = {"Content-Type": "application/json"}
 SENT = (  # parameters, body, headers
     ({}, b"", {}),

@@ -1,6 +1,7 @@
 """The tables of a server are made whole, once, in an empty database, and keep to their rules."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -46,6 +47,17 @@ def test_tables_are_made_once_by_servers_that_start_at_once(url):
         create_tables(engines[0])
     for engine in engines:
         engine.dispose()
+
+
+def test_tables_that_change_are_another_version(tmp_path):
+    """Databases of agencies have these tables: whoever changes one raises `_VERSION`, too."""
+    engine = connect(f"sqlite:///{tmp_path}/server.sqlite")
+    create_tables(engine)
+    with transaction(engine, reads=True) as store:
+        (version,) = store.execute(text("SELECT version FROM verification_server")).scalars()
+    shown = ";\n".join(sql for _, sql in schema(engine)) + f";\n-- version {version}\n"
+    engine.dispose()
+    assert shown == Path(__file__).with_name("tables.sql").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("other", ["a failure", "account (x INTEGER)", "payroll (x INTEGER)"])
