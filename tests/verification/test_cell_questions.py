@@ -206,6 +206,14 @@ def test_cells_of_the_time_need_all_rows_or_one_time(by, rows, subset, is_refuse
     assert query.problems(SCHEMA) == []  # it has no time
 
 
+@pytest.mark.parametrize(("subset", "is_refused"), [("job == 'a'", 0), ("job != 'a'", 1)])
+def test_a_time_may_be_a_level(subset, is_refused):
+    by_job = SCHEMA.model_copy(update={"period": "job"})
+    query = query_of({"ask": {"measure": "counts", "by": ["job"]}, "subset": subset})
+    refused = [problem for problem in query.problems(by_job) if problem.startswith("ask.rows")]
+    assert len(refused) == is_refused
+
+
 @pytest.mark.parametrize(
     ("ask", "subset", "is_drawn"),
     [
@@ -318,6 +326,12 @@ def test_another_relation_shows_in_the_residuals():
     query = asked({"measure": "residuals", "cells": 10}, formula="pay ~ sex + year")
     assert "stays near 0" in answer(query, view(6_000, seed=3)).words[1]
     assert "does not fit" in answer(query, view(6_000, seed=3, gap=10.0)).words[1]
+
+
+def test_a_model_that_predicts_otherwise_is_named_better_or_worse():
+    for name, gap, verb in (("right", -45.0, "better"), ("right", 10.0, "worse"),
+                            ("error", 10.0, "worse"), ("roc", -45.0, "better")):  # fmt: skip
+        assert verb in answer(QUERIES[name], view(6_000, seed=3, gap=gap)).words[1]
 
 
 def test_counts_without_noise_keep_their_sum():

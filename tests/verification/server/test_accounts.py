@@ -48,9 +48,13 @@ def refused(call, *arguments):
     return raised.value.status, raised.value.problems
 
 
-def actions(accounts):
+def log(accounts):
     with transaction(accounts.engine, reads=True) as store:
-        return [(e.actor, e.action) for e in reversed(audit.entries(store))]
+        return audit.entries(store)[::-1]
+
+
+def actions(accounts):
+    return [(entry.actor, entry.action) for entry in log(accounts)]
 
 
 def test_a_token_lets_in_until_it_ends(accounts, ada, clock):
@@ -156,3 +160,6 @@ def test_every_change_is_in_the_audit_log(accounts, ada):
         ("root", "account made"), ("ada", "token made"), ("ada", "signed in"),
         ("root", "account closed"), ("root", "account opened"),
     ]  # fmt: skip
+    about = [entry.details.get("account") for entry in log(accounts)]
+    assert about == ["ada", "ada", None, "ada", "ada"]
+    assert {"label", "expires"} < {*log(accounts)[1].details}

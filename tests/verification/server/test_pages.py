@@ -153,13 +153,18 @@ PAGES = ("/datasets", "/datasets/panel", "/datasets/panel/ask", "/datasets/panel
          "/queries", "/tokens")  # fmt: skip
 
 
+STEWARDS = ("queries", "projects", "alarms", "accounts", "accounts/ada", "audit?check=true")
+
+
 def test_pages_ask_for_nothing_from_elsewhere(browser, accounts):
     statuses = {browser.get(path, follow_redirects=False).status_code for path in PAGES}
     assert statuses == {303}
-    sign_in(browser, accounts, "ada")
-    for path in PAGES:
+    stewards = [f"/steward/{one}" for one in STEWARDS]
+    for path in (*PAGES, *stewards):
+        if path in (PAGES[0], stewards[0]):
+            sign_in(browser, accounts, "ada" if path in PAGES else "stella")
         page = browser.get(path)
-        assert page.status_code == 200
+        assert page.status_code == 200, path
         policy = page.headers["content-security-policy"]
         assert "unsafe" not in policy
         assert "default-src 'none'" in policy
@@ -191,10 +196,11 @@ def test_a_steward_makes_projects_and_changes_them(browser, accounts, service):
     for change in ({"members": "eve"}, {"questions": "many"}):
         wrong = browser.post("/steward/projects", data={**new, "name": "x", **change})
         assert (wrong.status_code, len(service.projects.every())) == (422, 2)
-    changed = {"csrf": new["csrf"], "questions": "7", "members": ""}
-    browser.post("/steward/projects/pay", data=changed)
-    found = next(one for one in service.projects.every() if one.name == "pay")
-    assert (found.questions, found.members) == (7, ())
+    for change, questions in (({"questions": "7"}, 7), ({"budget": "5.5"}, 5)):
+        changed = {"csrf": new["csrf"], "members": "", **change}
+        browser.post("/steward/projects/pay", data=changed)
+        found = next(one for one in service.projects.every() if one.name == "pay")
+        assert (found.questions, found.members) == (questions, ())
 
 
 def test_a_cap_is_raised_after_a_confirmation_and_both_are_on_record(browser, accounts, service):
