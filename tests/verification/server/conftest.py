@@ -4,10 +4,10 @@ import pytest
 from fastapi.testclient import TestClient
 from replay_trials import GAP
 
-from synthesizer.verification.database import connect
+from synthesizer.verification.database import connect, transaction
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.public_schema import yaml_of
-from synthesizer.verification.server import runner
+from synthesizer.verification.server import audit, runner
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
@@ -30,6 +30,12 @@ def ask(service, account, **changes):
 def spent(service):
     """Return the epsilon that is spent in all."""
     return service.datasets["panel"].ledger.spending().budgets[0].spent / MICRO
+
+
+def log_of(service):
+    """Return the audit log, the latest entry first."""
+    with transaction(service.engine, reads=True) as store:
+        return audit.entries(store)
 
 
 @pytest.fixture

@@ -11,13 +11,12 @@ from replay_trials import GAP
 from synthesizer.data.errors import DataError
 from synthesizer.verification.database import now, transaction
 from synthesizer.verification.public_schema import digest_of
-from synthesizer.verification.server import audit
 from synthesizer.verification.server.dispatch import Dispatcher
 from synthesizer.verification.server.server_config import JobLimits
 from synthesizer.verification.server.server_datasets import open_datasets
 from synthesizer.verification.server.server_tables import JOB
 from synthesizer.verification.server.service import Service
-from tests.verification.server.conftest import ask, in_this_process, spent
+from tests.verification.server.conftest import ask, in_this_process, log_of, spent
 
 pytestmark = pytest.mark.usefixtures("project")
 
@@ -163,12 +162,6 @@ def test_a_job_whose_slot_is_over_gets_another_one_before_it_runs(service, ada, 
     assert slots[0] >= now()
 
 
-def log_of(service):
-    with transaction(service.engine, reads=True) as store:
-        return audit.entries(store)
-
-
-@pytest.mark.parametrize("copy", ["absent", "there", "damaged"])
 def test_a_file_of_more_rows_than_are_public_is_refused_at_every_start(engine, config, copy):
     """`rows` decides nothing about how cells are read, so a copy may be older than the bound."""
     if copy != "absent":
@@ -266,6 +259,5 @@ def test_of_two_first_looks_at_once_one_is_on_record(service, ada, sam, work):
     for _ in range(2):  # both saw that it was not shown
         service._note_shown(ada, found)
     service.find(ada, asked.id)
-    with transaction(service.engine) as store:
-        given = [one for one in audit.entries(store) if one.action == "answer given"]
+    given = [one for one in log_of(service) if one.action == "answer given"]
     assert len(given) == 1

@@ -11,11 +11,10 @@ from replay_trials import GAP, QUESTIONS, people
 from sqlalchemy import update
 
 from synthesizer.data.errors import RequestError
-from synthesizer.verification.database import transaction
 from synthesizer.verification.public_schema import PublicSchema, strictly
 from synthesizer.verification.query import query_of
 from synthesizer.verification.questions import view_of
-from synthesizer.verification.server import audit, person_requests
+from synthesizer.verification.server import person_requests
 from synthesizer.verification.server.person_requests import (
     LONGEST,
     MOST_OPEN,
@@ -26,6 +25,7 @@ from synthesizer.verification.server.person_requests import (
     list_requests,
 )
 from synthesizer.verification.server.server_tables import PERSON_REQUEST
+from tests.verification.server.conftest import log_of
 
 NOT_PRIVATE = "Not covered by differential privacy; reviewed by a person."
 HOSTILE = "<script>alert('x')</script> \"&amp; {{ 77*7777 }} </textarea></pre> ‮ \\ $x `y` %s\n\tend"
@@ -50,11 +50,6 @@ def post(http, page, path, **fields):
 def asked(service, account, digest, reason="It decides a table.", code="summary(fit)"):
     number = ask_person(service, account, "panel", digest, reason=reason, code=code)
     return find_request(service, account, number)
-
-
-def log(service):
-    with transaction(service.engine, reads=True) as store:
-        return audit.entries(store)
 
 
 def status_of(call, *arguments):
@@ -91,10 +86,10 @@ def test_requests_are_bounded_in_length_and_number_and_sent_twice_are_one(servic
     ada, bob = who["ada"], who["bob"]
     longest = asked(service, ada, digest, "é" * LONGEST["reason"], "x" * LONGEST["code"])
     assert (len(longest.reason), len(longest.code)) == (LONGEST["reason"], LONGEST["code"])
-    before = len(log(service))
+    before = len(log_of(service))
     for reason, code in (("", "x"), ("x", " \n"), ("x", "x" * (LONGEST["code"] + 1))):
         assert status_of(asked, service, ada, digest, reason, code) == 422
-    assert len(log(service)) == before  # a step that fails is not in the log
+    assert len(log_of(service)) == before  # a step that fails is not in the log
     assert asked(service, ada, digest, longest.reason, longest.code).id == longest.id
     made = [asked(service, ada, digest, code=str(n)).id for n in range(1, MOST_OPEN)]
     assert status_of(asked, service, ada, digest) == 429
@@ -108,7 +103,7 @@ def test_every_step_is_in_the_log_without_a_word_of_it(service, world):
     _, who, digest = world
     made = asked(service, who["ada"], digest, f"why {SECRET}", f"code {SECRET} longer")
     close_request(service, who["sam"], made.id, "released", f"n = {SECRET}")
-    entries = [one for one in log(service) if "request" in one.details][::-1]
+    entries = [one for one in log_of(service) if "request" in one.details][::-1]
     assert [(one.actor, one.action, one.dataset, dict(one.details)) for one in entries] == [
         ("ada", "person asked", "panel",
          {"request": made.id, "query": digest, "reason": 10, "code": 18}),

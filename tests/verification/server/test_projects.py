@@ -7,10 +7,10 @@ import pytest
 
 from synthesizer.data.errors import RequestError
 from synthesizer.verification.choosing import chosen
-from synthesizer.verification.database import transaction
 from synthesizer.verification.mechanisms import MICRO
-from synthesizer.verification.server import audit, runner
+from synthesizer.verification.server import runner
 from synthesizer.verification.server.server_datasets import NUMBERS
+from tests.verification.server.conftest import log_of
 
 CLAIM = {
     "formula": "I(log(pay)) ~ sex + age",
@@ -174,8 +174,7 @@ def test_stewards_change_questions_and_members_and_all_is_on_record(service, ada
     assert budgets(service)["analysis", "three"] == (2.0, 4.0)
     assert service.projects.own(ada) == []
     assert len(service.submissions(ada)) == 2  # what she asked stays hers
-    with transaction(service.engine, reads=True) as store:
-        log = [(one.action, one.details.get("member")) for one in audit.entries(store)]
+    log = [(one.action, one.details.get("member")) for one in log_of(service)]
     for entry in (("member added", "bob"), ("member removed", "ada"), ("questions changed", None)):
         assert entry in log
     assert log.count(("project made", None)) == 2

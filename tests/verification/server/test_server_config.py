@@ -1,7 +1,8 @@
 """The YAML of a server: paths are seen from its directory, and every problem is told at once."""
 
+import json
+
 import pytest
-import yaml
 
 from synthesizer.data.errors import ConfigError
 from synthesizer.verification.server.server_config import read_server_config
@@ -17,7 +18,7 @@ def read(tmp_path):
         for name in ("c.csv", "s.csv", "p.yaml"):
             (tmp_path / name).touch()
         path = tmp_path / "server.yaml"
-        path.write_text(yaml.safe_dump({"datasets": {"one": DATASET}, **content}))
+        path.write_text(json.dumps({"datasets": {"one": DATASET}, **content}))
         return read_server_config(path)
 
     return read
