@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from partition_trials import QUESTIONS, Chunked, moved_by_one
 from replay_trials import Exact
 from scipy.stats import norm
 from scipy.stats import t as student
@@ -138,6 +139,18 @@ def test_a_partition_without_the_level_is_no_error():
     assert counts({"measure": "interval", "below": 0.0}, few) == ((inside,),)
 
 
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_person_moves_no_more_than_the_noise_is_made_for(name):
+    """T3: pairs of files that differ in one person, with infinities and absent levels."""
+    moved = moved_by_one(name, 50)
+    assert moved.changed > 0
+    assert moved.all <= moved.claimed
+    assert moved.first <= (1 if moved.claimed == 2 else moved.claimed)
+    if name in ("below", "claim"):  # controls: a distance of 1, and partitions by place of rows
+        assert moved.all == moved.claimed == 2
+        assert moved_by_one(name, 50, kind=Chunked).all > 2
+
+
 def test_the_test_of_a_coefficient_has_its_size_and_its_power():
     asked = query({"measure": "significance"}, partitions=25)
     ask = asked.ask
@@ -190,7 +203,11 @@ def test_significance_of_the_data():
 @pytest.mark.parametrize(
     ("ask", "family", "problem"),
     [
-        ({"measure": "interval", "below": 0.0, "coefficient": "race[Blck]"}, "linear", "no coeff"),
+        (
+            {"measure": "interval", "below": 0.0, "coefficient": "race[Blck]"},
+            "linear",
+            "race[Black]",
+        ),
         ({"measure": "interval", "below": 0.0}, "logit", "response of 0 and"),
         (trend((1999, 2003, "rising")), "linear", "1999"),
     ],

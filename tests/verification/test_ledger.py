@@ -225,7 +225,7 @@ def test_a_disk_that_fails_in_the_last_step(ledger, monkeypatch):
 
 HARMS = {
     "no file": lambda path: (path.unlink(), os.mkfifo(path)),
-    "cannot be read": lambda path: path.unlink(),
+    "cannot be opened": lambda path: path.unlink(),
     "read-only": lambda path: path.chmod(0o400),
     "others may open it": lambda path: path.chmod(0o644),
     "is no ledger": lambda path: path.write_text("name,age\nada,36\n" * 99),

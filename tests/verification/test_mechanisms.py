@@ -9,9 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from noise_trials import (
-    epsilon_seen,
-)
+from noise_trials import drawing, epsilon_seen, largest_epsilon_seen
 
 from synthesizer.data.errors import ConfigError
 from synthesizer.verification import mechanisms
@@ -25,6 +23,15 @@ from synthesizer.verification.mechanisms import (
 )
 
 NOISES = pytest.mark.parametrize("noise", [OpenDP(), DryNoise()], ids=["opendp", "dry"])
+
+
+@pytest.mark.parametrize(
+    ("noise", "n", "wrong"), [(OpenDP(), 12_000, 1.25), (DryNoise(), 2_000, 2)]
+)
+def test_what_answers_prove_about_epsilon_is_what_they_cost(noise, n, wrong):
+    assert 0.6 < largest_epsilon_seen(drawing(noise, 1.0, None), n) <= 1.0
+    assert largest_epsilon_seen(drawing(noise, wrong, None), n) > 1.0
+    assert largest_epsilon_seen(drawing(noise, 1.0, None), n, step=2) > 1.3
 
 
 def test_a_person_who_moves_between_two_cells_needs_twice_the_noise():

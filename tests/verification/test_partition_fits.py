@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from partition_trials import distances
+from partition_trials import distances, orders
 
 from synthesizer.verification import partition_fits
 from synthesizer.verification.partition_fits import Regression, fit_partitions
@@ -133,6 +133,16 @@ def test_the_order_of_rows_changes_no_bit(family, monkeypatch):
         partition_fits, "_fingerprints", lambda columns, codes: np.zeros(len(columns))
     )
     assert any(differ())
+
+
+def test_a_coefficient_stays_on_its_side_of_a_threshold_in_any_order(monkeypatch):
+    """T3: thresholds that are coefficients of the partitions to their last digit."""
+    found, tried = orders(10)
+    assert (found, tried > 3) == (1, True)
+    monkeypatch.setattr(  # the control: rows as they stand in the file
+        partition_fits, "_fingerprints", lambda columns, codes: np.zeros(len(columns))
+    )
+    assert orders(10)[0] > 1
 
 
 def test_a_partition_is_fitted_as_if_it_were_alone():

@@ -9,17 +9,14 @@ from measuring import JOBS
 
 TRIALS = {
     "noise_trials.law": {"draws": 4_000},
-    "noise_trials.epsilon": {"draws": 12_000},
     "noise_trials.floats": {},
     "noise_trials.forks": {},
-    "noise_trials.posterior": {"draws": 3_000},
     "noise_trials.modes": {},
     "noise_trials.intervals": {},
     "noise_trials.categories": {"draws": 2_000_000},
     "noise_trials.errors": {},
     "partition_trials.dealing": {},
-    "partition_trials.neighbours": {},
-    "replay_trials.replay": {},
+    "replay_trials.replay": {"pairs": 12},
     "server_channels.code": {"number": 30},
 }
 """Names of jobs, with settings that are smaller than those of ``--small``."""
