@@ -161,6 +161,7 @@ def test_a_job_whose_slot_is_over_gets_another_one_before_it_runs(service, ada, 
     assert slots[0] >= now()
 
 
+@pytest.mark.parametrize("copy", ["absent", "there", "damaged"])
 def test_a_file_of_more_rows_than_are_public_is_refused_at_every_start(engine, config, copy):
     """`rows` decides nothing about how cells are read, so a copy may be older than the bound."""
     if copy != "absent":

@@ -108,7 +108,7 @@ def test_what_cannot_be_decided_has_no_button_and_what_is_open_needs_a_tick(
     assert "main spend" not in page.text
     csrf = {"csrf": re.search(r'name="csrf" value="([^"]+)"', page.text)[1], "project": "gap"}
     sent = settled(browser, browser.post(page.url.path, data=csrf))  # who sends it all the same
-    assert "Too small." in sent.text
+    assert "It is too small." in sent.text
     with_outlook("open")
     page = dry_run(browser, {**CLAIM, "subset": "age > 20"})
     unsure = browser.post(page.url.path, data=hidden(page.text))
