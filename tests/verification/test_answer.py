@@ -1,9 +1,11 @@
 """What a researcher is told: words by where r lies, and where numbers are from."""
 
 import json
+from typing import get_args
 
 import pytest
 
+from synthesizer.measures.figure import Form, Result, columns
 from synthesizer.verification.answer import (
     ShareAnswer,
     Verification,
@@ -82,3 +84,13 @@ def test_page_json_screen_and_notebook_tell_the_same_and_the_promise():
     assert "Charged: epsilon 1 (global: 4 left)." in list(made.lines)
     assert any("answered before" in line for line in verification(is_new=False).lines)
     assert not any("left" in line for line in verification(dry=True, budgets=()).lines)
+
+
+def test_every_column_of_every_answer_has_a_form():
+    kinds, known = [Result], set()
+    while kinds:
+        kinds += (kind := kinds.pop()).__subclasses__()
+        if kind.__module__.startswith("synthesizer.verification"):
+            known |= {(kind.__name__, key, one.form) for key, one in columns(kind).items()}
+    assert {form for *_, form in known} <= {*get_args(Form)}
+    assert len(known) > 30

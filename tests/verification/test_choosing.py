@@ -106,16 +106,6 @@ def test_what_no_group_can_fit_or_no_noise_lets_through_is_impossible():
     assert made.outlook == "impossible"
 
 
-def test_the_query_is_the_same_but_for_its_price(files, schema):
-    query = query_of({**GAP, "ask": {**QUESTIONS["claim"]["ask"]}, "epsilon": 0.3})
-    one = sound_asked(query, schema, files[1])
-    made = chosen(one, 1.0).query
-    price = {"epsilon": 1.0, "partitions": 20, "errors": "out"}
-    assert made.model_copy(update=price).digest == one.query.model_copy(update=price).digest
-    assert (made.schema_digest, made.synthetic_digest) == (one.query.schema_digest,
-                                                           one.query.synthetic_digest)  # fmt: skip
-
-
 def look(numbers, estimate=0.0):
     return Look(np.array([numbers], dtype=float), np.array([estimate]))
 

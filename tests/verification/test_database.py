@@ -46,6 +46,9 @@ def test_datasets_have_budgets_and_keys_of_their_own(engine):
     assert other.answer("q") is None
     for ledger in (one, other):
         ledger.check()  # what the other one spent is none of its sums
+    for scope, name in (("all", ""), ("global", "ada"), ("user", " ")):
+        with pytest.raises(LedgerError):
+            other.set_cap(scope, name, 1.0)
 
 
 def test_versions_share_budgets_and_no_answers(engine):
@@ -115,25 +118,6 @@ def test_a_charge_is_kept_with_all_else_of_its_transaction_or_not(engine):
     assert spent(ledger)["global", ""] == 0.1
 
 
-def test_readers_wait_for_nobody_writers_do(engine):
-    ledger = new_dataset(engine, "one", data=A, cap=1.0)
-    with transaction(engine):
-        assert ledger.answer("q") is None
-        with pytest.raises(LedgerError, match="in use by another process; .*nothing was charged"):
-            ledger.reserve("q", **QUESTION)
-    with transaction(engine, reads=True) as store:
-        count = select(func.count()).select_from(ANSWER)
-        assert store.execute(count).scalar() == 0
-
-
-def test_scopes_are_three(engine):
-    ledger = new_dataset(engine, "one", data=A, cap=1.0)
-    for scope, name in (("all", ""), ("global", "ada"), ("user", " ")):
-        with pytest.raises(LedgerError):
-            ledger.set_cap(scope, name, 1.0)
-    assert spent(ledger) == {("global", ""): 0.0}
-
-
 def test_files_of_the_database_are_their_owners(path, engine):
     new_dataset(engine, "one", data=A, cap=1.0)
     files = [*path.parent.glob("server.sqlite*")]
@@ -149,17 +133,12 @@ def test_files_of_the_database_are_their_owners(path, engine):
     [
         ("server.sqlite", "no URL"),
         ("sqlite://", "must be a file"),
-        ("mysql://somebody@host/name", "postgresql"),
+        ("mysql://ada:secret@host/name", "postgresql"),
+        ("postgresql://ada:secret@127.0.0.1:1/none", "cannot be reached"),
     ],
 )
-def test_urls_that_are_none(url, words):
-    with pytest.raises(LedgerError, match=words):
-        connect(url)
-
-
-def test_a_database_that_is_away_is_named_without_its_password():
-    engine = connect("postgresql://ada:secret@127.0.0.1:1/none", seconds=0.1)
-    with pytest.raises(LedgerError, match="cannot be reached") as error, transaction(engine):
+def test_urls_that_are_none_are_named_without_their_password(url, words):
+    with pytest.raises(LedgerError, match=words) as error, transaction(connect(url, seconds=0.1)):
         pass
     assert "secret" not in str(error.value)
 
@@ -206,10 +185,14 @@ def test_threads_wait_for_their_turn_to_write_and_hold_nothing_meanwhile(path):
 
 
 def test_a_turn_that_does_not_come_is_an_error_in_words(engine):
+    ledger = new_dataset(engine, "one", data=A, cap=1.0)
     with transaction(engine):
+        assert ledger.answer("q") is None  # readers wait for nobody
         (future,) = written(engine, 1)
         with pytest.raises(LedgerError, match="in use by another process"):
             future.result(30)
+        with pytest.raises(LedgerError, match="in use by another process; .*nothing was charged"):
+            ledger.reserve("q", **QUESTION)
 
 
 def test_one_process_serves_a_database(url):

@@ -3,12 +3,10 @@
 import os
 import signal
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from functools import partial
 
-import numpy as np
 import pytest
-from noise_trials import drawing, race
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 
@@ -23,7 +21,7 @@ from synthesizer.verification.ledger import (
     new_ledger,
     new_version,
 )
-from synthesizer.verification.mechanisms import MICRO, DryNoise
+from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.server import server_tables
 
 DATA = "a" * 64
@@ -48,27 +46,43 @@ def spent(ledger):
     return {(b.scope, b.name): b.spent / MICRO for b in ledger.spending().budgets}
 
 
-def test_the_same_question_is_charged_once_whoever_asks(ledger):
+def test_the_same_question_is_charged_once_and_the_first_answer_is_shown(ledger):
+    with pytest.raises(LedgerError, match="not charged"):
+        ledger.store("q", ((1,),))
     assert reserve(ledger) is None
-    assert ledger.store("q", [(4, 5), (6,)]) == ((4, 5), (6,))
+    assert reserve(ledger) is None  # another process has not answered yet; no second charge
+    for answer in ([(4, 5), (6,)], [(7,)]):
+        assert ledger.store("q", answer) == ((4, 5), (6,))
     for user in ("ada", "bob"):
         assert reserve(ledger, user=user, analysis="other") == ((4, 5), (6,))
-    assert ledger.answer("q") == ((4, 5), (6,))
-    assert ledger.answer("other") is None
+    assert (ledger.answer("q"), ledger.answer("other")) == (((4, 5), (6,)), None)
     assert spent(ledger) == {("global", ""): 0.1, ("user", "ada"): 0.1, ("analysis", "gap"): 0.1}
 
 
-def test_of_two_who_compute_the_first_answer_is_shown(ledger):
-    reserve(ledger)
-    assert reserve(ledger) is None  # the first one has not answered yet; no second charge
-    assert spent(ledger)["global", ""] == 0.1
-    assert ledger.store("q", ((1,),)) == ((1,),)
-    assert ledger.store("q", ((2,),)) == ((1,),)
+def test_a_ledger_is_made_once_with_the_tables_of_a_ledger_alone(ledger, path, tmp_path):
+    other = new_ledger(tmp_path / "other", data=DATA, cap=1e6, user_cap=1e-6, analysis_cap=2.5)
+    assert len(ledger.key) == 32
+    assert ledger.key != other.key
+    assert path.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(OutputError, match="exists"):
+        new_ledger(path, data=DATA, cap=9.0)
+    assert Ledger(path, data=DATA).key == ledger.key
+    reserve(other, epsilon=1e-6, user="u" * 200)
+    caps = [(b.scope, b.name, b.cap / MICRO) for b in other.spending().budgets]
+    assert caps == [("global", "", 1e6), ("user", "u" * 200, 1e-6), ("analysis", "gap", 2.5)]
+    known, own = {*server_tables.METADATA.tables}, {table.name for table in TABLES}
+    assert known > own  # the server's tables are known here
+    with closing(sqlite3.connect(path)) as store:
+        names = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
+    assert names & known == own
 
 
-def test_what_was_not_charged_is_not_stored(ledger):
-    with pytest.raises(LedgerError, match="not charged"):
-        ledger.store("q", ((1,),))
+@pytest.mark.parametrize("cap", [0, float("nan"), float("inf"), 9e-7, 1.1e6])
+def test_a_cap_must_be_a_number_above_0(path, cap):
+    for name in ("cap", "user_cap", "analysis_cap"):
+        with pytest.raises(LedgerError, match=name.replace("_", "-")):
+            new_ledger(path, data=DATA, **({"cap": 1.0} | {name: cap}))
+    assert not path.exists()
 
 
 def test_caps_hold_to_the_millionth_for_all_users_together(ledger):
@@ -100,48 +114,6 @@ def test_charges_and_names_that_are_none_are_refused(ledger, wrong):
     assert spent(ledger) == {("global", ""): 0.0}
 
 
-def test_the_smallest_charge_and_the_longest_name_are_taken(ledger):
-    reserve(ledger, epsilon=1e-6, user="u" * 200)
-    assert spent(ledger)["user", "u" * 200] == 1e-6
-
-
-@pytest.mark.parametrize("cap", [0, -1, float("nan"), float("inf"), 9e-7, 1.1e6])
-def test_a_cap_must_be_a_number_above_0(path, cap):
-    for name in ("cap", "user_cap", "analysis_cap"):
-        with pytest.raises(LedgerError, match=name.replace("_", "-")):
-            new_ledger(path, data=DATA, **({"cap": 1.0} | {name: cap}))
-    assert not path.exists()
-
-
-def test_budgets_begin_with_their_own_caps(path):
-    made = new_ledger(path, data=DATA, cap=1e6, user_cap=1e-6, analysis_cap=2.5)
-    reserve(made, epsilon=1e-6)
-    caps = [(b.scope, b.name, b.cap / MICRO) for b in made.spending().budgets]
-    assert caps == [("global", "", 1e6), ("user", "ada", 1e-6), ("analysis", "gap", 2.5)]
-
-
-def test_a_file_has_the_tables_of_a_ledger_alone(path):
-    known, own = {*server_tables.METADATA.tables}, {table.name for table in TABLES}
-    assert known > own  # the server's tables are known here
-    new_ledger(path, data=DATA, cap=1.0)
-    with closing(sqlite3.connect(path)) as store:
-        names = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
-    assert names & known == own
-
-
-def test_a_ledger_is_never_replaced(ledger, path):
-    with pytest.raises(OutputError, match="exists"):
-        new_ledger(path, data=DATA, cap=9.0)
-    assert Ledger(path).key == ledger.key
-
-
-def test_keys_differ_and_the_file_is_its_owners(ledger, path, tmp_path):
-    other = new_ledger(tmp_path / "other", data=DATA, cap=1.0)
-    assert len(ledger.key) == 32
-    assert ledger.key != other.key
-    assert path.stat().st_mode & 0o777 == 0o600
-
-
 def test_a_cap_can_be_raised_but_not_below_what_is_spent(ledger):
     reserve(ledger, epsilon=0.5)
     ledger.set_cap("user", "ada", 0.8)
@@ -155,29 +127,7 @@ def test_a_cap_can_be_raised_but_not_below_what_is_spent(ledger):
         assert f"the {scope} budget of new has 0.01 of 0.01 left" in problem
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        "UPDATE budget SET spent = cap + 1",
-        "UPDATE budget SET spent = 'much'",
-        "UPDATE version SET key = zeroblob(32)",
-        "DELETE FROM version",
-    ],
-)
-def test_tables_keep_to_the_rules_by_themselves(ledger, path, change):
-    reserve(ledger)
-    ledger.store("q", ((1,),))
-    with closing(sqlite3.connect(path)) as store, pytest.raises(sqlite3.IntegrityError):
-        store.execute(change)
-
-
 # Bad input: refused before a charge.
-
-
-def test_another_version_of_the_data(ledger, path):
-    with pytest.raises(LedgerError, match="another version of the confidential data"):
-        Ledger(path, data="b" * 64)
-    assert Ledger(path, data=DATA).key == ledger.key
 
 
 def test_of_several_versions_the_one_that_is_read_or_else_the_latest(tmp_path):
@@ -200,36 +150,21 @@ def test_of_several_versions_the_one_that_is_read_or_else_the_latest(tmp_path):
     engine.dispose()
 
 
-def test_a_file_that_is_locked(ledger, path):
-    hasty = Ledger(path, seconds=0.05)
-    with closing(sqlite3.connect(path, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(LedgerError, match="in use by another process"):
-            Ledger(path, seconds=0.05)
-        with pytest.raises(LedgerError, match="in use by another process; .*nothing was charged"):
-            reserve(hasty)
-    assert spent(ledger)["global", ""] == 0.0
-
-
-def test_a_file_that_is_read_only_or_open_to_others(ledger, path):
-    path.chmod(0o400)
-    with pytest.raises(LedgerError, match="read-only"):
-        Ledger(path)
-    path.chmod(0o644)
-    with pytest.raises(LedgerError, match="others may open it"):
-        Ledger(path)
-
-
-def test_a_disk_that_is_full(ledger, path, monkeypatch):
-    """SQLite itself says so, at a page more than there may be; what was begun is undone."""
+def at_most(monkeypatch, pages):
+    """Let files have so many pages: SQLite itself says then that the disk is full."""
     connect = sqlite3.connect
 
     def full(*args, **settings):
         store = connect(*args, **settings)
-        store.execute(f"PRAGMA max_page_count = {path.stat().st_size // 4096}")
+        store.execute(f"PRAGMA max_page_count = {pages}")
         return store
 
     monkeypatch.setattr(sqlite3, "connect", full)
+
+
+def test_a_disk_that_is_full(ledger, path, tmp_path, monkeypatch):
+    """What was begun is undone, and what was charged stands."""
+    at_most(monkeypatch, path.stat().st_size // 4096)
     with pytest.raises(LedgerError, match="the disk is full; make room; nothing was charged"):
         ledger.reserve("q", content="x" * 99_999, epsilon=1, user="u", analysis="a")
     reserve(ledger)
@@ -239,6 +174,10 @@ def test_a_disk_that_is_full(ledger, path, monkeypatch):
     assert spent(ledger)["global", ""] == 0.1
     assert reserve(ledger) is None
     assert ledger.store("q", ((3,),)) == ((3,),)
+    at_most(monkeypatch, 2)
+    with pytest.raises(LedgerError, match="other cannot be written: the disk is full"):
+        new_ledger(tmp_path / "other", data=DATA, cap=1.0)
+    assert not (tmp_path / "other").exists()
 
 
 def at_commit(monkeypatch, event):
@@ -284,67 +223,44 @@ def test_a_disk_that_fails_in_the_last_step(ledger, monkeypatch):
     assert spent(ledger)["global", ""] == 0.1
 
 
-def test_a_disk_that_is_full_when_a_ledger_is_made(path, monkeypatch):
-    connect = sqlite3.connect
+HARMS = {
+    "no file": lambda path: (path.unlink(), os.mkfifo(path)),
+    "cannot be opened": lambda path: path.unlink(),
+    "read-only": lambda path: path.chmod(0o400),
+    "others may open it": lambda path: path.chmod(0o644),
+    "is no ledger": lambda path: path.write_text("name,age\nada,36\n" * 99),
+    "is damaged": lambda path: path.write_bytes(path.read_bytes()[:5000]),
+    "somebody changed": lambda path: executed(
+        path, "DROP TRIGGER no_refund; UPDATE budget SET spent = 0;"
+    ),
+}
 
-    def full(*args, **settings):
-        store = connect(*args, **settings)
-        store.execute("PRAGMA max_page_count = 2")
-        return store
 
-    monkeypatch.setattr(sqlite3, "connect", full)
-    with pytest.raises(LedgerError, match="ledger.sqlite cannot be written: the disk is full"):
-        new_ledger(path, data=DATA, cap=1.0)
-    assert [*path.parent.iterdir()] == []
+def executed(path, script):
+    with closing(sqlite3.connect(path)) as store:
+        store.executescript(script)
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda raw: b"", "is no ledger"),
-        (lambda raw: b"name,age\nada,36\n" * 99, "is no ledger"),
-        (lambda raw: raw[:5000], "is damaged"),
-        (lambda raw: raw[:4096] + b"\x99" * 4096 + raw[8192:], "is damaged"),
-    ],
-)
-def test_a_file_that_is_damaged(ledger, path, damage, message):
+@pytest.mark.parametrize("message", HARMS)
+def test_a_file_that_is_harmed(ledger, path, message):
     reserve(ledger)
-    path.write_bytes(damage(path.read_bytes()))
+    HARMS[message](path)
     with pytest.raises(LedgerError, match=message):
         Ledger(path)
 
 
-def test_budgets_that_somebody_changed(ledger, path):
-    reserve(ledger)
-    with closing(sqlite3.connect(path)) as store:
-        store.executescript("DROP TRIGGER no_refund; UPDATE budget SET spent = 0;")
-    with pytest.raises(LedgerError, match="somebody changed"):
-        Ledger(path)
-
-
-def test_no_file_at_all(tmp_path):
-    for wrong in (tmp_path / "none", tmp_path):
-        with pytest.raises(LedgerError):
-            Ledger(wrong)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(LedgerError, match="no file"):
-        Ledger(tmp_path / "pipe")
+def test_a_file_that_is_locked(ledger, path):
+    hasty = Ledger(path, seconds=0.05)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match="in use by another process"):
+            Ledger(path, seconds=0.05)
+        with pytest.raises(LedgerError, match="in use by another process; .*nothing was charged"):
+            reserve(hasty)
+    assert spent(ledger)["global", ""] == 0.0
 
 
 # Races; crashes and controls are tried on both databases by server/test_store_trials.py.
-
-
-def ask(path, number):
-    """Ask a question of its own at 0.1."""
-    with suppress(LedgerError):
-        return reserve(Ledger(path, seconds=60), f"q{number}") is None
-    return False
-
-
-def test_processes_that_race_get_exactly_the_cap(path):
-    ledger = new_ledger(path, data=DATA, cap=1.0)
-    assert race(path, ask, processes=8, requests=3) == 10
-    assert spent(ledger)["global", ""] == 1.0
 
 
 def test_a_thousand_repeats_draw_once(ledger):
@@ -358,9 +274,3 @@ def test_a_thousand_repeats_draw_once(ledger):
         assert kept == ((40,),)
     assert drawn == [0]
     assert spent(ledger)["global", ""] == 0.1
-
-
-def test_without_it_the_mean_of_repeats_is_the_truth():
-    answers = drawing(DryNoise(), 0.1, None)(48, 1_000)
-    assert abs(answers.mean() - 48) < 2.5
-    assert np.abs(answers - 48).mean() > 5

@@ -1,7 +1,6 @@
 """Persons fall into partitions by a secret key, and nothing in the file moves them."""
 
 import numpy as np
-from partition_trials import Chunked, Remainders, changed_partitions, sizes_p
 
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.verification.questions import View
@@ -14,18 +13,6 @@ def view(persons, values, key=b"k" * 32):
     owners = np.array([names.index(person) for person in persons], dtype=np.int64)
     column = Column(PAY, np.array(values, dtype=float))
     return View.of(Table([column], len(persons)), names, owners, key)
-
-
-def test_a_person_changes_one_partition():
-    """T15: added, taken out or with other rows; chunks of the file are the control."""
-    assert changed_partitions(20) == 1
-    assert changed_partitions(5, kind=Chunked) > 5
-
-
-def test_nobody_aims_at_a_partition():
-    """T15: persons with chosen numbers; remainders are the control."""
-    assert sizes_p(20) > 1e-6
-    assert sizes_p(1, kind=Remainders) < 1e-20
 
 
 def test_another_key_is_another_choice():

@@ -2,22 +2,10 @@
 
 import numpy as np
 import pytest
-from noise_trials import (
-    CASES,
-    coverage,
-    exact_means,
-    gibbs,
-    is_top,
-    maxima,
-    plain_mode,
-    quadrature,
-    random_posteriors,
-    rejection,
-)
+from noise_trials import CASES, quadrature, random_posteriors
 from scipy import stats
 
 from synthesizer.verification.posterior import (
-    Posterior,
     posterior_of_categories,
     posterior_of_count,
 )
@@ -46,42 +34,13 @@ def test_the_printed_table(case, printed):
 def test_brute_force_over_r_agrees(case):
     posterior = known(case)
     found = np.array([posterior.mean, *posterior.equal_tail, posterior.mode])
-    expected = quadrature(*case, points=20_001)
-    assert found == pytest.approx(expected, abs=1e-4)
+    assert found == pytest.approx(quadrature(*case, points=20_001), abs=1e-4)
     wrong = quadrature(case[0], case[1], case[2] / 3, points=2_001)
     assert np.abs(found - wrong).max() > 1e-3
 
 
-def test_a_chain_agrees():
-    chain = gibbs(*CASES[2], draws=6_000, seed=1)
-    assert [known(CASES[2]).mean, *known(CASES[2]).equal_tail] == pytest.approx(chain, abs=0.02)
-
-
-@pytest.mark.parametrize("setting", [(50, 1.0), (50, 0.25), (20, 0.5)])
-def test_intervals_cover(setting):
-    share, p = coverage(*setting, cases=4_000, seed=3)
-    assert 0.94 <= share <= 0.96
-    assert p > 1e-3
-    assert not 0.94 <= coverage(*setting, cases=4_000, seed=3, off=3)[0] <= 0.96
-
-
-@pytest.fixture(scope="module")
-def drawn():
-    return list(random_posteriors(60, seed=5))
-
-
-def test_one_mode_and_it_is_exact(drawn):
-    grid = np.linspace(0, 1, 3_001)
-    for posterior in drawn:
-        assert maxima(posterior) == 1
-        assert is_top(posterior, posterior.mode)
-        top = posterior.density(np.array([posterior.mode]))[0]
-        assert top >= posterior.density(grid).max() * (1 - 1e-9)
-    assert not all(is_top(posterior, plain_mode(posterior)) for posterior in drawn)
-
-
-def test_the_shortest_interval_is_the_highest(drawn):
-    for posterior in drawn[:40]:
+def test_the_shortest_interval_is_the_highest():
+    for posterior in random_posteriors(40, seed=5):
         low, high = posterior.highest_density
         held = posterior.probability_above(low) - posterior.probability_above(high)
         assert held == pytest.approx(0.95, abs=1e-9)
@@ -100,15 +59,6 @@ def test_a_flat_density_has_its_mode_in_the_middle_and_in_its_interval(released,
     known = posterior_of_categories(released, m=10, scale=2.0).inside
     assert known.mode == mode
     assert known.highest_density == pytest.approx((0.025, 0.975))
-
-
-def test_the_mode_lies_in_every_shortest_interval():
-    for released in np.random.default_rng(3).uniform(-4, 14, (60, 3)):
-        known = posterior_of_categories(released, m=10, scale=2.0).inside
-        low, high = known.highest_density
-        assert low <= known.mode <= high
-        held = known.probability_above(low) - known.probability_above(high)
-        assert held == pytest.approx(0.95, abs=1e-9)
 
 
 @pytest.mark.parametrize(("beyond", "end"), [(-7.3, 0), (-1, 0), (51, 50), (1e9, 50)])
@@ -141,15 +91,6 @@ def test_probabilities_are_those_of_the_mixture():
     assert (posterior.quantile(0), posterior.quantile(1)) == (0, 1)
 
 
-def test_three_categories_against_a_simulation_of_all_of_it():
-    released, m, scale = (6, 1, 1), 8, 2.0
-    simulated = rejection(released, m, scale, draws=2_000_000, seed=2)
-    away = np.abs(simulated[:2] - exact_means(released, m, scale)) / simulated[2:]
-    assert away.max() < 4
-    wrong = np.abs(simulated[:2] - exact_means(released, m, scale / 2)) / simulated[2:]
-    assert wrong.max() > 6
-
-
 def test_three_categories_against_every_composition():
     released, m, scale = (9, -2, 4), 12, 1.5
     rows = [(a, b, m - a - b) for a in range(m + 1) for b in range(m + 1 - a)]
@@ -167,17 +108,6 @@ def test_three_categories_against_every_composition():
     np.testing.assert_allclose(shares.errors.density(grid), errors, rtol=1e-10)
 
 
-def test_three_categories_have_one_mode():
-    rng = np.random.default_rng(8)
-    grid = np.linspace(0, 1, 1_001)
-    for _ in range(60):
-        m, scale = int(rng.integers(10, 60)), 10 ** rng.uniform(-0.7, 2)
-        shares = posterior_of_categories(tuple(rng.integers(0, m + 1, 3)), m=m, scale=scale)
-        for posterior in (shares.inside, shares.errors):
-            density = posterior.density(grid)
-            assert posterior.density(np.array([posterior.mode]))[0] >= density.max() * (1 - 1e-9)
-
-
 @pytest.mark.parametrize(
     ("m", "low"),
     [(20, (0.305, 0.745)), (50, (0.685, 0.89)), (100, (0.838, 0.943)), (200, (0.918, 0.971))],
@@ -188,9 +118,3 @@ def test_the_best_that_can_be_attained(m, low):
     with_errors = posterior_of_categories((m, 0, 0), m=m, scale=2.0).inside.equal_tail[0]
     assert with_errors == pytest.approx(low[1], abs=0.01)
     assert with_errors < best[1]
-
-
-def test_nothing_released_leaves_the_prior():
-    flat = Posterior(np.full(11, 1 / 11))
-    np.testing.assert_allclose(flat.density(np.linspace(0, 1, 5)), 1.0)
-    assert flat.equal_tail == pytest.approx((0.025, 0.975))

@@ -5,14 +5,10 @@ import re
 
 import pytest
 from replay_trials import (
-    CONTROLS,
     GAP,
-    QUESTIONS,
     SCHEMA,
     Exact,
     people,
-    replays,
-    replays_of_control,
 )
 
 from synthesizer.data.errors import SynthesizerError
@@ -78,14 +74,6 @@ def test_a_ledger_is_bound_to_how_the_file_is_read(files, ledger, schema):
     assert spent(ledger) == 0
 
 
-def test_ranges_that_numbers_cannot_tell_are_refused(files, ledger, schema):
-    for low, high in ((-1e308, 1e308), (1.0, 1.0 + 1e-15), (0.0, 5e-324)):
-        ask = {"measure": "means", "of": "pay", "by": ["sex"], "low": low, "high": high}
-        with pytest.raises(SynthesizerError, match="by what numbers can tell"):
-            answered(files, ledger, schema, query=query_of({"ask": ask}))
-    assert spent(ledger) == 0
-
-
 @pytest.fixture
 def reading(monkeypatch):
     """Return what is read of files of data: names of columns, hashes, rows."""
@@ -109,13 +97,10 @@ def reading(monkeypatch):
 
 REFUSED = [
     ({"formula": "I(log(pay)) ~ sex + eval(age)"}, "formula"),
-    ({"formula": "I(log(pay)) ~ sexx"}, "formula"),
-    ({"subset": "salary > 1"}, "subset"),
     ({"subset": "person == 'p1'"}, "subset"),
     ({"ask": {"measure": "interval", "coefficient": "sex[M]", "below": 0}}, "ask.coefficient"),
     ({"epsilon": -1}, "epsilon"),
     ({"epsilon": 3.5}, "global budget"),
-    ({"partitions": 9}, "partitions"),
     ({"schema": "0" * 64}, "schema"),
 ]
 
@@ -134,49 +119,19 @@ def test_a_bad_query_is_refused_before_the_data_and_the_charge(
     assert ledger.read_bytes() == before
 
 
-def test_faults_of_form_do_not_hide_what_else_is_wrong(files, ledger, schema, tmp_path):
+def test_faults_of_form_and_files_do_not_hide_what_else_is_wrong(
+    files, ledger, schema, tmp_path, reading
+):
     path = tmp_path / "query.json"
     changes = {"epsilon": "NaN", "formula": "pay ~ nope", "subset": "nix > 1", "partitions": 1}
     path.write_text(json.dumps({**GAP, **changes}))
-    with pytest.raises(SynthesizerError) as error:
-        answered((tmp_path / "none.csv", files[1]), tmp_path / "none.sqlite", schema, query=path)
-    text = str(error.value)
-    words = ("epsilon", "'nope'", "'nix'", "partitions", "none.csv", "none.sqlite")
-    assert all(word in text for word in words), text
-
-
-def missing(path):
-    path.unlink()
-
-
-def damaged(path):
-    content = bytearray(path.read_bytes())
-    content[200:3000] = b"x" * 2800
-    path.write_bytes(content)
-
-
-def read_only(path):
-    path.chmod(0o400)
-
-
-def open_to_others(path):
-    path.chmod(0o644)
-
-
-def no_ledger(path):
-    path.write_text("person,pay\n")
-
-
-@pytest.mark.parametrize("harm", [missing, damaged, read_only, open_to_others, no_ledger])
-def test_a_bad_ledger_is_refused_before_the_data_with_all_else(
-    files, ledger, schema, reading, harm
-):
-    harm(ledger)
-    with pytest.raises(SynthesizerError) as error:
-        answered(files, ledger, schema, query=asked(subset="nope > 1"))
-    problems = error.value.problems
-    assert any(str(ledger) in problem for problem in problems)
-    assert any("nope" in problem for problem in problems)
+    ledger.chmod(0o644)
+    for confidential in (files[0], tmp_path / "none.csv"):
+        with pytest.raises(SynthesizerError) as error:
+            answered((confidential, files[1]), ledger, schema, query=path)
+        words = ("epsilon", "'nope'", "'nix'", "partitions", str(ledger))
+        words += ("none.csv",) * (confidential != files[0])
+        assert all(word in str(error.value) for word in words), str(error.value)
     assert [where for _, where in reading if where == str(files[0])] == []
 
 
@@ -223,16 +178,6 @@ class Broken:
         if path == self.path and not self.mended:
             raise MemoryError
         return self.function(path, *words)
-
-
-@pytest.mark.parametrize("name", QUESTIONS)
-def test_replayed_on_neighbours_everything_that_leaves_is_the_same(files, name):
-    assert replays(name, 2, files[1]) == 0
-
-
-@pytest.mark.parametrize("control", CONTROLS)
-def test_the_replay_finds_what_tells_of_the_data(files, control):
-    assert replays_of_control(control, files[1]) == 1
 
 
 def test_no_number_of_the_confidential_data_is_on_the_page(files, ledger, schema, tmp_path):

@@ -4,10 +4,10 @@ import pytest
 from fastapi.testclient import TestClient
 from replay_trials import GAP
 
-from synthesizer.verification.database import connect
+from synthesizer.verification.database import connect, transaction
 from synthesizer.verification.mechanisms import MICRO
 from synthesizer.verification.public_schema import yaml_of
-from synthesizer.verification.server import runner
+from synthesizer.verification.server import audit, runner
 from synthesizer.verification.server.accounts import Accounts
 from synthesizer.verification.server.app import create_app
 from synthesizer.verification.server.dispatch import Dispatcher
@@ -30,6 +30,12 @@ def ask(service, account, **changes):
 def spent(service):
     """Return the epsilon that is spent in all."""
     return service.datasets["panel"].ledger.spending().budgets[0].spent / MICRO
+
+
+def log_of(service):
+    """Return the audit log, the latest entry first."""
+    with transaction(service.engine, reads=True) as store:
+        return audit.entries(store)
 
 
 @pytest.fixture
@@ -99,13 +105,14 @@ def project(service, ada, bob, sam):
 
 @pytest.fixture
 def work():
-    """Return a function that does what waits: dry runs, or one answer of each lane."""
+    """Return a function that does what waits: dry runs, or answers whose slots have begun."""
 
     def work(service, *, answers=False, process=in_this_process):
         dispatcher = Dispatcher(service, process=process)
         if answers:
             for lane in range(service.config.job.lanes):
-                dispatcher.answer_next(lane)
+                while dispatcher.answer_next(lane):  # a slot that passed is given anew
+                    pass
         else:
             while dispatcher.check_next(0):
                 pass

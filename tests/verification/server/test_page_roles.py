@@ -13,6 +13,7 @@ from synthesizer.verification.server import (
     templating,
 )
 from synthesizer.verification.server.app import create_app
+from synthesizer.verification.server.security import csrf_of
 
 OPEN = {"/static/{name}", "/sign-in", "/"}
 VALUES = {
@@ -52,9 +53,12 @@ def forged(signed_in):
     """Yield the forms that do something without the token of their session."""
     for name in ("ada", "sam"):
         http = signed_in(name)
+        others = [csrf_of(signed_in(one).cookies["session"]) for one in (name, "root")]
+        own = http.cookies["session"]
+        forms = [{}, *({"csrf": one} for one in ("", "é", own, csrf_of(own) + "x", *others))]
         for template, path, method in routes():
             if method == "POST" and template != "/sign-in":
-                for form in ({}, {"csrf": "0" * 43}, {"csrf": ""}):
+                for form in forms:
                     if (status := http.post(path, data=form).status_code) != 403:
                         yield path, status
 

@@ -36,24 +36,14 @@ PERIODS = [
     {"first": 2002, "last": 2004, "slope": [-0.5, 2.0]},
 ]
 CLAIM = {"measure": "claim", "coefficient": "sex[M]"}
+TREND = {"measure": "trend", "coefficient": "sex[M]", "over": "year", "periods": PERIODS}
 QUERIES = [
     {**MODEL, "ask": {**CLAIM, "below": -1.5}},
     {**MODEL, "ask": {**CLAIM, "between": [-1.5, 2.0]}},
     {**MODEL, "ask": {**CLAIM, "share": 0.1}, "epsilon": 2.0},
-    {**MODEL, "ask": {"measure": "interval", "coefficient": "sex[M]", "below": -1.5}},
-    {**MODEL, "ask": {"measure": "interval", "coefficient": "sex[M]", "between": [-1.5, 2.0]}},
-    {**MODEL, "ask": {"measure": "tolerance", "coefficient": "sex[M]", "share": 0.1}},
-    {
-        "formula": "pay ~ sex",
-        "ask": {
-            "measure": "trend",
-            "coefficient": "sex[M]",
-            "over": "year",
-            "periods": PERIODS,
-            "jointly": True,
-        },
-        "errors": "report",
-    },
+    {**MODEL, "ask": {**CLAIM, "measure": "interval", "between": [-1.5, 2.0]}},
+    {**MODEL, "ask": {**CLAIM, "measure": "tolerance", "share": 0.1}},
+    {"formula": "pay ~ sex", "ask": {**TREND, "jointly": True}, "errors": "report"},
     {**MODEL, "ask": {"measure": "significance", "coefficient": "year", "null": 2.5, "clip": 2.0}},
     {"ask": {"measure": "counts", "by": ["sex", "year"], "rows": 5}, "subset": "pay > 3"},
     {"ask": {"measure": "means", "of": "pay", "by": ["sex"], "low": 1.0, "high": 50.0}},
@@ -63,27 +53,21 @@ QUERIES = [
 ]
 
 
-def test_every_measure_is_in_the_list_of_what_may_be_asked():
-    assert {name for titles in SUBJECTS.values() for name in titles} == {*KINDS}
-
-
 @pytest.mark.parametrize("measure", KINDS)
-def test_the_form_has_every_key_of_the_question(measure):
+def test_a_form_has_every_key_of_the_question_and_the_numbers_for_experts_only(measure):
+    assert measure in {name for titles in SUBJECTS.values() for name in titles}
     form = QueryForm.new(measure, SCHEMA, expert=True)
     keys = {f.key.removeprefix("ask.") for f in form.fields}
-    wanted = {*KINDS[measure].model_fields} - {"measure", "between"}
-    assert wanted <= keys
+    assert {*KINDS[measure].model_fields} - {"measure", "between"} <= keys
     assert "epsilon" in keys
     assert all(f.label != f.key.removeprefix("ask.") for f in form.fields)  # all have a label
-
-
-@pytest.mark.parametrize("measure", sorted({*KINDS} - EXPERTS))
-def test_a_form_has_the_numbers_for_experts_only(measure):
-    form = QueryForm.new(measure, SCHEMA)
-    assert not NUMBERS & {f.key for f in form.fields}
-    said = " ".join(f"{f.label} {f.hint} {f.choices}" for f in form.fields)
-    assert "epsilon" not in said.lower()
-    typed = form.filled({"subset": ["pay > 3"]}).with_numbers(SCHEMA)
+    plain = QueryForm.new(measure, SCHEMA)
+    assert plain.expert == (measure in EXPERTS)
+    if not plain.expert:
+        assert not NUMBERS & {f.key for f in plain.fields}
+        said = " ".join(f"{f.label} {f.hint} {f.choices}" for f in plain.fields)
+        assert "epsilon" not in said.lower()
+    typed = plain.filled({"subset": ["pay > 3"]}).with_numbers(SCHEMA)
     assert (typed.value("subset"), typed.value("epsilon")) == ("pay > 3", "1")
     assert typed.expert
 
@@ -192,49 +176,22 @@ def test_a_query_comes_back_from_its_form(content):
     assert content["ask"].get("coefficient", "") in in_words(query.content())
 
 
-def test_problems_stand_beside_the_fields_whose_keys_they_name():
-    typed = {
-        "formula": ["pay ~ ("],
-        "epsilon": ["a lot"],
-        "partitions": ["5"],
-        "ask.above": ["3"],
-        "ask.below": ["x"],
-    }
-    form = QueryForm.new("claim", SCHEMA, expert=True).filled(typed)
-    with pytest.raises(ConfigError) as raised:
-        query_of(form.content)
-    form = form.faulty(raised.value.problems)
-    assert [f.field.key for f in form.faults] == [
-        "formula",
-        "ask.coefficient",
-        "ask.below",  # the second number of between
-        "epsilon",
-        "partitions",
-    ]
-    assert form.faults_of("epsilon") == ["must be a number"]
-    assert form.value("epsilon") == "a lot"  # what was typed is kept
-
-
 @pytest.mark.parametrize(
-    ("typed", "key"),
+    ("typed", "keys"),
     [
-        ({"ask.coefficient": ["year"]}, "ask.above"),
-        ({"ask.coefficient": ["year"], "ask.above": ["3"], "ask.below": ["1"]}, "ask.above"),
+        ({"ask.above": ["3"], "ask.below": ["x"], "epsilon": ["a lot"], "partitions": ["5"]},
+         ["formula", "ask.coefficient", "ask.below", "epsilon", "partitions"]),
+        ({"formula": ["pay ~ year"], "ask.coefficient": ["year"]}, ["ask.above"]),
+        ({"formula": ["pay ~ year"], "ask.coefficient": ["year"], "ask.above": ["3"],
+          "ask.below": ["1"]}, ["ask.above"]),
     ],
-    ids=["neither end", "ends that fall"],
-)
-def test_a_problem_of_several_fields_stands_at_the_first_that_it_names(typed, key):
-    form = QueryForm.new("interval", SCHEMA).filled({"formula": ["pay ~ year"], **typed})
+    ids=["all at once", "neither end", "ends that fall"],
+)  # fmt: skip
+def test_problems_stand_beside_the_fields_whose_keys_they_name(typed, keys):
+    form = QueryForm.new("interval", SCHEMA, expert=True).filled({"formula": ["pay ~ ("], **typed})
     with pytest.raises(ConfigError) as raised:
         query_of(form.content)
-    assert [f.field.key for f in form.faulty(raised.value.problems).faults] == [key]
-
-
-def test_a_server_tells_problems_of_form_and_of_the_public_schema_at_once(service):
-    with pytest.raises(ConfigError) as raised:
-        service.dataset("panel").asked({"formula": "pay ~ nobody", "epsilon": -1.0})
-    told = "; ".join(raised.value.problems)
-    assert all(key in told for key in ("ask: is needed", "epsilon: must", "'nobody' is not in"))
+    assert [f.field.key for f in form.faulty(raised.value.problems).faults] == keys
 
 
 def test_coefficients_are_those_of_the_model_or_what_is_wrong_with_it():
