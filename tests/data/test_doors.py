@@ -1,9 +1,7 @@
-"""One file through six doors is the same: plain CSV, quoted CSV, pandas, Parquet, SQL and R."""
+"""One file through five doors is the same: plain and quoted CSV, pandas, Parquet and SQL."""
 
 import csv
-import shutil
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +12,6 @@ from synthesizer import Synthesizer
 from synthesizer.data.guessing import infer
 from synthesizer.data.sources import RawTable, from_pandas, read_path, read_sql
 from synthesizer.data.table import Kind
-
-R_FILES = Path(__file__).resolve().parents[2] / "clients" / "r" / "R"
 
 
 def _people() -> pd.DataFrame:
@@ -38,25 +34,6 @@ def _people() -> pd.DataFrame:
     ).astype(object)
 
 
-def _by_r(folder: Path) -> RawTable:
-    """Write a frame of R with texts only as the package hands it to the command."""
-    if shutil.which("Rscript") is None:
-        pytest.skip("R is not installed")
-    code = (
-        f"for (file in list.files({str(R_FILES)!r}, full.names = TRUE)) source(file)\n"
-        "data <- read.csv('plain.csv', colClasses = 'character', na.strings = character())\n"
-        "forms <- forms_of(data)\n"
-        "stopifnot(!any(vapply(forms, function(form) length(form$entry$kind) > 0, NA)))\n"
-        "write_frame(data, forms, 'r.csv')\n"
-    )
-    done = subprocess.run(
-        ["Rscript", "--no-init-file", "-e", code],
-        capture_output=True, text=True, check=False, cwd=folder,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return read_path(folder / "r.csv")
-
-
 def _through(door: str, folder: Path) -> RawTable:
     frame = _people()
     frame.to_csv(folder / "plain.csv", index=False)
@@ -77,10 +54,10 @@ def _through(door: str, folder: Path) -> RawTable:
                 frame.to_sql("people", connection, index=False)
             connection.close()
             return read_sql(f"sqlite:///{folder / 'people.db'}", "SELECT * FROM people")
-    return _by_r(folder)
+    raise ValueError(door)
 
 
-@pytest.mark.parametrize("door", ["plain", "quoted", "pandas", "parquet", "sql", "r"])
+@pytest.mark.parametrize("door", ["plain", "quoted", "pandas", "parquet", "sql"])
 def test_a_column_is_the_same_by_every_door(door, tmp_path):
     found = {item.variable.name: item.variable for item in infer(_through(door, tmp_path))}
     assert {name: variable.kind for name, variable in found.items()} == {
