@@ -29,6 +29,7 @@ def test_codes_and_states(tmp_path):
     assert table["sex"].variable.labels == ("f", "m", "")
     assert table["sex"].data.tolist() == [1, 2, 0, 0]
     assert table["sex"].data.dtype == np.int32
+    assert table["sex"].variable.storage["null"] == ""  # as which a typed file would hold it
     assert table["pay"].variable.missing == ("", "N")
     np.testing.assert_array_equal(table["pay"].data, [9, np.nan, np.nan, 7])
     assert table["pay"].states is not None

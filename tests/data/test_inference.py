@@ -12,6 +12,7 @@ from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration, infer
 from synthesizer.data.missing_codes import far_codes
+from synthesizer.data.roles import roles_of
 from synthesizer.data.sources import RawTable, from_pandas, read_path
 from synthesizer.data.table import Kind, Variable
 
@@ -262,6 +263,25 @@ def test_problems(tmp_path, values, said, message):
         _one(tmp_path, values, every_row=True, **said)
     assert "drop it" not in str(caught.value)
     assert "declare `missing`" not in str(caught.value)
+
+
+def test_every_column_has_a_role_or_a_reason(tmp_path):
+    dates = [*(f"2020-01-{i % 28 + 1:02d}" for i in range(N - 1)), "late"]
+    raw = _raw(
+        tmp_path, a=["", ""], person_id=[f"P{i % 50:03d}" for i in range(N)], day=dates, x=[1, 2]
+    )
+    found = roles_of(raw, {}, drop=["x"])
+    assert (found.raw.names, {*found.dropped}) == (("day",), {"a", "person_id", "x"})
+    assert found.declared["day"].missing == ("late",)
+    assert found.looks.keys() == {"day", "a", "person_id"}
+    assert roles_of(raw, {}, repeats=True).raw.names == ("person_id", "day", "x")
+    for every_row in (False, True):
+        with pytest.raises(DataError, match="'a' ") as caught:
+            roles_of(raw, {"a": Declaration(every_row=every_row)}, fixed=["a"])
+        assert ("drop it" in str(caught.value)) is not every_row
+    with pytest.raises(DataError) as caught:
+        roles_of(raw, {}, drop=["x", "day", "person_id"])
+    assert len(caught.value.problems) == 2
 
 
 def test_notes(tmp_path):

@@ -23,10 +23,12 @@ def dates(name: str, days: np.ndarray) -> Column:
     return Column(Variable(name=name, kind=Kind.DATE), days)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "decimals", "dates", "times", "blanks", "codes"])
+@pytest.mark.parametrize(
+    "kind", ["numbers", "strict", "decimals", "dates", "times", "blanks", "codes"]
+)
 def test_orders_are_found(kind, rng):
     low = rng.integers(0, 700, N).astype(float)
-    high = low + rng.integers(0, 60, N)
+    high = low + rng.integers(0 if kind != "strict" else 1, 60, N)
     of_age = rng.integers(0, 8, N)
     pair = {"low": low, "high": high}.items()
     levels = [str(level) for level in range(8)]

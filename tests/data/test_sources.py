@@ -15,6 +15,7 @@ from synthesizer.data import workers
 from synthesizer.data.codec import Codec
 from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
+from synthesizer.data.number_formats import NumberFormat
 from synthesizer.data.samples.builtin import SAMPLES, read_sample
 from synthesizer.data.sources import from_pandas, read_path
 
@@ -88,6 +89,14 @@ def test_a_quote_inside_of_a_cell_quotes_nothing(tmp_path, content, names, first
     assert [column[0] for column in raw.arrow.to_pydict().values()] == first
     assert raw.n_rows == len(content.splitlines()) - 1
     assert not any(quoting.always for quoting in raw.layout.csv.quoting)  # type: ignore[union-attr]
+
+
+def test_the_delimiter_decides_what_a_comma_in_a_number_is(tmp_path):
+    text = 'x;y\n"1,234";1\n"12,345";2\n'
+    (numbers, _) = read_path(_file(tmp_path, text.encode())).texts
+    assert numbers.format == NumberFormat(mark=",", is_ambiguous=True)
+    (numbers, _) = read_path(_file(tmp_path, text.replace(";", ",").encode())).texts
+    assert numbers.format == NumberFormat(thousands=",", is_ambiguous=True)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
