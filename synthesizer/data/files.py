@@ -147,7 +147,7 @@ def new_files(
     """Yield the places of new files, which become ``paths`` when the block ends without an error.
 
     See `new_file`. No file gets its name before all are on disk; then each gets it in one step, in
-    this order.
+    this order, and a signal waits for the last one.
     """
     read = [*read]
     if len({os.path.realpath(path) for path in paths}) < len(paths):
@@ -158,6 +158,8 @@ def new_files(
         yield works
         for work in works:
             _sync(work)
+        with signals_later():
+            stack.pop_all().close()
 
 
 @contextmanager
