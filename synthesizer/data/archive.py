@@ -197,13 +197,11 @@ _DAMAGE = (
 
 
 def _check_seal(file: IO[bytes]) -> int:
-    """Refuse a file of which any byte differs from what was written; return its size."""
+    """Raise an error on a file of which any byte differs from what was written; return its size."""
     size = file.seek(0, os.SEEK_END)
     digest = _digest(file, max(size - SEAL, 0))
     if file.read(SEAL) != digest:
-        raise SavedModelError(
-            "is cut short, altered or no saved model; restore a copy or fit again"
-        )
+        raise zipfile.BadZipFile("another hash")
     return size
 
 

@@ -104,7 +104,7 @@ class ColumnCoder:
         return places_in(values, data).astype(np.int64)
 
 
-def places_in(rising: FloatArray, values: npt.NDArray[Any]) -> IntArray:
+def places_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> IntArray:
     """Return where values stand among distinct ones, at least one, -1 where they do not."""
     place = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
     return np.where(rising[place] == values, place, -1)
@@ -231,8 +231,8 @@ class Combinations:
         outside = np.zeros(table.n_rows, dtype=bool)
         for name, values in zip(self.names, self.values, strict=True):
             column = column_values(table[name])
-            place = np.minimum(np.searchsorted(values, column), len(values) - 1)
-            outside |= values[place] != column
+            place = places_in(values, column)
+            outside |= place < 0
             keys = keys * len(values) + place if counted else _mixed(keys, place)
         keys[outside] = OUTSIDE
         return keys
@@ -242,8 +242,7 @@ class Combinations:
         if not len(numbers):
             return np.full(table.n_rows, -1)
         keys = self.numbers(table)
-        place = np.minimum(np.searchsorted(numbers, keys), len(numbers) - 1)
-        return np.where((numbers[place] == keys) & (keys != OUTSIDE), place, -1)
+        return np.where(keys == OUTSIDE, -1, places_in(numbers, keys))
 
 
 def _mixed(keys: IntArray, place: IntArray) -> IntArray:

@@ -204,8 +204,7 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
             many = "missing codes never occur" if len(unused) > 1 else "missing code never occurs"
             notes.append(f"{named}: {len(unused)} declared {many}")
     if constant:
-        more = len(constant) - MOST_NAMED
-        names = ", ".join(map(repr, constant[:MOST_NAMED])) + (f" and {more} more" * (more > 0))
+        names = listed([*map(repr, constant)], MOST_NAMED)
         notes.append(
             f"{plural(len(constant), 'column')} with one value only ({names}): they say nothing "
             "and may be dropped"

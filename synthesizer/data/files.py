@@ -24,7 +24,7 @@ import stat
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
@@ -135,7 +135,7 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
         if problems := check_output(final, overwrite=overwrite):
             raise OutputError(problems)
 
-    with _drafts([final], check) as (draft,):
+    with _drafted(final, check) as draft:
         _make(draft.new)
         yield draft.new
 
@@ -146,31 +146,39 @@ def new_files(
 ) -> Iterator[tuple[Path, ...]]:
     """Yield the places of new files, which become ``paths`` when the block ends without an error.
 
-    Nothing of the kind lies there yet: `create` them. No file gets its name before all are on
-    disk; then each gets it in one step, in this order. ``read`` is never replaced; ``parents``
-    makes the directory of a file that is not there.
+    See `new_file`. No file gets its name before all are on disk; then each gets it in one step, in
+    this order, and a signal waits for the last one.
+    """
+    read = [*read]
+    if len({os.path.realpath(path) for path in paths}) < len(paths):
+        raise OutputError(f"{paths[0]} is named twice; name two files")
+    with ExitStack() as stack:  # the last one that is begun ends first
+        files = [new_file(p, overwrite=overwrite, read=read, parents=parents) for p in paths]
+        works = tuple(stack.enter_context(file) for file in reversed(files))[::-1]
+        yield works
+        for work in works:
+            _sync(work)
+        with signals_later():
+            stack.pop_all().close()
+
+
+@contextmanager
+def new_file(
+    path: Path, *, overwrite: bool, read: Iterable[Path] = (), parents: bool = False
+) -> Iterator[Path]:
+    """Yield the place of a new file, which becomes ``path`` when the block ends without an error.
+
+    Nothing lies there yet: `create` it. ``read`` is never replaced; ``parents`` makes the directory
+    of a file that is not there.
     """
     read = [*read]
 
     def check() -> None:
-        for path in paths:
-            if not (parents and not path.absolute().parent.exists()):
-                check_file(path, overwrite=overwrite, read=read)
+        if not parents or path.absolute().parent.exists():
+            check_file(path, overwrite=overwrite, read=read)
 
-    if not paths:
-        yield ()
-        return
-    if len({os.path.realpath(path) for path in paths}) < len(paths):
-        raise OutputError(f"{paths[0]} is named twice; name two files")
-    with _drafts(paths, check) as drafts:
-        yield tuple(draft.new for draft in drafts)
-
-
-@contextmanager
-def new_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> Iterator[Path]:
-    """Yield the place of one new file, as `new_files` does."""
-    with new_files([path], overwrite=overwrite, read=read) as (work,):
-        yield work
+    with _drafted(path, check) as draft:
+        yield draft.new
 
 
 def write_texts(
@@ -208,7 +216,7 @@ def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[],
 
     What lies in it stays, whatever happens, unless the function that is yielded deletes it.
     """
-    with _begun([path]) as (draft,):
+    with _begun(path) as draft:
         if not path.exists():
             _make(draft.new)
             for name, text in texts.items():
@@ -287,42 +295,35 @@ def note_written(*paths: Path) -> None:
 
 
 @contextmanager
-def _drafts(finals: Sequence[Path], check: Callable[[], None]) -> Iterator[list[_Draft]]:
-    """Yield drafts that get their names when the block ends; what else is there goes."""
+def _drafted(final: Path, check: Callable[[], None]) -> Iterator[_Draft]:
+    """Yield a draft that gets its name when the block ends; what else is there goes."""
     check()
-    with _begun(finals) as drafts:
+    with _begun(final) as draft:
         check()  # an older one may have got its name back
-        yield drafts
-        for draft in drafts:
-            _sync(draft.new)
+        yield draft
+        _sync(draft.new)
         with signals_later():
             check()  # somebody else may have made one
-            for draft in drafts:
-                draft.put()
-                note_written(draft.final)
-            problems = Problems()
-            for draft in drafts:
-                with problems.gathered():
-                    draft.finish()
-            problems.settle(OutputError)
+            draft.put()
+            note_written(final)
+            draft.finish()
 
 
 @contextmanager
-def _begun(finals: Sequence[Path]) -> Iterator[list[_Draft]]:
-    """Yield drafts whose places this process has locked; clear the places at the end."""
-    drafts = [_Draft(final) for final in finals]
+def _begun(final: Path) -> Iterator[_Draft]:
+    """Yield a draft whose place this process has locked; clear the place at the end."""
+    draft = _Draft(final)
     try:
         with signals_later():
-            for draft in drafts:
-                draft.begin()
-        with _errors_name(finals[0]):
-            yield drafts
-    except OutputError as error:
-        raise OutputError(_renamed(problem, drafts) for problem in error.problems) from error
+            draft.begin()
+        with _errors_name(final):
+            yield draft
+    except OutputError as error:  # name what was to be written, not the place where it is made
+        place, name = str(draft.new), str(final)
+        raise OutputError(problem.replace(place, name) for problem in error.problems) from error
     finally:
         with signals_later():
-            for draft in reversed(drafts):  # the first one made the directory of all
-                draft.end()
+            draft.end()
 
 
 def _place(target: Path) -> Path:
@@ -561,13 +562,6 @@ def _told(path: Path, error: OSError) -> str:
 
 def _reason(error: OSError) -> str:
     return error.strerror or type(error).__name__  # Arrow gives no reason of the system
-
-
-def _renamed(problem: str, drafts: Sequence[_Draft]) -> str:
-    """Name what was to be written, not the place where it is made."""
-    for draft in drafts:
-        problem = problem.replace(str(draft.new), str(draft.final))
-    return problem
 
 
 def _sync(path: Path) -> None:

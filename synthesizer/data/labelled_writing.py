@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from synthesizer.data.errors import OutputError
+from synthesizer.data.errors import OutputError, listed
 from synthesizer.data.files import create, write_at
 from synthesizer.data.labelled import INSTALL, Clock, clock_of
 from synthesizer.data.layout import Form, Labelling, Layout
@@ -72,7 +72,7 @@ def labelled_layout(
 
     ``words`` are labels of a configuration, which go before those of the source.
     """
-    source = dict(zip(layout.names, layout.labelled, strict=True)) if layout.labelled else {}
+    source = layout.labellings
     problems, notes = list(_name_problems(table.names, form)), Notes()
     if find_spec("pyreadstat") is None:
         problems.append(f"output.format: files of SPSS and Stata need pyreadstat: {INSTALL}")
@@ -123,14 +123,7 @@ Notes = dict[str, list[str]]
 
 
 def _sentences(notes: Notes) -> list[str]:
-    return [
-        f"output.format: {what}: {', '.join(names[:_MOST_NAMED])}"
-        + (f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else "")
-        for what, names in notes.items()
-    ]
-
-
-_MOST_NAMED: Final = 10
+    return [f"output.format: {what}: {listed(names, 10)}" for what, names in notes.items()]
 
 
 def plain_labelling(variable: Variable) -> Labelling:
@@ -175,9 +168,9 @@ class _Planned:
     @cached_property
     def codes(self) -> tuple[str, ...]:
         """Missing codes of the source and of the configuration, without system missing."""
-        listed = [*self.about.missing, *sorted(self.column.variable.missing, key=_by_size)]
+        codes = [*self.about.missing, *sorted(self.column.variable.missing, key=_by_size)]
         system = {""} if self.about.is_text else _system(self.column.variable)
-        return tuple(code for code in dict.fromkeys(listed) if code not in system)
+        return tuple(code for code in dict.fromkeys(codes) if code not in system)
 
     @cached_property
     def letters(self) -> dict[str, str]:
@@ -505,7 +498,7 @@ def write_labelled(
     """
     import pyreadstat
 
-    known = dict(zip(layout.names, layout.labelled, strict=True)) if layout.labelled else {}
+    known = layout.labellings
     columns = [
         _Outgoing(column, labelling_in(known, column.variable, form), texts.get(name, ()), form)
         for name, column in table.items()
@@ -552,7 +545,7 @@ def labelling_in(known: Mapping[str, Labelling], variable: Variable, form: Form)
 
 def texts_needed(table: Table, layout: Layout, form: LabelledForm) -> list[str]:
     """Return the columns that are written as texts."""
-    known = dict(zip(layout.names, layout.labelled, strict=True)) if layout.labelled else {}
+    known = layout.labellings
     return [c.name for c in table.columns if labelling_in(known, c.variable, form).is_text]
 
 

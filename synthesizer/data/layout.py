@@ -124,6 +124,11 @@ class Layout:
     labelled: tuple[Labelling, ...] = ()
     """For files of SPSS, Stata and SAS, one per column; also where such files are written."""
 
+    @property
+    def labellings(self) -> dict[str, Labelling]:
+        """What a file of SPSS, Stata or SAS says of its columns, by their names."""
+        return dict(zip(self.names, self.labelled, strict=True)) if self.labelled else {}
+
     def holds_numbers(self, name: str) -> bool:
         """Whether the source holds numbers in a column, so that no word can be among them."""
         if self.labelled:

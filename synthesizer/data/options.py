@@ -39,16 +39,16 @@ from synthesizer.data.errors import OptionError, Problem, Problems, did_you_mean
 STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
 """A whole number serves as a float; text never serves as a number."""
 
+MAX_REPEATS = 10_000
 Count = Annotated[int, Strict(), Field(ge=1)]
 NotNegativeCount = Annotated[int, Strict(), Field(ge=0)]
-Repeats = Annotated[int, Strict(), Field(ge=1, le=10_000)]
+Repeats = Annotated[int, Strict(), Field(ge=1, le=MAX_REPEATS)]
 """How often something is made, each time at the cost of the first; more is a slip of the pen."""
 SYNONYMS = {
     **dict.fromkeys(("n", "k", "size", "count", "n_samples", "num_samples"), "rows"),
     "random_state": "seed",
 }
 """Names of other libraries for ours."""
-MAX_REPEATS = 10_000
 MAX_GROUPS = 10_000
 MAX_ROWS = 50_000_000
 """Of a dataset, which is held in memory."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +50,12 @@ for _tag, _pattern, _starts in (
     ("float", r"^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]{1,3})?$", [*"-0123456789"]),
 ):
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), _starts)
+
+
+def packaged_yaml(package: str, name: str) -> dict[str, Any]:
+    """Return the content of a YAML file that lies in a package, such as its sentences."""
+    text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
+    return parse_yaml(text, origin=name)
 
 
 def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:

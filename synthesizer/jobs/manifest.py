@@ -150,7 +150,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
     settings = json.dumps(plan.settings, sort_keys=True)
     layout = data.layout
     replicating = plan.spec.replicating
-    said = dict(zip(layout.names, layout.labelled, strict=True)) if layout.labelled else {}
+    said = layout.labellings
     return Manifest(
         created=now(),
         config=plan.settings,

@@ -408,8 +408,7 @@ def _rendered(**facts: Any) -> str:
 
 def _labels(raw: RawTable) -> dict[str, str]:
     """Return the labels of variables that a file has."""
-    pairs = zip(raw.names, raw.layout.labelled, strict=True) if raw.layout.labelled else ()
-    return {name: said.label for name, said in pairs}
+    return {name: said.label for name, said in raw.layout.labellings.items()}
 
 
 def _repeating(raw: RawTable, table: Table, name: str, where: str) -> str:

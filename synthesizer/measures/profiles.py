@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from importlib.resources import files
 from math import inf
 from typing import Literal
 
 from pydantic import Field
 
 from synthesizer.data.errors import did_you_mean
-from synthesizer.data.yaml_text import parse_yaml
+from synthesizer.data.yaml_text import packaged_yaml
 from synthesizer.measures.measure_options import Part
 
 Recipient = Literal["public", "contract"]
@@ -59,8 +58,8 @@ class Profile(Part):
 @cache
 def profiles() -> Mapping[str, Profile]:
     """Return every profile by its name."""
-    text = files("synthesizer.measures").joinpath("profiles.yaml").read_text(encoding="utf-8")
-    return {name: Profile(**entry) for name, entry in parse_yaml(text, origin="profiles").items()}
+    listed = packaged_yaml("synthesizer.measures", "profiles.yaml")
+    return {name: Profile(**entry) for name, entry in listed.items()}
 
 
 def known_profile(name: str) -> str:

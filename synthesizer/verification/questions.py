@@ -37,7 +37,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from synthesizer.data.expressions import Expression
-from synthesizer.data.files import create, new_files
+from synthesizer.data.files import create, new_file
 from synthesizer.data.table import BoolArray, Column, IntArray, Table
 from synthesizer.measures.utility.formulas import Model, model_of, parse_formula
 from synthesizer.verification.answer import Answer
@@ -184,7 +184,7 @@ def write_prepared(path: Path, encoded: Encoded, schema: PublicSchema, key: byte
     table = pa.table({name: pa.array(array) for name, array in arrays.items()})
     table = table.replace_schema_metadata({_KEY: hashlib.sha256(key).digest()})
     with (
-        new_files([path], overwrite=True, parents=True) as (work,),
+        new_file(path, overwrite=True, parents=True) as work,
         create(work) as file,
         pa.ipc.new_file(file, table.schema) as writer,
     ):

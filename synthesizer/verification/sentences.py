@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import resources
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, Template
 
-from synthesizer.data.yaml_text import parse_yaml
+from synthesizer.data.yaml_text import packaged_yaml
 
-_TEXT = resources.files(__package__ or "").joinpath("sentences.yaml").read_text(encoding="utf-8")
-WORDS: Final[dict[str, Any]] = parse_yaml(_TEXT, origin="sentences.yaml")
+WORDS: Final[dict[str, Any]] = packaged_yaml("synthesizer.verification", "sentences.yaml")
 """By the name of what they are about."""
 PROMISE: Final[tuple[str, ...]] = tuple(WORDS["promise"])
 """What is promised, word for word, on every page and in the docs."""

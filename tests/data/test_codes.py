@@ -83,16 +83,8 @@ def test_more_combinations_than_a_whole_number_holds():
     assert np.array_equal(combinations.numbers(table.take(slice(0, 9))), numbers[:9])
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"values": [np.array([1.0])]},
-        {"values": [np.array([2.0, 1.0]), np.array([1.0])]},
-        {"values": [np.zeros(0), np.array([1.0])]},
-    ],
-)
-def test_altered_state_is_refused(change):
-    values = Combinations.of(mixed_table(), ["a", "b"]).values
-    changed = {"names": ("a", "b"), "values": values} | change
-    with pytest.raises(ValueError, match=r"rise|needs values"):
-        Combinations(**changed)
+def test_altered_state_is_refused():
+    one = np.array([1.0])
+    for values in ([one], [np.array([2.0, 1.0]), one], [np.zeros(0), one]):
+        with pytest.raises(ValueError, match=r"rise|needs values"):
+            Combinations(names=("a", "b"), values=values)

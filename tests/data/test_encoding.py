@@ -12,7 +12,7 @@ from synthesizer.data.encoding import encode, encode_like, recoded
 from synthesizer.data.errors import DataError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.sources import RawTable, from_pandas, read_path
-from synthesizer.data.table import Kind, Variable
+from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.data.writing import decode
 
@@ -29,6 +29,7 @@ def test_codes_and_states(tmp_path):
     assert table["sex"].variable.labels == ("f", "m", "")
     assert table["sex"].data.tolist() == [1, 2, 0, 0]
     assert table["sex"].data.dtype == np.int32
+    assert table["sex"].variable.storage["null"] == ""  # as which a typed file would hold it
     assert table["pay"].variable.missing == ("", "N")
     np.testing.assert_array_equal(table["pay"].data, [9, np.nan, np.nan, 7])
     assert table["pay"].states is not None
@@ -92,3 +93,6 @@ def test_a_day_is_written_in_full(text):
     assert single_value(born, "1970-01-03").data.tolist() == [2.0]
     with pytest.raises(DataError, match="is no date"):
         single_value(born, text)
+    raw = from_pandas(pd.DataFrame({"born": ["1970-01-03", "1969-12-31"]}))
+    schema = Table([Column(born, np.zeros(1))]).schema
+    assert encode_like(raw, schema)["born"].data.tolist() == [2.0, -1.0]

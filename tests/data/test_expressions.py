@@ -77,17 +77,14 @@ CONDITIONS = [
     ("income != 1000", "0001"),
     ("income != -8", "0111"),
     ("year(d) == 2020 and month(d) == 2 and day(d) == 29", "0010"),
-    ("d == ''", "0001"),
     ("0 <= x < 7", "0110"),
     ("x in [3, 7]", "0011"),
     ("x not in (3, 7)", "1100"),
-    ("3 == x", "0010"),
     ("True", "1111"),
     # numbers with missing values
     ("income > 0", "0101"),
     ("income not in [1000]", "0001"),
     ("income == -8", "1000"),
-    ("income == '-8'", "1000"),
     ("income == ''", "0010"),
     ("income in [1000, -8]", "1100"),
     ("missing(income)", "1010"),
@@ -96,30 +93,23 @@ CONDITIONS = [
     ("income + x > 0", "0101"),
     # labels
     ("MSP == 1", "1001"),
-    ("1 == MSP", "1001"),
     ("MSP == 'N'", "0010"),
     ("MSP != '1'", "0110"),
     ("MSP < 1.5", "1001"),
     ("MSP != 'N' and x < 5", "1100"),
-    ("MSP in ['2', 'N']", "0110"),
     ("MSP not in ['2', 'N']", "1001"),
     ("missing(MSP)", "0010"),
-    ("missing(MSP, 'N')", "0010"),
     ("MSP + 1 == 2", "1001"),
     ("edu < 'high'", "1100"),
-    ("'mid' <= edu", "0110"),
     ("`Jul.93` == 'ONE CAN`T'", "0110"),
-    ("`Jul.93` == `Jul.93`", "1111"),
     # booleans
     ("flag", "0101"),
     ("not flag", "1010"),
-    ("flag == False", "1000"),
     # dates
     ("d < '1970-01-01'", "0100"),
     ("year(d) == 1969 and month(d) == 12 and day(d) == 31", "0100"),
     ("missing(d)", "0001"),
     ("d - '1969-12-31' == 1", "1000"),
-    ("d + 1 == '1970-01-02'", "1000"),
     # functions
     ("min(x, y) == -1 or max(x, y, 5) == 7", "0011"),
     ("round(x / 3, 2) == 2.33", "0001"),
@@ -139,20 +129,19 @@ def test_conditions(table, text, expected):
     assert "".join(str(int(value)) for value in mask) == expected
     assert expression.count(table) == expected.count("1")
     assert expression.problems(table.schema, condition=True) == []
-    assert expression.condition(table.take(slice(0, 0))).shape == (0,)
+    empty = table.take(slice(0, 0))
+    assert expression.condition(empty).shape == (0,)
+    assert len(expression.derive(empty, FLAG)) == 0
 
 
 def test_names_and_equality():
+    for name in ["Jul.93", "class", "two words", "9a", "Größe", "ﬁ", "plain"]:
+        assert Expression.parse(f"{quote_name(name)} > 1").names == {name}
     expression = Expression.parse("year(d) > 3 and `Jul.93` == 'x' and min(`min`, 1) == 2")
     assert expression.names == {"d", "Jul.93", "min"}
     assert pickle.loads(pickle.dumps(expression)) == expression
     with pytest.raises(AttributeError):
         expression.text = "other"  # type: ignore[misc]
-
-
-@pytest.mark.parametrize("name", ["Jul.93", "class", "two words", "9a", "Größe", "ﬁ", "plain"])
-def test_quoted_names_are_read_back(name):
-    assert Expression.parse(f"{quote_name(name)} > 1").names == {name}
 
 
 MISTAKES = [
@@ -187,19 +176,13 @@ MALICIOUS = [
 ]  # fmt: skip
 
 
-CALLS = ["__import__('os')", "eval('1')", "open('f')", "`abs`(x)", "print(x)", "c(1, 2)"]
-
-
-@pytest.mark.parametrize("text", MALICIOUS)
-def test_only_the_whitelist_is_read(text):
-    with pytest.raises(ExpressionError):
-        Expression.parse(text)
-
-
-@pytest.mark.parametrize("text", CALLS)
-def test_only_listed_functions_are_called(table, text):
-    with pytest.raises(ExpressionError, match="function"):
-        Expression.parse(text).condition(table)
+def test_only_the_whitelist_is_read_and_only_listed_functions_are_called(table):
+    for text in MALICIOUS:
+        with pytest.raises(ExpressionError):
+            Expression.parse(text)
+    for text in ("__import__('os')", "eval('1')", "open('f')", "`abs`(x)", "c(1, 2)"):
+        with pytest.raises(ExpressionError, match="function"):
+            Expression.parse(text).condition(table)
 
 
 @pytest.mark.parametrize(
@@ -260,14 +243,6 @@ def test_derive_rounds_and_marks_undefined_results(table):
         Expression.parse("sqrt(income)").derive(table, PLAIN)
 
 
-def test_derive_leaves_no_digits_that_floats_do_not_hold():
-    a, b, ratio = (Variable(name=name, kind=Kind.NUMERIC) for name in ("a", "b", "ratio"))
-    first, second = [120.0, 0.1, -2.0, 0.0], [160.0, 0.7, 300.0, 1e100]
-    table = Table([Column(a, np.array(first)), Column(b, np.array(second))])
-    derived = Expression.parse("a / (b / 100) ** 2").derive(table, ratio)
-    assert derived.data.tolist() == [46.875, 2040.81632653061, -0.222222222222222, 0.0]
-
-
 def test_derive_coded_variables(table):
     def derive(text: str, variable: Variable) -> list[float]:
         return Expression.parse(text).derive(table, variable).data.tolist()
@@ -281,14 +256,11 @@ def test_derive_coded_variables(table):
     assert derive("x > 0", FLAG) == [0, 0, 1, 1]
     assert derive("flag", FLAG) == [0, 1, 2, 1]
     assert derive("'high'", EDU) == [2, 2, 2, 2]
-
-
-def test_derive_dates(table):
-    column = Expression.parse("d + 2").derive(table, DATE)
-    assert column.data[:3].tolist() == [2.0, 1.0, 18323.0]
-    assert column.missing_state().tolist() == [0, 0, 0, 1]
-    column = Expression.parse("'1970-01-02' if missing(d) else d").derive(table, DATE)
-    assert column.data.tolist() == [0.0, -1.0, 18321.0, 1.0]
+    assert derive("'1970-01-02' if missing(d) else d + 2", DATE) == [2, 1, 18323, 1]
+    np.testing.assert_array_equal(derive("d + 2", DATE), [2, 1, 18323, np.nan])
+    # no digits that floats do not hold
+    assert derive("x / (y / 100) ** 2", RESULT)[3] == 280000.0
+    assert derive("0.1 + 0.2 + x", RESULT) == [-2.2, 0.3, 3.3, 7.3]
 
 
 @pytest.mark.parametrize(
@@ -304,14 +276,11 @@ def test_derive_refuses_what_does_not_fit(table, text, variable, message):
         Expression.parse(text).derive(table, variable)
 
 
-def test_empty_table_and_inputs_unchanged(table):
+def test_inputs_stay_unchanged(table):
     before = table["income"].data.copy()
     Expression.parse("income + x").derive(table, RESULT)
     np.testing.assert_array_equal(table["income"].data, before)
-    empty = table.take(slice(0, 0))
-    assert len(Expression.parse("income + x").derive(empty, RESULT)) == 0
-    assert len(Expression.parse("3").derive(empty, PLAIN)) == 0
-    assert len(Expression.parse("1").derive(empty, MSP)) == 0
+    assert len(Expression.parse("3").derive(table.take(slice(0, 0)), PLAIN)) == 0
 
 
 LEAVES = ["x", "y", "MSP", "edu", "d", "income", "flag", "1", "0", "'1'", "'low'", "'2020-01-01'"]

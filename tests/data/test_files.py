@@ -1,5 +1,6 @@
 import errno
 import os
+import signal
 import stat
 import sys
 from pathlib import Path
@@ -77,6 +78,15 @@ def test_files_of_one_call_are_each_whole(tmp_path, monkeypatch):
         "c": "old",
     }
     assert written == [tmp_path / "a"]
+
+    def interrupt(source: Path, target: Path) -> None:
+        rename(source, target)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):  # but after all have their names
+        write_texts({tmp_path / name: "newest" for name in "abc"}, overwrite=True)
+    assert {path.read_text() for path in tmp_path.iterdir()} == {"newest"}
 
 
 def test_a_directory_that_cannot_be_replaced_stays(tmp_path, monkeypatch):

@@ -12,10 +12,17 @@ from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import OutputError
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.labelled_writing import cut, labelled_layout, spss_missing
+from synthesizer.data.labelled import Clock
+from synthesizer.data.labelled_writing import (
+    cut,
+    default_format,
+    labelled_layout,
+    spss_missing,
+    value_of,
+)
 from synthesizer.data.layout import Labelling, Layout
 from synthesizer.data.sources import from_pandas, read_path
-from synthesizer.data.table import Kind, Table
+from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.writing import write
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -222,6 +229,46 @@ def test_labels_that_are_too_long_are_cut_and_noted(tmp_path):
     assert about.column_labels == ["ü" * 128]
     assert about.variable_value_labels["x"] == {1: "ß" * 60}
     assert cut("aü", 2, "bytes") == "a"
+
+
+@pytest.mark.parametrize(
+    ("kind", "decimals", "storage", "sav", "dta"),
+    [
+        (Kind.CATEGORICAL, None, {}, "F8.0", ""),
+        (Kind.NUMERIC, 0, {}, "F8.0", ""),
+        (Kind.NUMERIC, 3, {}, "F8.3", ""),
+        (Kind.NUMERIC, 4, {}, "F14.4", ""),
+        (Kind.NUMERIC, None, {}, "F16.6", ""),
+        (Kind.DATE, 0, {}, "DATE11", "%td"),
+        (Kind.DATE, None, {"resolution": 86_400_000_000}, "DATE11", "%td"),
+        (Kind.DATE, None, {"resolution": 1_000_000}, "DATETIME23.2", "%tc"),
+    ],
+)
+def test_formats_of_variables_that_have_none(kind, decimals, storage, sav, dta):
+    variable = Variable(name="x", kind=kind, decimals=decimals, storage=storage)
+    about = Labelling(is_date=kind is Kind.DATE)
+    assert [default_format(variable, about, form) for form in ("sav", "dta")] == [sav, dta]
+
+
+def test_a_text_is_a_number_or_a_time_of_the_clock():
+    clock = Clock(1_000_000, "1960-01-01")
+    for text, plain, by_clock in (
+        ("5", 5, 5), ("-0.5", -0.5, -0.5), ("x", None, None), ("1960-01-02", None, 86_400),
+    ):  # fmt: skip
+        assert (value_of(text, None), value_of(text, clock)) == (plain, by_clock)
+
+
+def test_codes_are_letters_by_size_and_labels_of_parts_of_numbers_are_noted(tmp_path):
+    """Stata's letters: numbers from the least, then words; a label needs a whole number."""
+    missing = ("zz", "0.5", "aa", "0", "-1")
+    table, layout = from_text(
+        "x\n7\nzz\n0.5\naa\n0\n-1", {"x": Declaration(kind=Kind.NUMERIC, missing=missing)}
+    )
+    for label, noted in (({"7": "seven", "0.5": "half"}, 0), ({"1.5": "more"}, 1)):
+        made, problems, notes = labelled_layout(layout, table, {"x": ("", label)}, "dta")
+        assert (problems, len(notes)) == ([], noted)
+    write(table, tmp_path / "x.dta", made)
+    assert read(tmp_path / "x.dta")[0]["x"][:6] == [7, "e", "c", "d", "b", "a"]
 
 
 @pytest.mark.parametrize(

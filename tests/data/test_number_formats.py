@@ -123,6 +123,15 @@ def test_missing_codes_stay_outside_of_the_format():
     pd.testing.assert_frame_equal(back, frame)
 
 
+def test_nine_of_ten_texts_make_a_format():
+    amounts = [f"${k}.50" for k in range(9)]
+    assert find_format(pa.array([*amounts, "x 1 y"])) == NumberFormat(prefix="$")
+    assert find_format(pa.array([*amounts[1:], "x 1 y"])) == PLAIN
+    form = NumberFormat(thousands=",", prefix="$", negative="(0)")
+    texts = pa.array(["-1234567.5", "1234.25", "-5"])
+    assert form.written(texts).to_pylist() == ["($1,234,567.5)", "$1,234.25", "($5)"]
+
+
 def test_a_cell_that_is_no_clock_time_is_not_midnight():
     cells = pa.array(["10:30", " ", "", "x", None, "00:00"])
     assert NumberFormat(clock="%H:%M").plain(cells).to_pylist() == ["630", *[None] * 4, "0"]

@@ -52,9 +52,7 @@ def test_all_rows_of_a_person_are_sampled_or_none_whatever_their_order(tmp_path,
     shuffled = frame.sample(frac=1, random_state=3)
     sorted_, whole = read_sample(_write(frame, tmp_path / "a", 3), 2_000, "id")
     other, whole_again = read_sample(_write(shuffled, tmp_path / "b", 7), 2_000, "id")
-    assert (whole.n_rows, whole.n_units) == (len(frame), PERSONS) == (
-        whole_again.n_rows, whole_again.n_units,
-    )  # fmt: skip
+    assert {(w.n_rows, w.n_units) for w in (whole, whole_again)} == {(len(frame), PERSONS)}
     taken = sorted_.arrow.to_pandas().groupby("number").size()
     pd.testing.assert_series_equal(taken, other.arrow.to_pandas().groupby("number").size())
     pd.testing.assert_series_equal(taken, frame.groupby("number").size().loc[taken.index])
@@ -131,12 +129,12 @@ def test_init_and_codebook_look_at_a_sample_of_a_large_source(tmp_path, monkeypa
     monkeypatch.setattr(read_at_most, "__defaults__", (1_000, None))
     options = StarterOptions(panel=PanelConfig(person="id", time="time"))
     text = make_starter(path, tmp_path / "a.yaml", options).text
-    first, told = re.search(
-        r"path: a +# (a random sample of ([\d,]+) of .* looked at)", text
+    told, rows = re.search(
+        r"path: a +# a random sample of ([\d,]+) of ([\d,]+) rows", text
     ).groups()
-    assert first.endswith(f"of {len(_panel()):,} rows was looked at")
+    assert rows == f"{len(frame):,}"
     assert 800 < int(told.replace(",", "")) < 1_200
-    assert first.split(" was")[0].split(" of ")[-1] in make_codebook(path).notes[0]
+    assert f"{rows} rows" in make_codebook(path).notes[0]
 
 
 def test_hidden_and_empty_files_are_no_data_and_partitions_by_directory_are_refused(tmp_path):
@@ -176,21 +174,18 @@ def test_texts_are_texts_however_they_are_stored(tmp_path):
 def test_what_numbers_all_rows_is_seen_in_a_sample(tmp_path):
     rng = np.random.default_rng(1)
     n = 6_000
-    frame = pd.DataFrame(
-        {
-            "case": rng.permutation(n) + 501,
-            "income": rng.permutation(n) * 7,
-            "age": rng.integers(0, 90, n),
-            "weight": np.arange(n) + 0.5,
-        }
-    )
+    amounts = {"income": rng.permutation(n) * 7, "weight": np.arange(n) + 0.5}
+    frame = pd.DataFrame({"case": rng.permutation(n) + 501, **amounts})
     raw, whole = read_sample(_write(frame, tmp_path / "a", 2), 1_000)
     assert numberings(raw, whole) == ["case"]
 
 
-def test_a_row_without_a_person_is_kept_to_be_refused(tmp_path):
+def test_a_row_without_a_person_is_kept_to_be_refused_and_a_column_need_not_be_there(tmp_path):
     frame = _panel()
     frame["id"] = frame["id"].astype("Int64")
     frame.loc[7, "id"] = None
-    raw, _ = read_sample(_write(frame, tmp_path / "a", 1), 1_000, "id")
-    assert raw.arrow["id"].null_count == 1
+    path = _write(frame, tmp_path / "a", 1)
+    assert read_sample(path, 1_000, "id")[0].arrow["id"].null_count == 1
+    rows, of_rows = read_sample(path, 1_000, "nobody")  # sampled row by row
+    assert rows.arrow.equals(read_sample(path, 1_000)[0].arrow)
+    assert of_rows.n_units == len(frame)

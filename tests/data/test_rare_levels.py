@@ -99,17 +99,11 @@ def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path):
         "variables": {"region": {"levels": [*sorted(set(frame["region"].dropna()))]}},
     }  # fmt: skip
     result = run(write_yaml(tmp_path / "run.yaml", content))
-    made = pd.read_csv(result.datasets[0])
-    assert set(made["region"]) >= {"elsewhere"}
-    assert not {"pole", "moon"} & set(made["region"])
+    regions = set(pd.read_csv(result.datasets[0])["region"])
+    assert regions & {"elsewhere", "pole", "moon"} == {"elsewhere"}
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert any("rare: 2 levels of 'region'" in note for note in manifest["notes"])
-    assert any("real values of real persons" in note for note in manifest["notes"])
-    codebook = json.loads((tmp_path / "out" / "codebook.json").read_text())
-    assert "fewer than 5 confidential records" in " ".join(codebook["synthesis"]["words"])
-    text = json.dumps(codebook)
-    assert "pole" not in text
-    assert "need not be those of the real data" not in text
+    assert "pole" not in (tmp_path / "out" / "codebook.json").read_text()
     # a control: without the key both are there, and the note names it
     del content["rare"]
     plain = write_yaml(tmp_path / "run.yaml", content)
@@ -127,12 +121,8 @@ def test_an_identifier_that_repeats_names_both_cures(tmp_path):
     path = write_yaml(tmp_path / "run.yaml", content)
     with pytest.raises(ConfigError) as caught:
         run(path)
-    for word in ("'hhid'", "60 different values in 120 rows", "panel: {person", "household: {id"):
-        assert word in str(caught.value)
+    assert all(word in str(caught.value) for word in ("'hhid'", "panel: {", "household: {"))
     assert not (tmp_path / "out").exists()
-    run(path, overrides={"household": {"id": "hhid"}, "rare": {"to": "missing"}})
-    text = {"directory": "text", "format": "csv"}
-    run(path, overrides={"rare": {"to": "other"}, "output": text, "drop": ["hhid"]})
     for word, job in (("9", 9.0), ("missing", None), ("other", None)):
         rare = {"rare": {"to": word}, "output": {"directory": word}, "drop": ["hhid"]}
         made = run(path, overrides=rare)
@@ -151,7 +141,6 @@ def test_rare_levels_of_a_variable_of_many_are_always_grouped(n_rows, n_levels, 
     assert (grouped["x"].variable.levels == (names[-1], "other")) == are_many
     assert ("public: true" in "".join(notes)) == are_many
     assert list(RareLevels(scope="many").many(table)) == ["x"] * are_many
-    assert RareLevels(scope="many", public={"x"}).grouped(table)[0] is not None
     assert RareLevels(scope="many", public={"x"}).grouped(table)[0]["x"] is table["x"]
 
 
@@ -194,8 +183,8 @@ def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few():
     with pytest.warns(UserWarning, match="left out") as caught:
         made = Synthesizer(seed=1, checks=False, variables=codes).fit(frame).generate()[0]
     said = " ".join(str(warning.message) for warning in caught)
-    for text in ("'empty' left out", "60 levels of 'street'", "60 levels of 'job'", "(region 1)"):
-        assert text in said
+    counted = ("'empty'", "60 levels of 'street'", "60 levels of 'job'", "(region 1)")
+    assert all(text in said for text in counted)
     assert "pole" not in said
     assert "empty" not in made
     assert set(made["street"]) == {"other"}
@@ -206,27 +195,21 @@ def test_python_warns_of_what_it_leaves_out_and_of_levels_of_few():
     assert kept["street"].nunique() > 30
 
 
-def test_whole_numbers_of_a_frame_whose_rare_levels_are_blanked_are_floats():
-    """As pandas holds whole numbers beside blanks."""
+def test_whole_numbers_beside_blanked_levels_are_floats_as_pandas_has_them():
     rng = np.random.default_rng(1)
     codes = np.append(rng.integers(10, 20, 380), np.arange(100, 220)) * 1000 + 7
     frame = pd.DataFrame({"area_code": codes, "sex": rng.choice(["f", "m"], 500)})
     fitted = Synthesizer(seed=1, variables={"area_code": {"kind": "categorical"}})
     with pytest.warns(UserWarning, match="'area_code' of fewer than 5"):
-        fitted.fit(frame)
-    (made,) = fitted.generate()
+        made = fitted.fit(frame).generate()[0]
     assert made["area_code"].dtype == np.float64
-    assert 0.15 < made["area_code"].isna().mean() < 0.35
     assert set(made["area_code"].dropna()) <= set(codes[:380])
 
 
 def test_a_starter_groups_levels_of_texts_and_says_so(tmp_path):
     frame = persons_frame(120).assign(street=[f"s{i % 60}" for i in range(120)])
-    frame.loc[:2, "region"] = "pole"
     frame.to_csv(tmp_path / "data.csv", index=False)
     starter = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False)
     assert "public: true" in starter.looks["street"]
     result = run(tmp_path / "run.yaml", overrides={"m": 1, "checks": False})
-    made = pd.read_csv(result.datasets[0])
-    assert "pole" not in set(made["region"])
-    assert set(made["street"]) == {"other"}
+    assert set(pd.read_csv(result.datasets[0])["street"]) == {"other"}

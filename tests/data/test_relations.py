@@ -23,10 +23,12 @@ def dates(name: str, days: np.ndarray) -> Column:
     return Column(Variable(name=name, kind=Kind.DATE), days)
 
 
-@pytest.mark.parametrize("kind", ["numbers", "decimals", "dates", "times", "blanks", "codes"])
+@pytest.mark.parametrize(
+    "kind", ["numbers", "strict", "decimals", "dates", "times", "blanks", "codes"]
+)
 def test_orders_are_found(kind, rng):
     low = rng.integers(0, 700, N).astype(float)
-    high = low + rng.integers(0, 60, N)
+    high = low + rng.integers(0 if kind != "strict" else 1, 60, N)
     of_age = rng.integers(0, 8, N)
     pair = {"low": low, "high": high}.items()
     levels = [str(level) for level in range(8)]
@@ -54,7 +56,7 @@ def test_orders_that_follow_are_left_out(rng):
     assert said(*parts, total) == ["total = a + b + c + d"]
 
 
-@pytest.mark.parametrize("n_distinct", [N, 300, 40])
+@pytest.mark.parametrize("n_distinct", [N, 40])
 def test_accidents_are_no_relations(n_distinct, rng):
     """Codes that are nearly all distinct, ranges that hardly meet, a label that all rows have."""
     code = np.arange(N) % n_distinct
@@ -85,8 +87,6 @@ def test_labels_follow_from_codes_and_groups_from_the_next_ones(rng):
         "county_name follows from county",
         "inhabitants follows from town",
     }
-    thirds = [coded("state", town % 3, "xyz"), *columns[1:]]
-    assert "state follows from town" in said(*thirds)
 
 
 def test_rare_codes_under_one_name_need_no_label_of_their_own(rng):

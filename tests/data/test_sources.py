@@ -13,8 +13,10 @@ import pytest
 
 from synthesizer.data import workers
 from synthesizer.data.codec import Codec
+from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.errors import DataError, SavedModelError
 from synthesizer.data.layout import Layout
+from synthesizer.data.number_formats import NumberFormat
 from synthesizer.data.samples.builtin import SAMPLES, read_sample
 from synthesizer.data.sources import from_pandas, read_path
 
@@ -65,14 +67,10 @@ def test_damaged_and_unknown_files(tmp_path):
     (tmp_path / "d").mkdir()
     (tmp_path / "people.docx").write_bytes(b"a\n1\n2\n")
     for name, message in [
-        ("none.csv", "no such file"),
-        ("people.docx", ".docx"),
-        ("x" * 300, "too long"),
-        ("a.csv.gz", "damaged or cut short"),
-        ("b.csv.gz", "cannot be read"),
-        ("c.parquet", "not a Parquet file"),
-        ("d", "no Parquet file"),
-    ]:
+        ("none.csv", "no such file"), ("people.docx", ".docx"), ("x" * 300, "too long"),
+        ("a.csv.gz", "damaged or cut short"), ("b.csv.gz", "cannot be read"),
+        ("c.parquet", "not a Parquet file"), ("d", "no Parquet file"),
+    ]:  # fmt: skip
         with pytest.raises(DataError, match=message):
             read_path(tmp_path / name)
 
@@ -94,11 +92,12 @@ def test_a_quote_inside_of_a_cell_quotes_nothing(tmp_path, content, names, first
     assert not any(quoting.always for quoting in raw.layout.csv.quoting)  # type: ignore[union-attr]
 
 
-def test_bytes_that_are_no_text_are_named_by_column(tmp_path):
-    bytes_ = pa.array([b"a", b"\xed\xa0\x80"]).view(pa.string())
-    pq.write_table(pa.table({"a": [1, 2], "b": bytes_}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="column 'b' holds bytes that are not UTF-8"):
-        read_path(tmp_path / "x.parquet")
+def test_the_delimiter_decides_what_a_comma_in_a_number_is(tmp_path):
+    text = 'x;y\n"1,234";1\n"12,345";2\n'
+    (numbers, _) = read_path(_file(tmp_path, text.encode())).texts
+    assert numbers.format == NumberFormat(mark=",", is_ambiguous=True)
+    (numbers, _) = read_path(_file(tmp_path, text.replace(";", ",").encode())).texts
+    assert numbers.format == NumberFormat(thousands=",", is_ambiguous=True)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -145,6 +144,10 @@ def test_tsv_gzip_and_parquet_directories(tmp_path):
     raw = read_path(folder)
     assert raw.arrow["a"].to_pylist() == [0, 10, 1, 11]
     assert raw.layout.form == "parquet"
+    bytes_ = pa.array([b"a", b"\xed\xa0\x80"]).view(pa.string())
+    pq.write_table(pa.table({"a": [1, 2], "b": bytes_}), tmp_path / "x.parquet")
+    with pytest.raises(DataError, match="column 'b' holds bytes that are not UTF-8"):
+        read_path(tmp_path / "x.parquet")
     (folder / "notes.txt").write_text("no Parquet")
     with pytest.raises(DataError, match="1 of 3 files here are no Parquet files"):
         read_path(folder)
@@ -266,3 +269,58 @@ def test_free_memory_is_that_of_the_machine_or_the_container(tmp_path, monkeypat
     assert workers.free_memory() == free
     assert workers.unpacked_limit() == (sys.maxsize if free is None else free // 2)
     assert free is None or workers.unpacked_limit(10) == free // 2
+
+
+TEXT = "name,town\n" + "Müller,Łódź\n" * 50
+WESTERN = TEXT.replace("Łódź", "Málaga")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "marked", "sure"),
+    [
+        (b"a,b\n1,2\n1,2\n", "utf-8", True, True),
+        (TEXT.encode(), "utf-8", True, True),
+        (TEXT.encode("utf-8-sig"), "utf-8-sig", True, True),
+        (TEXT.encode("utf-16"), "utf-16", True, True),
+        (TEXT.encode("utf-16-le"), "utf-16-le", False, True),
+        (TEXT.encode("utf-16-be"), "utf-16-be", False, True),
+        (WESTERN.encode("latin-1"), "cp1252", False, False),
+        (WESTERN.replace("M", "€").encode("cp1252"), "cp1252", False, False),
+        (WESTERN.encode("latin-1") + b"\x81,x\n", "latin-1", False, False),
+        (b"a\n" * 9_000_000 + b"\xfc\n", "cp1252", False, False),  # beyond the first block
+    ],
+)
+def test_encodings_that_are_found_read_the_file(content, name, marked, sure, tmp_path):
+    found = find_encoding(pa.py_buffer(content), "people.csv")
+    assert (found.name, found.is_marked, found.is_sure) == (name, marked, sure)
+    if len(content) < 1_000_000:
+        path = tmp_path / "people.csv"
+        path.write_bytes(content)
+        said = None if marked else found.name
+        assert read_path(path, encoding=said).arrow.column(0)[0].as_py()[-1] in "1r"
+    # a control: what is not marked is not read without being told
+    if not marked and len(content) < 1_000_000:
+        with pytest.raises(DataError, match=f"set `encoding: {name}`"):
+            read_path(path)
+
+
+def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path):
+    rows = [f'{i},"Köln, am\nRhein",b' for i in range(50_000)]
+    content = "\n".join(["n,town,c", *rows]).encode()
+    at = content.index(b"39999,") + len(b"39999,") + 1
+    broken = content[:at] + b"\xe4" + content[at:]
+    path = tmp_path / "people.csv"
+    path.write_bytes(broken)
+    for attempt in (lambda: find_encoding(pa.py_buffer(broken), "x"), lambda: read_path(path)):
+        with pytest.raises(DataError, match=r"data row 40,000, column 2.*UTF-8") as caught:
+            attempt()
+        assert "50,000 other places are" in str(caught.value)
+        assert "Köln" not in str(caught.value)
+    path.write_bytes(b"n,town\n\n1,x\x81\n2,y\n")
+    with pytest.raises(DataError, match=r"line 3, data row 1, column 2\) is not CP1252"):
+        read_path(path, encoding="cp1252")
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="check `encoding`"):
+        read_path(path, encoding="utf-16")  # which reads it as one endless row
+    with pytest.raises(DataError, match="all of the file is UTF-8: leave `encoding` out"):
+        read_path(path, encoding="ascii")

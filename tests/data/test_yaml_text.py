@@ -22,7 +22,7 @@ def test_labels_stay_text():
         ("a: !!python/object/apply:os.system ['true']", "line 1: tags (!os.system)"),
         ("a: !!timestamp 2020-99-99\nb: !!binary x", "line 2: tags (!binary)"),
         ("? [1, 2]\n: 3", "keys must be plain text"), ("[" * 700, "nested too deeply"),
-        ("a: !!int x", "cannot be read"),
+        ("a: !!int x", "cannot be read"), ("a: \x01", "not valid YAML"),
     ],
 )  # fmt: skip
 def test_bad_text_is_told(text, words):

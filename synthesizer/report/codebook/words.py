@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
-from synthesizer.data.yaml_text import parse_yaml
+from synthesizer.data.yaml_text import packaged_yaml
 from synthesizer.measures.figure import Result, Row
 from synthesizer.report.codebook.datasets import (
     IDENTIFIER,
@@ -188,8 +187,7 @@ def _path(path: PublicPath) -> Iterator[str]:
 @cache
 def sentences() -> dict[str, Any]:
     """Return what codebooks say, by what it is about: ``sentences.yaml`` beside this file."""
-    text = files("synthesizer.report.codebook").joinpath("sentences.yaml").read_text("utf-8")
-    return parse_yaml(text, origin="sentences.yaml")
+    return packaged_yaml("synthesizer.report.codebook", "sentences.yaml")
 
 
 def holds(when: str, facts: Mapping[str, Any]) -> bool:

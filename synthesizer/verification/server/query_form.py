@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from importlib import resources
 from typing import Any, Literal, get_args
 
 import yaml
 
 from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.yaml_text import packaged_yaml
 from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.blocks import joined
 from synthesizer.verification.coefficient_questions import OfCoefficient, years_of
@@ -33,11 +33,7 @@ KINDS: Mapping[str, type[Question]] = {
     for kind in get_args(Query.model_fields["ask"].annotation)
 }
 """Every question by the name of its measure."""
-_TEXTS = yaml.safe_load(
-    resources.files("synthesizer.verification.server")
-    .joinpath("templates/query_form.yaml")
-    .read_text(encoding="utf-8")
-)
+_TEXTS = packaged_yaml("synthesizer.verification.server", "templates/query_form.yaml")
 SUBJECTS: Mapping[str, Mapping[str, Sequence[str]]] = _TEXTS["subjects"]
 """What may be asked: by subject, its title and its question in plain words."""
 _WORDS = {name: words for titles in SUBJECTS.values() for name, words in titles.items()}

@@ -29,7 +29,6 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib import resources
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
@@ -42,7 +41,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.errors import RequestError
-from synthesizer.data.yaml_text import parse_yaml
+from synthesizer.data.yaml_text import packaged_yaml
 from synthesizer.verification.sentences import WORDS
 from synthesizer.verification.server.accounts import Account, Accounts, Role, require
 from synthesizer.verification.server.problem_json import NO_TEXT, problem_of, read_json
@@ -455,6 +454,5 @@ def place_of_error(trace: TracebackType | None) -> str:
     return f"{Path(last.filename).name}:{last.lineno}"
 
 
-_TEXT = resources.files("synthesizer.verification").joinpath("logging.yaml").read_text("utf-8")
-LOGGING: dict[str, Any] = parse_yaml(_TEXT, origin="logging.yaml")
+LOGGING: dict[str, Any] = packaged_yaml("synthesizer.verification", "logging.yaml")
 """For `uvicorn.Config(log_config=LOGGING, access_log=False)`: requests are logged by the app."""

@@ -24,6 +24,11 @@ def test_positions_and_distances(seed):
     assert index.is_first.tolist() == first
     assert index.elapsed.tolist() == elapsed
     assert index.counts.tolist() == list(counts.values())
+    values = np.random.default_rng(seed).integers(0, 4, index.n_rows)
+    matrix = np.full((index.n_persons, len(TIMES)), 9)
+    for row in range(index.n_rows):
+        matrix[index.person[row], index.period[row]] = values[row]
+    assert index.matrix(values, 9).tolist() == matrix.tolist()
     again = PanelIndex.of_presence(index.matrix(np.zeros(index.n_rows), 1) == 0, TIMES)
     assert np.array_equal(again.person, index.person)
     assert np.array_equal(again.period, index.period)
@@ -57,17 +62,6 @@ def test_copies_of_a_person_in_a_bootstrap_sample_have_one_owner(seed):
     assert taken.owners.tolist() == drawn[some][taken.index.person].tolist()
     early = sample.until(2)
     assert early.owners.tolist() == sample.owners[sample.index.period < 2].tolist()
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_matrix(seed):
-    index = random_index(seed=seed)
-    values = np.random.default_rng(seed).integers(0, 4, index.n_rows)
-    matrix = index.matrix(values, 9)
-    for person in range(index.n_persons):
-        for period in range(len(TIMES)):
-            own = values[(index.person == person) & (index.period == period)]
-            assert matrix[person, period] == (own[0] if len(own) else 9)
 
 
 def test_one_person_and_one_period():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.panel.panel_table import moments_of
+from synthesizer.data.panel.panel_table import moments_of, natural_order
 from synthesizer.data.table import Column, Kind, Variable
 from tests.tables import coded, numeric
 
@@ -25,6 +25,16 @@ def test_ordered_words_count_positions_of_the_levels_that_occur():
     assert found.times.tolist() == [0.0, 1.0]
     assert found.period.tolist() == [1, 0, 1]
     assert moments_of(numeric("year", [1.0, 3.0, 5.0])).gaps == 0
+
+
+def test_words_are_sorted_by_year_number_and_month():
+    names = "Jan february MAR apr May June jul aug sep oct nov dec"
+    months = [f"{name} 2001" for name in names.split()]
+    assert sorted(sorted(months), key=natural_order) == months
+    assert sorted(["Q10 2001", "Q9 2001", "x", "Q1 2000"], key=natural_order)[-2:] == [
+        "Q9 2001",
+        "Q10 2001",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The simulated federal workforce: its blocks, what must be true of it, and its pay gaps."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from workforce import COEFFICIENT_OF_WOMEN, COEFFICIENTS
@@ -53,62 +55,28 @@ def test_it_has_a_row_a_person_and_year_and_29_variables(table, frame):
         "agency": 607, "occupation": 803, "sex": 2,
     }  # fmt: skip
     assert not frame.isna().any().any()
-    assert not frame.duplicated(["person", "year"]).any()
-    order = frame[["person", "year"]].to_numpy()
-    assert (np.lexsort(order.T[::-1]) == np.arange(len(order))).all()
+    order = frame[["person", "year"]].drop_duplicates().to_numpy()
+    assert (np.lexsort(order.T[::-1]) == np.arange(len(frame))).all()
     assert frame["person"].nunique() == 4000
     assert set(frame["year"]) == set(range(1988, 2012))
-    sizes = frame["agency"].astype(str).value_counts(normalize=True)
-    assert 0.08 < sizes.iloc[0] < 0.18
-    assert sizes.iloc[:20].sum() > 0.4
-    assert (sizes < 0.001).sum() > 100
-    same = frame["race"].astype(str) == frame["race_bridge"].astype(str)
-    assert same[frame["year"] < p.BRIDGE_SINCE].all()
-    assert set(frame["race_bridge"][~same]) <= {"NHPI", "two or more"}
-
-
-def test_careers_have_eight_years_few_moves_and_gaps(frame):
-    people = frame.groupby("person")
     assert 7.5 < len(frame) / 4000 < 8.5
-    agencies = people["agency"].nunique()
-    assert 1.1 < agencies.mean() < 1.3
-    assert (agencies == 1).mean() > 0.8
-    first, last = people["year"].min(), people["year"].max()
-    assert 0.04 < (last - first + 1 > people.size()).mean() < 0.12
-    assert 0.25 < (first == 1988).mean() < 0.4
-    assert first.value_counts().loc[1989:].min() > 30
-    assert (last < 2011).mean() > 0.5
-    low = frame["age_range"].astype(str).str[:2].astype(int)
-    born = (frame["year"] - low)[low < 75].groupby(frame["person"])  # the highest range is open
-    assert ((born.max() - born.min()) <= 4).all()
-    assert 38 < (low + 2).mean() < 48
-    races = simulate(20_000, seed=2).select(["person", "race"]).to_pandas()
-    constant = (races.groupby("person")["race"].nunique() == 1).mean()
-    assert abs(constant - 0.973) < 0.004
 
 
-def test_agencies_exist_only_in_their_years(frame, codes):
+def test_the_records_of_a_seed_stay_the_same(codes):
+    """The laws below allow for chance; this allows for nothing."""
+    values = np.column_stack([*codes.values()])
+    assert hashlib.sha256(values.tobytes()).hexdigest()[:16] == "fd9207a6e2330cde"
+
+
+def test_agencies_have_their_years_and_occupations_and_these_need_education(frame, codes):
     fixed = world()
-    year, agency = codes["year"], codes["agency"]
+    year, agency, occupation = codes["year"], codes["agency"], codes["occupation"]
     assert (fixed.first[agency] <= year).all()
     assert (year <= fixed.last[agency]).all()
-    assert min((fixed.first > 1988).sum(), (fixed.last < 2011).sum()) > 30
-    # the people of a closed one are with its heirs
-    customs = frame[(frame["agency"] == "TRCU") & (frame["year"] == 2002)]["person"]
-    after = frame[(frame["year"] == 2003) & frame["person"].isin(customs)]["agency"]
-    assert len(after) > 5
-    assert after.isin(["HSCB", "HSIC"]).mean() > 0.8
-
-
-def test_occupations_belong_to_agencies_and_need_education(frame, codes):
-    fixed = world()
-    agency, occupation = codes["agency"], codes["occupation"]
     assert (fixed.mix[agency, occupation] > 0).mean() > 0.999
-    assert (fixed.mix > 0).mean() < 0.3
     known = codes["education"] < len(p.EDUCATIONS)
     allowed = allowed_educations()[fixed.needs[occupation[known]], codes["education"][known]]
     assert allowed.all()
-    assert not frame[frame["occupation"] == "0602"]["education"].isin(["04", "13", "17"]).any()
     assert (frame["occupational_category"].cat.codes == fixed.category[occupation]).all()
 
 
@@ -178,27 +146,6 @@ def test_specialists_climb_the_two_grade_ladder(frame, codes, following):
     assert np.mean(right) > 0.97
 
 
-def test_education_and_military_service_rarely_fall(frame):
-    known = frame[frame["education"] != p.MISSING]
-    rise = known["education"].cat.codes.groupby(known["person"]).diff()
-    months = frame.groupby("person")["military_service"].diff()
-    for falls in (known["person"][rise < 0], frame["person"][months < 0]):
-        assert 0 < falls.nunique() / 4000 < 0.03
-    assert (months > 0).any()
-    assert (rise > 0).mean() > 0.005
-    assert abs((frame["education"] == p.MISSING).mean() - 0.019) < 0.005
-
-
-def test_a_degree_has_a_year_and_a_field(frame):
-    degree = frame["education"].astype(str) >= "10"
-    known = frame["education"] != p.MISSING
-    assert (frame["years_since_degree"][known & degree] != "none").all()
-    assert (frame["years_since_degree"][~known] == p.MISSING).all()
-    assert (frame["instructional_program"][known & ~degree] == "00.00").mean() > 0.99
-    engineers = frame["occupation"].astype(str).str.startswith("08") & degree
-    assert (frame["instructional_program"][engineers].astype(str).str[:2] == "14").mean() > 0.5
-
-
 def test_the_position_hangs_together(frame):
     science = frame["functional_class"] != "00"
     family = frame["occupation"].astype(str).str[:2]
@@ -210,15 +157,12 @@ def test_the_position_hangs_together(frame):
     boss = frame["supervisory_status"].isin(["2", "4", "5"])
     assert (frame["bargaining_unit"][boss] == "8888").all()
     assert (frame["supervisory_differential"][~boss] == 0).all()
-    low = (frame["pay_plan"] == "GS") & frame["grade"].isin(["04", "05"]) & ~boss
-    assert (frame["flsa"][low] == "N").mean() > 0.9
     assert (frame["tenure"][frame["appointment_type"] == "10"] == "1").all()
     assert (frame["step"][frame["pay_plan"] == "ES"] == "00").all()
-    plans = frame.groupby("pay_plan", observed=True)["year"].agg(["min", "max"])
-    assert plans.loc["GM", "max"] <= 1993
-    assert plans.loc["SV", "min"] >= 2002
-    assert (plans.loc["YA"] == [2006, 2009]).all()
-    assert 0.6 < (frame["pay_plan"] == "GS").mean() < 0.85
+    degree, known = frame["education"].astype(str) >= "10", frame["education"] != p.MISSING
+    assert (frame["years_since_degree"][known & degree] != "none").all()
+    same = frame["race"].astype(str) == frame["race_bridge"].astype(str)
+    assert same[frame["year"] < p.BRIDGE_SINCE].all()
 
 
 def test_a_block_depends_on_seed_and_number_only():
