@@ -42,16 +42,7 @@ from synthesizer.measures.utility.sequences import (
     noise_floor,
     sequence_distances,
 )
-from synthesizer.models.careers.dirichlet import centre, fit_mixture, log_n_compositions
 from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
-from synthesizer.models.careers.lengths import (
-    THETAS,
-    Group,
-    cell_points,
-    held_out_groups,
-    held_out_patterns,
-    log_likelihood,
-)
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.plan.plan import Plan, prepare
 
@@ -241,70 +232,6 @@ def distances(
                 ratios = reference.ratios(fitted.sample(file.persons, n, rng=rng))
                 found.append(ratios | halves(file, options, rng))
             yield from rows_of(f"{file.name}, {label}", means(found))
-
-
-@job(persons=300, seeds=1)
-def held_out(data: Path, persons: int = 0, seeds: int = 1) -> Rows:
-    """Compare the log likelihood of run lengths of held-out persons (5 folds) under three models.
-
-    They are the smoothed bootstrap, components on observed patterns and K fitted components.
-    """
-    for file in files(data, persons):
-        runs, found = to_runs(file.careers), []
-        for seed in range(seeds):
-            rng = np.random.default_rng(seed)
-            groups = held_out_groups(runs, rng=rng)
-            values = {
-                f"bootstrap, additive {a:g}": held_out_bootstrap(groups, a)
-                for a in (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
-            }
-            patterns = held_out_patterns(groups, THETAS[:6], rng=rng)
-            values |= {f"patterns, theta {theta:g}": value for theta, value in patterns.items()}
-            for k in (1, 2, 3, 5, 10, 20):
-                values[f"components {k}"] = held_out_mixture(groups, k, rng=rng)
-            found.append(values)
-        yield from rows_of(f"{file.name}, log likelihood", means(found))
-
-
-def held_out_mixture(
-    groups: Sequence[Group], n_components: int, *, rng: np.random.Generator
-) -> float:
-    """Return the held-out log likelihood of ``components: K``."""
-    value = 0.0
-    for group in groups:
-        points = cell_points(group.patterns)
-        logs = points.mean_logs()
-        flat = points.masses(np.ones((1, group.patterns.shape[1])))[:, 0]
-        for fitted, held in group.splits():
-            mass, seen = flat, fitted > 0
-            if seen.any():
-                own, centres = logs[seen], centre(group.patterns[seen])
-                mixture = fit_mixture(centres, fitted[seen], n_components, mean_logs=own, rng=rng)
-                mass = points.masses(mixture.alpha) @ mixture.weights
-            value += log_likelihood(held, mass)
-    return value
-
-
-def held_out_bootstrap(groups: Sequence[Group], additive: float) -> float:
-    """Return the held-out log likelihood of drawing observed patterns.
-
-    A held-out pattern that nobody else has makes it minus infinity. ``additive`` persons, spread
-    evenly over all compositions, make it finite.
-    """
-    value = 0.0
-    for group in groups:
-        n_parts = group.patterns.shape[1]
-        n_periods = int(group.patterns[0].sum()) + n_parts
-        even = np.exp(-log_n_compositions(n_periods, n_parts))
-        for fitted, held in group.splits():
-            n, seen = fitted.sum() + additive, held > 0
-            if not seen.any():
-                continue
-            mass = (fitted + additive * even)[seen] / n if n else np.zeros(1)
-            if (mass <= 0).any():
-                return -np.inf
-            value += float(held[seen] @ np.log(mass))
-    return value
 
 
 # Pairs and triples of values that the original lacks.
