@@ -50,7 +50,7 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 FILES = (("mvad", "Jul.93", "Jun.99"), ("actcal", "jan00", "dec00"))
 NOT_KNOWN = ("id", "weight", "idhous00")
 MEASURES = ("headcounts", "transitions", "changes", "n_moves", "spells", "first_last")
-BY_GROUP = ("by covariate", "covariate, ends", "entry", "first move", "spells by group")
+BY_GROUP = ("by covariate", "first move")
 LEAST, BOOTSTRAPS, DRAWS, MATCHED = 20, 20, 3, 400
 DEFAULT = CareerOptions()
 VARIANTS = {
@@ -117,28 +117,15 @@ def file_of(name: str, careers: npt.NDArray[np.int32], n_states: int, known: pd.
 
 def by_group(file: File, careers: IntArray, rows: IntArray) -> Differences:
     """Return shares of states by group, and differences of each group from all others."""
-    n, a = len(careers), file.n_states
     found: dict[str, list[FloatArray]] = {name: [] for name in BY_GROUP}
     runs = to_runs(careers)
-    ends = careers[:, 0] * a + careers[:, -1]
     first = np.where(runs.counts > 1, runs.length[runs.first], np.nan)
-    hit = careers[:, :, None] == np.arange(a)
-    entry = np.where(hit.any(axis=1), hit.argmax(axis=1), np.nan)
+    hit = careers[:, :, None] == np.arange(file.n_states)
     for groups in file.groups:
         for level in range(groups.max() + 1):
             mine = groups[rows] == level
-            theirs = mine[runs.person]
-            of_state = [runs.state == s for s in range(a)]
-            spells = [
-                difference(runs.length[theirs & is_s], runs.length[~theirs & is_s])
-                for is_s in of_state
-            ]
-            entries = [difference(entry[mine, s], entry[~mine, s]) for s in range(a)]
-            found["by covariate"].append(hit[mine].sum(axis=0).ravel() / n / careers.shape[1])
-            found["covariate, ends"].append(np.bincount(ends[mine], minlength=a * a) / n)
-            found["entry"].append(np.array(entries))
+            found["by covariate"].append(hit[mine].sum(axis=0).ravel() / careers.size)
             found["first move"].append(np.array([difference(first[mine], first[~mine])]))
-            found["spells by group"].append(np.array(spells))
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
 

@@ -454,19 +454,3 @@ def intervals(cases: int = 4_000) -> Rows:
         yield Row(case, "coverage", share, holds=abs(share - 0.95) <= width)
         yield Row(case, "p of the place", p, holds=p > 1e-3)
         yield Row(f"{case}, control", "coverage", wrong, holds=wrong > 0.96)
-
-
-@job(repeats=20)
-def errors(repeats: int = 200) -> Rows:
-    """Mean error of the area under a ROC curve, total variation of a 20 x 20 grid; epsilon 0.5."""
-    known = {1_000: 0.019, 10_000: 0.0016, 100_000: 0.0002}
-    grids = {2_000: 0.155, 20_000: 0.019, 200_000: 0.002}
-    for words, scale in (("scale 2/epsilon, as released", 4.0), ("scale 1/epsilon", 2.0)):
-        for n, told in known.items():
-            found = area_errors(n, scale, repeats, seed=1)
-            holds = None if scale > 2 else found < 1.1 * told
-            yield Row(words, f"area, {n:,} persons", found, holds=holds)
-        for n, told in grids.items():
-            found = grid_errors(n, scale, max(repeats // 4, 1), seed=1)
-            holds = None if scale > 2 else found < 1.1 * told
-            yield Row(words, f"grid, {n:,} persons", found, holds=holds)
