@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from measuring import Row, Rows, job
+from measuring import Row, Rows, job, rows_of
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import expit, gammaln, logsumexp
@@ -431,6 +431,21 @@ def forks(vectors: int = 1_000) -> Rows:
         yield Row(words, f"of {8 * vectors:,} drawn twice", twice, holds=twice == expected)
 
 
+@job(draws=20_000)
+def posterior(draws: int = 200_000) -> Rows:
+    """T14: largest differences from brute force (200,000 points) and from long chains."""
+    for t, m, price in CASES:
+        known = posterior_of_count(t, m=m, scale=1 / price)
+        found = np.array([known.mean, *known.equal_tail, known.mode])
+        brute = float(np.abs(found - quadrature(t, m, price)).max())
+        chain = float(np.abs(found[:3] - gibbs(t, m, price, draws, seed=1)).max())
+        case = f"released {t}, M {m}, epsilon {price}"
+        yield from rows_of(case, dict(zip(("mean", "2.5 %", "97.5 %", "mode"), found, strict=True)))
+        yield Row(case, "difference from brute force", brute, holds=brute < 1e-4)
+        limit = 0.015 * (200_000 / draws) ** 0.5
+        yield Row(case, "difference from a chain", chain, holds=chain < limit)
+
+
 @job(cases=50)
 def modes(cases: int = 500) -> Rows:
     """T14: random cases have one maximum, its place exact to 1e-6; by plain sums it is not."""
@@ -454,3 +469,32 @@ def intervals(cases: int = 4_000) -> Rows:
         yield Row(case, "coverage", share, holds=abs(share - 0.95) <= width)
         yield Row(case, "p of the place", p, holds=p > 1e-3)
         yield Row(f"{case}, control", "coverage", wrong, holds=wrong > 0.96)
+
+
+@job(draws=4_000_000)
+def categories(draws: int = 60_000_000) -> Rows:
+    """T14: three categories, (8, 2, 2) released of M = 12 at scale 2, against simulation."""
+    found = rejection((8, 2, 2), 12, 2.0, draws, seed=1)
+    exact, wrong = (exact_means((8, 2, 2), 12, scale) for scale in (2.0, 1.0))
+    for place, words in enumerate(("in, of the estimable", "errors")):
+        yield from rows_of(words, {"simulated": found[place], "its SE": found[place + 2]})
+        yield from rows_of(words, {"exact": exact[place], "control: scale 1": wrong[place]})
+    near, far = (float((np.abs(found[:2] - m) / found[2:]).max()) for m in (exact, wrong))
+    yield Row("largest difference", "exact", near, "SE", holds=near < 4)
+    yield Row("largest difference", "control: scale 1", far, "SE", holds=far > 4)
+
+
+@job(repeats=20)
+def errors(repeats: int = 200) -> Rows:
+    """Mean error of the area under a ROC curve, total variation of a 20 x 20 grid; epsilon 0.5."""
+    known = {1_000: 0.019, 10_000: 0.0016, 100_000: 0.0002}
+    grids = {2_000: 0.155, 20_000: 0.019, 200_000: 0.002}
+    for words, scale in (("scale 2/epsilon, as released", 4.0), ("scale 1/epsilon", 2.0)):
+        for n, told in known.items():
+            found = area_errors(n, scale, repeats, seed=1)
+            holds = None if scale > 2 else found < 1.1 * told
+            yield Row(words, f"area, {n:,} persons", found, holds=holds)
+        for n, told in grids.items():
+            found = grid_errors(n, scale, max(repeats // 4, 1), seed=1)
+            holds = None if scale > 2 else found < 1.1 * told
+            yield Row(words, f"grid, {n:,} persons", found, holds=holds)

@@ -20,7 +20,7 @@ from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.verification import partition_fits
 from synthesizer.verification.coefficient_questions import OfCoefficient
 from synthesizer.verification.mechanisms import Mechanism
-from synthesizer.verification.partition_fits import PartitionFits
+from synthesizer.verification.partition_fits import PartitionFits, Regression
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import Query, query_of
 from synthesizer.verification.questions import View
@@ -294,7 +294,40 @@ def sizes_p(keys: int, *, m: int = 50, n: int = 2_000, kind: type[View] = View) 
     return float(chi2.sf(statistic, (m - 1) * keys))
 
 
-# Speed and precision of the fits.
+# Precision of the fits.
+
+
+def by_pyfixest(rows: Regression, m: int) -> tuple[FloatArray, FloatArray]:
+    """Return coefficients and errors of partition m as pyfixest fits them."""
+    import pandas as pd
+    import pyfixest as pf
+
+    inside = rows.partition == m
+    names = [f"x{j}" for j in range(rows.X.shape[1])]
+    frame = pd.DataFrame(rows.X[inside], columns=names)
+    frame["y"], frame["person"] = rows.y[inside], rows.persons[inside]
+    effects = [f"f{j}" for j in range(len(rows.effects))]
+    for name, codes in zip(effects, rows.effects, strict=True):
+        frame[name] = codes[inside]
+    fit: Any = pf.feols(
+        f"y ~ {' + '.join(names)} | {' + '.join(effects)}",
+        frame,
+        vcov={"CRV1": "person"},
+        fixef_rm="none",
+        fixef_tol=1e-12,
+        fixef_maxiter=100_000,
+    )
+    return fit.coef().to_numpy(), fit.se().to_numpy()
+
+
+def distances(rows: Regression, fits: PartitionFits) -> tuple[float, float]:
+    """Return how far coefficients are from pyfixest's, and errors, in parts of theirs."""
+    far, off = 0.0, 0.0
+    for m in range(len(fits.coefficients)):
+        coefficients, errors = by_pyfixest(rows, m)
+        far = max(far, float(np.abs(fits.coefficients[m] - coefficients).max()))
+        off = max(off, float(np.abs(fits.errors[m] / errors - 1).max()))
+    return far, off
 
 
 @job(pairs=800, n_orders=20)
