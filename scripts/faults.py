@@ -370,7 +370,7 @@ BETWEEN: Final = "between names"
 class Bench:
     """A folder in which a command is called again and again."""
 
-    states = (False, True)
+    states: tuple[bool, ...] = (False, True)
     """Whether an older result is there before: both are tried."""
 
     def __init__(self, folder: Path, command: Command) -> None:
