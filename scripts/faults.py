@@ -1,48 +1,51 @@
 #!/usr/bin/env python3
-"""Fails, kills or terminates commands at every file operation, and looks at what is left.
+"""Fails, kills or terminates commands at every system call that changes a file.
 
     python scripts/faults.py                 # every command: a table
     python scripts/faults.py run refine      # these
+    python scripts/faults.py --quick         # at each call one way, in turn
     python scripts/faults.py --signals 120   # SIGINT and SIGTERM at so many moments of a command
-    python scripts/faults_ledger.py          # ledgers, which SQLite writes
 
-A file operation is an opening for writing, a write, a sync, and a call of mkdir, rename, replace,
-link, unlink, rmdir, chmod or flock. At the n-th one, for every n, with and without an older result
-of mode 0755, a child of this process does one of
+The kernel (ptrace; Linux on x86-64) stops a child before each call that opens a file for writing,
+writes, syncs, locks, cuts, names or deletes in a folder, whether Python or SQLite makes it. At the
+n-th one, for every n, with and without an older result of mode 0755, it does one of
 
-    full     has no room left: this operation and all later ones that need room fail (ENOSPC)
+    full     has no room left: this call and all later ones that need room fail (ENOSPC)
     refused  may not do it: this one fails (EACCES)
     kill     is killed before it; a write is half done by then
     term     gets SIGTERM before it
 
 A case is clean if the older result is whole, byte for byte, or the new one is (a fault between the
 names of two files, or a kill between those of an older and a new directory, leaves each whole, and
-the table counts it apart); if nothing is left that others may read, and after all but a kill
-nothing at all; if the exit code and the message say what is there; and if the same call without a
-fault succeeds afterwards and clears all away. What takes long is computed once: the children of a
-process that has run the command share it.
+the table counts it apart); if nothing new may be read by others at any stop, and after all but a
+kill nothing is left; if the exit code and the message say what is there; and if the same call
+without a fault succeeds afterwards and clears all away. Of a ledger, charges and caps are compared
+in place of bytes, and no answer is shown that is not charged. What takes long is computed once: the
+children of a process that has run the command share it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import errno
 import gc
 import io
 import json
 import os
+import re
 import shutil
 import signal
-import stat
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -51,248 +54,345 @@ import numpy as np
 import pandas as pd
 
 WAYS: Final = ("full", "refused", "kill", "term")
-NEEDS_ROOM: Final = frozenset({"open", "mkdir", "write", "link", "fsync"})
-WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 ROWS: Final = 60
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command whose file operations are disturbed."""
+    """A command whose file operations are disturbed; each text is a list of words."""
 
-    words: tuple[str, ...]
+    typed: str
     """What is typed, in a folder with ``persons.csv``, ``run.yaml``, two runs and a model."""
-    outputs: tuple[str, ...]
+    left: str
     """What it leaves in ``place``."""
-    once: tuple[str, ...] = ()
+    once: str = ""
     """``module:name`` of what is computed once."""
-    kept: tuple[str, ...] = ()
+    kept: str = ""
     """What an interrupted call keeps on purpose."""
     partly: str = ""
     """What it says if it wrote what did not fail, with exit code 1."""
 
+    @property
+    def words(self) -> list[str]:
+        """What is typed, word by word."""
+        return self.typed.split()
 
+    @property
+    def outputs(self) -> list[str]:
+        """Paths of what it leaves."""
+        return self.left.split()
+
+
+CODEBOOK: Final = "report.codebook.write:release_codebook report.codebook.write:codebook_page"
 RUN: Final = (
-    "jobs.run:prepare",
-    "plan.plan:Plan.fit",
-    "measures.checks:Checks.add",
-    "measures.checks:Checks.finish",
-    "jobs.run:manifest_of",
-    "jobs.run:build_report",
-    "report.codebook.write:release_codebook",
-    "report.codebook.write:codebook_page",
+    "jobs.run:prepare plan.plan:Plan.fit measures.checks:Checks.add measures.checks:Checks.finish "
+    f"jobs.run:manifest_of jobs.run:build_report {CODEBOOK}"
 )
 ALWAYS_ONCE: Final = ("typer.main:get_command", "cli.run_commands:models_with")
-SMALL: Final = ("--generations", "2", "--population", "10", "--workers", "1")
-RISK: Final = ("persons.csv", "made.csv", "--keys", "sex,region", "--target", "marital")
+RISK: Final = "persons.csv made.csv --keys sex,region --target marital"
+LEDGER: Final = "place/ledger.sqlite"
+NEW: Final = (
+    f"verification new-ledger {LEDGER} --confidential confidential.csv --schema public.yaml --cap 2"
+)
+VERIFY: Final = (
+    "verification answer asked.yaml --confidential confidential.csv --synthetic synthetic.csv "
+    f"--schema public.yaml --ledger {LEDGER} --json"
+)
 COMMANDS: Final[Mapping[str, Command]] = {
-    "run": Command(("run", "run.yaml", "--out", "place/deep/out", "-q"), ("place/deep/out",), RUN),
+    "run": Command("run run.yaml --out place/deep/out -q", "place/deep/out", RUN),
     "run in parts": Command(
-        ("run", "parts.yaml", "--out", "place/deep/out", "--resume", "-q"),
-        ("place/deep/out",),
+        "run parts.yaml --out place/deep/out --resume -q",
+        "place/deep/out",
         RUN,
-        kept=("place/deep/.out.parts",),
+        kept="place/deep/.out.parts",
     ),
     "fit": Command(
-        ("fit", "run.yaml", "-o", "place/model", "-q"),
-        ("place/model",),
-        ("jobs.run:prepare", "jobs.run:fitted_model"),
+        "fit run.yaml -o place/model -q", "place/model", "jobs.run:prepare jobs.run:fitted_model"
     ),
     "refine": Command(
-        ("refine", *RISK, *SMALL, "-o", "place/a.csv", "--json", "place/a.json", "-q"),
-        ("place/a.csv", "place/a.json"),
-        ("jobs.refine:read_files", "jobs.refine:refine"),
+        f"refine {RISK} --set generations=2 --set population=10 --set workers=1 -o place/a.csv "
+        "--json place/a.json -q",
+        "place/a.csv place/a.json",
+        "jobs.refine:read_files jobs.refine:refine",
     ),
     "generate": Command(
-        ("generate", "model", "-o", "place/deep/out", "-m", "2", "-q"),
-        ("place/deep/out",),
-        ("engine.saved:load_model",),
+        "generate model -o place/deep/out -m 2 -q", "place/deep/out", "engine.saved:load_model"
     ),
     "init": Command(
-        ("init", "persons.csv", "-o", "place/a.yaml"),
-        ("place/a.yaml",),
-        ("jobs.starter:make_starter",),
+        "init persons.csv -o place/a.yaml", "place/a.yaml", "jobs.starter:make_starter"
     ),
     "codebook": Command(
-        ("codebook", "one", "-o", "place/book"),
-        ("place/book/codebook.html", "place/book/codebook.json"),
-        ("report.codebook.write:run_codebook", "report.codebook.write:codebook_page"),
+        "codebook one -o place/book",
+        "place/book/codebook.html place/book/codebook.json",
+        "report.codebook.write:run_codebook report.codebook.write:codebook_page",
     ),
     "report": Command(
-        ("report", "one", "-o", "place/a.html"),
-        ("place/a.html",),
-        ("report.build:read_record", "report.build:build_report"),
+        "report one -o place/a.html",
+        "place/a.html",
+        "report.build:read_record report.build:build_report",
     ),
     "check": Command(
-        ("check", *RISK, "--workers", "1", "-o", "place/a.json"),
-        ("place/a.json",),
-        ("jobs.check:read_files", "jobs.check:check_data"),
+        f"check {RISK} --set workers=1 -o place/a.json",
+        "place/a.json",
+        "jobs.check:read_files jobs.check:check_data",
     ),
     "compare": Command(
-        ("compare", "one", "other", "-o", "place/a.html", "--json", "place/a.json"),
-        ("place/a.html", "place/a.json"),
-        ("jobs.compare:read_runs", "jobs.compare:comparison_page"),
+        "compare one other -o place/a.html --json place/a.json",
+        "place/a.html place/a.json",
+        "jobs.compare:read_runs jobs.compare:comparison_page",
     ),
     "run --extends": Command(
-        ("run", "later.yaml", "--extends", "first", "--out", "place/deep/out", "-q"),
-        ("place/deep/out",),
-        RUN,
+        "run later.yaml --set extends.run=first --out place/deep/out -q", "place/deep/out", RUN
     ),
     "public-schema": Command(
-        ("public-schema", "one", "-o", "place/a.yaml"),
-        ("place/a.yaml",),
-        ("verification.public_schema:schema_of_release",),
+        "verification schema one -o place/a.yaml",
+        "place/a.yaml",
+        "verification.public_schema:schema_of_release",
     ),
     "verify": Command(
-        (
-            "verify",
-            "query.yaml",
-            "--synthetic",
-            "made.csv",
-            "--schema",
-            "schema.yaml",
-            "--dry-run",
-            "-o",
-            "place/answer",
-        ),
-        ("place/answer/answer.html", "place/answer/answer.json"),
-        ("verification.verify:dry_run",),
+        "verification answer query.yaml --synthetic made.csv --schema schema.yaml --dry-run -o place/answer",
+        "place/answer/answer.html place/answer/answer.json",
+        "verification.verify:dry_run",
     ),
+    "ledger new": Command(NEW, LEDGER),
+    "verify, charge and answer": Command(VERIFY, LEDGER),
+    "ledger cap": Command(f"verification cap-ledger {LEDGER} global --cap 3", LEDGER),
     "frontier": Command(
-        ("frontier", "run.yaml", "--vary", "cart.min_leaf=3,30", "-o", "place/deep/out", "-q"),
-        ("place/deep/out",),
-        ("jobs.run:build_report", "jobs.frontier:comparison_page", *RUN[-2:]),
-        kept=("place/deep/out.unfinished",),
+        "frontier run.yaml --vary cart.min_leaf=3,30 -o place/deep/out -q",
+        "place/deep/out",
+        f"jobs.run:build_report jobs.frontier:comparison_page {CODEBOOK}",
+        kept="place/deep/out.unfinished",
         partly="failed: ",
     ),
 }
 
 
-class Disturbance:
-    """Counts the file operations below a folder and disturbs the n-th."""
+CALLS: Final[Mapping[int, str]] = {
+    1: "write", 2: "open", 18: "write", 20: "write", 73: "lock", 74: "sync", 75: "sync", 76: "cut",
+    77: "cut", 82: "name", 83: "mkdir", 84: "delete", 85: "open", 86: "name", 87: "delete",
+    90: "mode", 91: "mode", 257: "open", 258: "mkdir", 263: "delete", 264: "name", 265: "name",
+    268: "mode", 296: "write", 316: "name",
+}  # fmt: skip
+"""Calls of x86-64 that change files."""
+BY_HANDLE: Final = frozenset({1, 18, 20, 73, 74, 75, 77, 91, 296})
+IN_DIRECTORY: Final = frozenset({257, 258, 263, 264, 265, 268, 316})
+"""Their first argument is a directory, the second the path."""
+HERE: Final = 2**32 - 100
+WRITES: Final = frozenset({1, 18})
+NEEDS_ROOM: Final = frozenset({"open", "mkdir", "write", "sync"})
+WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+TRACE_ME, GET, SET, STEP, OPTIONS = 0, 12, 13, 24, 0x4200
+NUMBER, RESULT, SKIP = 15, 10, 2**64 - 1
+FIRST, SECOND, THIRD = 14, 13, 12
+"""Places in the registers."""
+STOPPED: Final = signal.SIGTRAP | 0x80
 
-    def __init__(self, place: Path, number: int, way: str) -> None:
-        self.place, self.number, self.way = str(place), number, way
-        self.names: list[str] = []
-        self.inside = False
-        self.past: list[str] = []
-        """Operations that nothing here could disturb: somebody writes past the layer."""
 
-    def before(self, name: str) -> bool:
-        """Count an operation; return whether it fails now."""
-        self.names.append(name)
-        at = len(self.names) - 1
-        if self.way == "full":
-            return self.number <= at and name in NEEDS_ROOM
-        if at != self.number:
-            return False
-        if self.way == "kill":
-            os.kill(os.getpid(), signal.SIGKILL)
-        if self.way == "term":
-            os.kill(os.getpid(), signal.SIGTERM)
-        return self.way == "refused"
+class Tracer:
+    """Stops a child at its system calls."""
 
-    def error(self, path: object = None) -> OSError:
-        """Return what the system would say."""
-        code = errno.ENOSPC if self.way == "full" else errno.EACCES
-        return OSError(code, os.strerror(code), None if path is None else str(path))
+    def __init__(self) -> None:
+        self._call = ctypes.CDLL(None, use_errno=True).ptrace
+        self._call.restype = ctypes.c_long
+        self._call.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        self.registers = (ctypes.c_ulong * 27)()
 
-    def is_counted(self, path: object) -> bool:
-        """Whether a path lies in the folder; one without a directory belongs to an open one."""
-        text = os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else ""
-        return not os.path.isabs(text) or text.startswith(self.place)
+    def ask(self, request: int, process: int = 0, word: Any = None) -> None:
+        """Do one request of ptrace."""
+        if self._call(request, process, None, word) < 0:
+            raise OSError(ctypes.get_errno(), "ptrace")
 
-    def wrapped(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a function of the system that is disturbed."""
+    def read(self, process: int) -> Any:
+        """Return the registers of a child that is stopped."""
+        self.ask(GET, process, ctypes.byref(self.registers))
+        return self.registers
 
-        def disturbed(path: Any, *words: Any, **named: Any) -> Any:
-            if name == "open" and not (words and words[0] & WRITING):
-                return function(path, *words, **named)
-            if not self.is_counted(path):
-                return function(path, *words, **named)
-            if self.before(name):
-                raise self.error(path)
-            outer, self.inside = self.inside, True
-            try:
-                return function(path, *words, **named)
-            finally:
-                self.inside = outer
+    def write(self, process: int) -> None:
+        """Give the child the registers that were read and changed."""
+        self.ask(SET, process, ctypes.byref(self.registers))
 
-        return disturbed
 
-    def install(self) -> None:
-        """Stand between the program and the system."""
-        import fcntl
+def can_trace() -> bool:
+    """Whether this machine lets a process stop its children at system calls."""
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
+        return False
+    child = os.fork()
+    if not child:
+        try:
+            Tracer().ask(TRACE_ME)
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
 
-        for name in ("open", "mkdir", "rename", "replace", "link", "unlink", "rmdir", "chmod"):
-            setattr(os, name, self.wrapped(name, getattr(os, name)))
-        for owner, name in ((os, "fsync"), (fcntl, "flock")):
-            setattr(owner, name, self.wrapped(name, getattr(owner, name)))
-        disturbance = self
 
-        class Raw(io.FileIO):
-            """A file whose writes are disturbed; one that fails has written the half."""
+@dataclass
+class Ended:
+    """How a child ended, and what was seen on its way."""
 
-            def write(self, content: Any) -> int:
-                half = memoryview(content)[: len(content) // 2]
-                if disturbance.way == "kill" and len(disturbance.names) == disturbance.number:
-                    super().write(half)
-                if disturbance.before("write"):
-                    super().write(half)
-                    raise disturbance.error()
-                return super().write(content)
-
-        def fdopen(handle: int, mode: str) -> io.BufferedRandom:
-            return io.BufferedRandom(Raw(handle, mode.replace("b", "")))
-
-        os.fdopen = fdopen  # type: ignore[assignment]
-        sys.addaudithook(self.audit)
-
-    def audit(self, event: str, words: tuple[Any, ...]) -> None:
-        """Note what changes the folder without having been counted."""
-        changes = {"os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.chmod", "os.link"}
-        writes = event == "open" and isinstance(words[2], int) and bool(words[2] & WRITING)
-        if (event in changes or writes) and not self.inside:
-            path = words[0]
-            if isinstance(path, str | bytes | os.PathLike) and os.fsdecode(path).startswith(
-                self.place
-            ):
-                self.past.append(event)
+    code: int = 0
+    """Its exit code; the negative number of the signal that killed it."""
+    said: str = ""
+    shown: str = ""
+    """What it printed to the standard output."""
+    names: list[str] = field(default_factory=list)
+    """Its calls, in their order."""
+    exposed: set[str] = field(default_factory=set)
+    """Files that others might have read while it ran."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a child ended."""
+class Disturbed:
+    """A command in a child that is disturbed at one of its calls."""
 
-    code: int
-    """Its exit code; the negative number of the signal that killed it."""
-    said: str
-    """What it printed."""
-    names: tuple[str, ...]
-    """Its file operations, if it was not killed."""
+    words: Sequence[str]
+    folder: Path
+    number: int = -1
+    way: str = ""
+
+    def run(self) -> Ended:
+        """Run it to its end."""
+        tracer, ended, out = Tracer(), Ended(), self.folder.parent / "out"
+        error = self.folder.parent / "error"
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if not child:
+            self._begin(tracer, out, error)
+        os.waitpid(child, 0)
+        tracer.ask(OPTIONS, child, 1 | 0x100000)  # stops of calls are marked; it ends with us
+        ended.code = self._follow(tracer, child, ended)
+        ended.shown, ended.said = out.read_text(), error.read_text(errors="replace")
+        return ended
+
+    def _begin(self, tracer: Tracer, out: Path, error: Path) -> None:
+        code = 99
+        try:
+            for path, number in ((out, 1), (error, 2)):
+                os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+            tracer.ask(TRACE_ME)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            typed(self.words)
+            code = 0
+        except SystemExit as end:
+            code = int(end.code or 0)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _follow(self, tracer: Tracer, child: int, ended: Ended) -> int:
+        """Let a child go from stop to stop; return its exit code."""
+        forward, inside, error, kills = 0, False, 0, False
+        while True:
+            with suppress(ProcessLookupError):  # it is killed
+                tracer.ask(STEP, child, forward)
+            forward = 0
+            _, status = os.waitpid(child, 0)
+            if os.WIFEXITED(status) or os.WIFSIGNALED(status):
+                return os.waitstatus_to_exitcode(status)
+            if os.WSTOPSIG(status) != STOPPED:
+                forward = os.WSTOPSIG(status)
+                continue
+            inside = not inside
+            if inside:
+                error, kills = self._before(tracer, child, ended)
+                continue
+            if error:
+                tracer.read(child)[RESULT] = 2**64 - error
+                tracer.write(child)
+            if kills:  # the half is written
+                os.kill(child, signal.SIGKILL)
+            error, kills = 0, False
+
+    def _before(self, tracer: Tracer, child: int, ended: Ended) -> tuple[int, bool]:
+        """Count a call and disturb it; return its error, and whether it is killed after it."""
+        registers = tracer.read(child)
+        name = CALLS.get(registers[NUMBER], "")
+        if not name or not self._is_ours(registers, child):
+            return 0, False
+        at = len(ended.names)
+        ended.names.append(name)
+        ended.exposed |= set(exposed(self.folder))
+        if self.way == "full" and at >= self.number and name in NEEDS_ROOM:
+            return self._fail(tracer, child, errno.ENOSPC), False
+        if at != self.number:
+            return 0, False
+        if self.way == "refused":
+            return self._fail(tracer, child, errno.EACCES), False
+        if self.way == "term":
+            os.kill(child, signal.SIGTERM)
+        if self.way == "kill" and registers[NUMBER] in WRITES and registers[THIRD] > 1:
+            registers[THIRD] //= 2
+            tracer.write(child)
+            return 0, True
+        if self.way == "kill":
+            os.kill(child, signal.SIGKILL)
+        return 0, False
+
+    def _fail(self, tracer: Tracer, child: int, error: int) -> int:
+        tracer.registers[NUMBER] = SKIP
+        tracer.write(child)
+        return error
+
+    def _is_ours(self, registers: Any, child: int) -> bool:
+        """Whether a call changes something in the folder."""
+        number = registers[NUMBER]
+        if number in BY_HANDLE:
+            with suppress(OSError):
+                path = os.readlink(f"/proc/{child}/fd/{registers[FIRST]}")
+                return path.startswith(str(self.folder))
+            return False
+        flags = registers[THIRD] if number == 257 else registers[SECOND]
+        if number in (2, 257) and not flags & WRITING:
+            return False
+        with Path(f"/proc/{child}/mem").open("rb") as memory:
+            memory.seek(registers[SECOND if number in IN_DIRECTORY else FIRST])
+            path = os.fsdecode(memory.read(300).partition(b"\0")[0])
+        handle = registers[FIRST] % 2**32 if number in IN_DIRECTORY else HERE
+        folder = os.readlink(f"/proc/{child}/" + ("cwd" if handle == HERE else f"fd/{handle}"))
+        return os.path.join(folder, path).startswith(str(self.folder))
+
+
+def exposed(folder: Path) -> Iterator[str]:
+    """Yield what others may read in a folder: no directory that lies in it keeps them out."""
+    for path in folder.rglob("*"):
+        with suppress(FileNotFoundError):
+            above = [path, *path.parents]
+            if all(p.lstat().st_mode & 0o077 for p in above[: above.index(folder)]):
+                yield str(path.relative_to(folder.parent))
+
+
+BETWEEN: Final = "between names"
+"""Stopped between two names: each file is whole; the next call puts it right."""
 
 
 class Bench:
     """A folder in which a command is called again and again."""
 
+    states: tuple[bool, ...] = (False, True)
+    """Whether an older result is there before: both are tried."""
+
     def __init__(self, folder: Path, command: Command) -> None:
         self.folder, self.command, self.place = folder, command, folder / "place"
-        self.usual = Ended(0, "", ())
-        self.new: dict[str, dict[str, bytes | None]] = {}
+        self.usual = Ended()
+        self.new: dict[str, Any] = {}
 
-    def warm_up(self) -> Sequence[str]:
+    def warm_up(self) -> None:
         """Compute once what takes long, and note what an undisturbed call leaves."""
-        self.reset(older=False)
-        for spec in (*ALWAYS_ONCE, *self.command.once):
+        self.reset(older=self.states[0])
+        for spec in (*ALWAYS_ONCE, *self.command.once.split()):
             remember(spec)
         with suppress(SystemExit), quiet():
             typed(self.command.words)
         gc.freeze()  # nothing of it is copied into the children
+        self.reset(older=self.states[0])
         self.usual = self.call()
-        self.new = {output: tree(self.folder / output) for output in self.command.outputs}
+        self.new = self.contents()
         if any(not content for content in self.new.values()) or self.usual.code not in (0, 3):
-            raise SystemExit(f"{self.command.words}: {self.usual.said}")
-        return self.usual.names
+            raise SystemExit(f"{self.command.typed}: {self.usual.said}")
 
     def reset(self, *, older: bool) -> None:
         """Clear the place and lay an older result there, which others may read."""
@@ -306,56 +406,27 @@ class Bench:
                 file.write_text(f"older {file.name}")
                 file.chmod(0o644)
 
-    def call(self, number: int = -1, way: str = "") -> Ended:
-        """Call the command in a child that is disturbed at one of its file operations."""
-        said, noted = self.folder / "said", self.folder / "noted"
-        noted.write_text("")
-        sys.stdout.flush()
-        sys.stderr.flush()
-        child = os.fork()
-        if not child:
-            code = 99
-            try:
-                handle = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-                os.dup2(handle, 1)
-                os.dup2(handle, 2)
-                code = self.disturbed(number, way, noted)
-            except BaseException:
-                traceback.print_exc()
-            finally:
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os._exit(code)
-        _, status = os.waitpid(child, 0)
-        names = tuple(noted.read_text().split())
-        return Ended(os.waitstatus_to_exitcode(status), said.read_text(errors="replace"), names)
+    def contents(self) -> dict[str, Any]:
+        """Return what lies at each output."""
+        return {output: tree(self.folder / output) for output in self.command.outputs}
 
-    def disturbed(self, number: int, way: str, noted: Path) -> int:
-        """Call the command here, note its operations and return its exit code."""
-        disturbance = Disturbance(self.place, number, way)
-        disturbance.install()
-        code = 0
-        try:
-            typed(self.command.words)
-        except SystemExit as end:
-            code = int(end.code or 0)
-        noted.write_text("\n".join(disturbance.names))
-        if disturbance.past:
-            print("Traceback: past the file layer:", *disturbance.past)
-        return code
+    def call(self, number: int = -1, way: str = "") -> Ended:
+        """Call the command in a child that is disturbed at one of its calls."""
+        return Disturbed(self.command.words, self.place, number, way).run()
 
     def case(self, number: int, way: str, *, older: bool) -> str:
-        """Disturb one operation and say what is wrong then, nothing if all is well."""
+        """Disturb one call and say what is wrong then, nothing if all is well."""
         self.reset(older=older)
-        before = {output: tree(self.folder / output) for output in self.command.outputs}
+        before = self.contents()
         there = {str(path.relative_to(self.folder)) for path in self.place.rglob("*")}
         ended = self.call(number, way)
         states = {self.state(output, before[output]) for output in self.command.outputs}
         left = self.left_over()
         if ended.code == 1 and self.command.partly and self.command.partly in ended.said:
             return ""
-        made = [name for name in left if name not in there]
-        faults = [*self.told_wrongly(ended, way, states), *exposed(self.place, made)]
+        seen = ended.exposed | set(exposed(self.place))
+        faults = [f"others may read {name}" for name in sorted(seen - there)]
+        faults += self.told_wrongly(ended, way, states)
         is_between = (way in ("kill", "refused") and states == {"older", "new"}) or (
             way == "kill" and states == {"aside"}
         )
@@ -364,10 +435,10 @@ class Bench:
         if way != "kill" and not all(self.is_harmless(name, way) for name in left):
             faults.append(f"left over: {left}")
         if left or self.kept():  # else all is as before a call that was looked at first
-            faults += self.next_call()
+            faults += self.next_call(ended)
         return BETWEEN if is_between and not faults else "; ".join(faults)
 
-    def state(self, output: str, before: Mapping[str, bytes | None]) -> str:
+    def state(self, output: str, before: Any) -> str:
         """Return which content an output has."""
         path = self.folder / output
         contents = {"older": before, "new": self.new[output]}
@@ -384,16 +455,15 @@ class Bench:
             path.name == "lock" or (path.suffix == ".partial" and not [*path.glob("[!l]*")])
         )
 
-    def next_call(self) -> Iterator[str]:
+    def next_call(self, _: Ended) -> Iterator[str]:
         """Say what is wrong after the same call without a fault."""
         again = self.call()
-        after = {output: tree(self.folder / output) for output in self.command.outputs}
-        if (again.code, self.left_over(), after) != (self.usual.code, [], self.new):
+        if (again.code, self.left_over(), self.contents()) != (self.usual.code, [], self.new):
             yield f"the next call: {again.code} {again.said} {self.left_over()}"
 
     def told_wrongly(self, ended: Ended, way: str, states: set[str]) -> Iterator[str]:
         """Say where exit code and message do not fit to what is there."""
-        said = " ".join(ended.said.split())
+        said = " ".join((ended.shown + ended.said).split())
         if "Traceback" in said:
             yield f"traceback: {ended.said}"
         if way == "kill":
@@ -417,17 +487,73 @@ class Bench:
     def left_over(self) -> list[str]:
         """Return what belongs to no result; a directory belongs to the result that it holds."""
         there = {str(path.relative_to(self.folder)) for path in self.place.rglob("*")}
-        mine = {path for path in there for output in self.results() if around(path, output)}
-        kept = {path for path in there for name in self.command.kept if around(path, name)}
-        return sorted(there - mine - kept)
+        results = [output for output in self.command.outputs if (self.folder / output).exists()]
+        known = [*results, *self.command.kept.split()]
+        return sorted(path for path in there if not any(around(path, name) for name in known))
 
     def kept(self) -> bool:
         """Whether something is there that an interrupted call keeps."""
-        return any((self.folder / name).exists() for name in self.command.kept)
+        return any((self.folder / name).exists() for name in self.command.kept.split())
 
-    def results(self) -> list[str]:
-        """Return the outputs that are there."""
-        return [output for output in self.command.outputs if (self.folder / output).exists()]
+
+class LedgerBench(Bench):
+    """A bench whose output is a ledger: it is compared by charges and caps."""
+
+    states = (True,)
+
+    def reset(self, *, older: bool) -> None:
+        """Clear the place and lay the ledger there that the command changes."""
+        super().reset(older=False)
+        if older and self.command.typed != NEW:
+            shutil.copy2(self.folder / "ledger.sqlite", self.folder / LEDGER)
+
+    def told_wrongly(self, ended: Ended, way: str, states: set[str]) -> Iterator[str]:
+        """Say where exit code and message do not fit to what is there."""
+        said = " ".join(ended.said.split())
+        if "Traceback" in said:
+            yield f"traceback: {said[-200:]}"
+        if way == "kill":
+            if ended.code != -signal.SIGKILL:
+                yield f"exit code {ended.code}"
+        elif ended.code == 0:
+            if states == {"older"}:
+                yield "nothing is there"
+        elif ended.code not in (2, 130) or not said:
+            yield f"exit code {ended.code}: {said[-200:]}"
+        elif states == {"older"} and not re.search("nothing|cannot be|not be|none", said):
+            yield f"nothing is there, and it says: {said}"
+        elif states == {"new"} and not re.search("stands|may stand|had been written|whole", said):
+            yield f"it is there, and it says: {said}"
+        if ended.shown.strip() and states == {"older"}:
+            yield "shown, and not charged"
+
+    def is_harmless(self, name: str, way: str) -> bool:
+        """Whether a left-over is a draft or a journal: the next call clears it or plays it back."""
+        return way != "term" and name.startswith("place/")
+
+    def kept(self) -> bool:
+        """Return True: the next call is tried after every case."""
+        return True
+
+    def next_call(self, ended: Ended) -> Iterator[str]:
+        """Say what is wrong after the same call without a fault."""
+        is_made = self.command.typed == NEW and (self.folder / LEDGER).exists()
+        again = self.call()
+        if is_made:  # and refused, with what an interrupted call may have left
+            if again.code != 2 or "exists already" not in again.said or self.contents() != self.new:
+                yield f"the next call: {again.code} {again.said}"
+        elif again.code or self.contents() != self.new or self.left_over():
+            yield f"the next call: {again.code} {again.said} {self.left_over()}"
+        elif ended.shown.strip() and self.command.typed == VERIFY:
+            one, two = (json.loads(each.shown)["answer"] for each in (ended, again))
+            if one != two:
+                yield "another answer to the same question"
+
+
+def budgets_of(path: Path) -> list[tuple[Any, ...]]:
+    """Return the budgets of a ledger, its journal played back."""
+    with closing(sqlite3.connect(path)) as store:
+        return [*store.execute("SELECT scope, cap, spent FROM budget ORDER BY scope")]
 
 
 def around(path: str, output: str) -> bool:
@@ -435,21 +561,10 @@ def around(path: str, output: str) -> bool:
     return path == output or path.startswith(f"{output}/") or output.startswith(f"{path}/")
 
 
-BETWEEN: Final = "between names"
-"""Stopped between two names: each file is whole; the next call puts it right."""
-
-
-def exposed(place: Path, left: Sequence[str]) -> Iterator[str]:
-    """Yield what others may read of what is left: no directory above it keeps them out."""
-    for name in left:
-        path = place.parent / name
-        above = [path, *path.parents]
-        if all(stat.S_IMODE(p.lstat().st_mode) & 0o077 for p in above[: above.index(place)]):
-            yield f"others may read {name}"
-
-
-def tree(path: Path) -> dict[str, bytes | None]:
-    """Return the content of a file or of all files of a directory."""
+def tree(path: Path) -> Any:
+    """Return the content of a file, of all files of a directory, or of a ledger."""
+    if path.suffix == ".sqlite" and path.exists():
+        return budgets_of(path)
     if path.is_dir():
         return {
             str(inner.relative_to(path)): inner.read_bytes() if inner.is_file() else None
@@ -480,7 +595,7 @@ def typed(words: Sequence[str]) -> None:
     """Do what the command line does, here."""
     from synthesizer.cli import main
 
-    over = () if words[0] in ("--help", "ledger") else ("--overwrite",)
+    over = () if "--help" in words or words[1].endswith("-ledger") else ("--overwrite",)
     sys.argv = ["synthesizer", *words, *over]
     main()
 
@@ -531,7 +646,31 @@ def prepare(folder: Path) -> None:
     (folder / "query.yaml").write_text(json.dumps(query))
     prepare_periods(folder)
     with suppress(SystemExit), quiet():
-        typed(("public-schema", "one", "-o", "schema.yaml"))
+        typed(("verification", "schema", "one", "-o", "schema.yaml"))
+    prepare_ledger(folder)
+
+
+def prepare_ledger(folder: Path) -> None:
+    """Lay a ledger into a folder, and what a question about its data needs."""
+    variables = {
+        "sex": {"kind": "categorical", "levels": ["F", "M"]},
+        "pay": {"kind": "numeric", "low": 0, "high": 9999},
+    }
+    ask = {"measure": "interval", "coefficient": "sex[M]", "below": 0}
+    asked = {"formula": "pay ~ sex", "ask": ask, "partitions": 10}
+    for name, content in (
+        ("public.yaml", {"person": "person", "variables": variables}),
+        ("asked.yaml", asked),
+    ):
+        (folder / name).write_text(json.dumps(content))
+    for name, seed in (("confidential", 1), ("synthetic", 2)):
+        rng = np.random.default_rng(seed)
+        frame = pd.DataFrame({"person": range(ROWS), "pay": rng.integers(1000, 5000, ROWS)})
+        frame.assign(sex=rng.choice(["F", "M"], ROWS)).to_csv(folder / f"{name}.csv", index=False)
+    (folder / "place").mkdir(exist_ok=True)
+    with suppress(SystemExit), quiet():
+        typed(NEW.split())
+    (folder / LEDGER).replace(folder / "ledger.sqlite")
 
 
 def prepare_periods(folder: Path) -> None:
@@ -563,33 +702,29 @@ def hold_the_time() -> None:
 
 def measured(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
     """Return counts of the cases of a command, by state, and what was not clean."""
-    bench = Bench(folder, COMMANDS[name])
+    command = COMMANDS[name]
+    is_ledger = command.left == LEDGER
+    bench = (LedgerBench if is_ledger else Bench)(folder, command)
     bench.warm_up()
-    counts: dict[str, Any] = {"command": name, "faults": [], "seconds": time.perf_counter()}
-    for older in (False, True):
+    counts: dict[str, Any] = {"states": [], "faults": [], "seconds": time.perf_counter()}
+    for older in bench.states:
         bench.reset(older=older)
         names = bench.call().names
-        counts["faults"] += bench.next_call()
+        counts["faults"] += () if is_ledger else bench.next_call(Ended())
         verdicts: Counter[str] = Counter()
         for number, operation in enumerate(names):
             for way in WAYS if not quick else [WAYS[(number + older) % len(WAYS)]]:
                 if way == "full" and operation not in NEEDS_ROOM:
                     continue  # the same as at the next one that does
-                if quick and names[number - 1 : number + 2] == ("write",) * 3:
+                if quick and names[number - 1 : number + 2] == ["write"] * 3:
                     continue  # of writes in a row the first and the last
                 verdict = bench.case(number, way, older=older)
                 verdicts[verdict if verdict in ("", BETWEEN) else "fault"] += 1
                 if verdict not in ("", BETWEEN):
-                    state = "older" if older else "first"
-                    counts["faults"].append(
-                        f"{name}, {state}, {way} at {number} {operation}: {verdict}"
-                    )
-        counts["older" if older else "first"] = {
-            "operations": len(names),
-            "cases": verdicts.total(),
-            "clean": verdicts[""],
-            BETWEEN: verdicts[BETWEEN],
-        }
+                    case = f"{name}, {'older' if older else 'first'}, {way} at {number} {operation}"
+                    counts["faults"].append(f"{case}: {verdict}")
+        figures = (len(names), verdicts.total(), verdicts[""], verdicts[BETWEEN])
+        counts["states"].append(figures)
     counts["seconds"] = round(time.perf_counter() - counts["seconds"], 1)
     return counts
 
@@ -642,17 +777,13 @@ def in_child(folder: Path, name: str, *, quick: bool) -> dict[str, Any]:
 
 def table(names: Sequence[str], *, quick: bool) -> Iterator[str]:
     """Print a table of the commands; yield what is not clean."""
-    print("| command | operations | cases | clean | between names | seconds |")
+    print("| command | calls | cases | clean | between names | seconds |")
     print("| --- | --- | --- | --- | --- | --- |")
     hold_the_time()
     prepare(Path.cwd())
     for name in names:
         counts = in_child(Path.cwd(), name, quick=quick)
-        states = counts["first"], counts["older"]
-        numbers = [
-            " + ".join(str(state[key]) for state in states)
-            for key in ("operations", "cases", "clean", BETWEEN)
-        ]
+        numbers = [" + ".join(map(str, each)) for each in zip(*counts["states"], strict=True)]
         print("|", " | ".join([name, *numbers, str(counts["seconds"])]), "|", flush=True)
         yield from counts["faults"]
 
@@ -664,12 +795,14 @@ def main() -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="at each operation one way, in turn; of writes in a row the first and the last",
+        help="at each call one way, in turn; of writes in a row the first and the last",
     )
     parser.add_argument("--signals", type=int, default=0, help="moments of a whole process")
     words = parser.parse_args()
     if unknown := [name for name in words.commands if name not in COMMANDS]:
         parser.error(f"{unknown[0]!r} is none of {'; '.join(COMMANDS)}")
+    if not can_trace():
+        raise SystemExit("processes cannot be traced here: Linux on x86-64 is needed")
     memory = Path("/dev/shm")  # noqa: S108  # where nothing waits for a disk
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as name:
         os.chdir(os.path.realpath(name))

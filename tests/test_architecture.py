@@ -148,7 +148,7 @@ def test_the_package_has_no_more_files_than_its_ceiling():
     assert len(FILES) <= MOST_FILES
 
 
-MOST_SCRIPT_LINES = 14041
+MOST_SCRIPT_LINES = 12841
 """Most lines of `scripts/`, with docstrings and blanks. It only falls; 8,000 is the aim."""
 
 

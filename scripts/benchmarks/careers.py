@@ -42,16 +42,7 @@ from synthesizer.measures.utility.sequences import (
     noise_floor,
     sequence_distances,
 )
-from synthesizer.models.careers.dirichlet import centre, fit_mixture, log_n_compositions
 from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
-from synthesizer.models.careers.lengths import (
-    THETAS,
-    Group,
-    cell_points,
-    held_out_groups,
-    held_out_patterns,
-    log_likelihood,
-)
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.plan.plan import Plan, prepare
 
@@ -59,7 +50,7 @@ CONFIGS = Path(__file__).resolve().parents[1] / "configs"
 FILES = (("mvad", "Jul.93", "Jun.99"), ("actcal", "jan00", "dec00"))
 NOT_KNOWN = ("id", "weight", "idhous00")
 MEASURES = ("headcounts", "transitions", "changes", "n_moves", "spells", "first_last")
-BY_GROUP = ("by covariate", "covariate, ends", "entry", "first move", "spells by group")
+BY_GROUP = ("by covariate", "first move")
 LEAST, BOOTSTRAPS, DRAWS, MATCHED = 20, 20, 3, 400
 DEFAULT = CareerOptions()
 VARIANTS = {
@@ -126,28 +117,15 @@ def file_of(name: str, careers: npt.NDArray[np.int32], n_states: int, known: pd.
 
 def by_group(file: File, careers: IntArray, rows: IntArray) -> Differences:
     """Return shares of states by group, and differences of each group from all others."""
-    n, a = len(careers), file.n_states
     found: dict[str, list[FloatArray]] = {name: [] for name in BY_GROUP}
     runs = to_runs(careers)
-    ends = careers[:, 0] * a + careers[:, -1]
     first = np.where(runs.counts > 1, runs.length[runs.first], np.nan)
-    hit = careers[:, :, None] == np.arange(a)
-    entry = np.where(hit.any(axis=1), hit.argmax(axis=1), np.nan)
+    hit = careers[:, :, None] == np.arange(file.n_states)
     for groups in file.groups:
         for level in range(groups.max() + 1):
             mine = groups[rows] == level
-            theirs = mine[runs.person]
-            of_state = [runs.state == s for s in range(a)]
-            spells = [
-                difference(runs.length[theirs & is_s], runs.length[~theirs & is_s])
-                for is_s in of_state
-            ]
-            entries = [difference(entry[mine, s], entry[~mine, s]) for s in range(a)]
-            found["by covariate"].append(hit[mine].sum(axis=0).ravel() / n / careers.shape[1])
-            found["covariate, ends"].append(np.bincount(ends[mine], minlength=a * a) / n)
-            found["entry"].append(np.array(entries))
+            found["by covariate"].append(hit[mine].sum(axis=0).ravel() / careers.size)
             found["first move"].append(np.array([difference(first[mine], first[~mine])]))
-            found["spells by group"].append(np.array(spells))
     return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
@@ -241,70 +219,6 @@ def distances(
                 ratios = reference.ratios(fitted.sample(file.persons, n, rng=rng))
                 found.append(ratios | halves(file, options, rng))
             yield from rows_of(f"{file.name}, {label}", means(found))
-
-
-@job(persons=300, seeds=1)
-def held_out(data: Path, persons: int = 0, seeds: int = 1) -> Rows:
-    """Compare the log likelihood of run lengths of held-out persons (5 folds) under three models.
-
-    They are the smoothed bootstrap, components on observed patterns and K fitted components.
-    """
-    for file in files(data, persons):
-        runs, found = to_runs(file.careers), []
-        for seed in range(seeds):
-            rng = np.random.default_rng(seed)
-            groups = held_out_groups(runs, rng=rng)
-            values = {
-                f"bootstrap, additive {a:g}": held_out_bootstrap(groups, a)
-                for a in (0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
-            }
-            patterns = held_out_patterns(groups, THETAS[:6], rng=rng)
-            values |= {f"patterns, theta {theta:g}": value for theta, value in patterns.items()}
-            for k in (1, 2, 3, 5, 10, 20):
-                values[f"components {k}"] = held_out_mixture(groups, k, rng=rng)
-            found.append(values)
-        yield from rows_of(f"{file.name}, log likelihood", means(found))
-
-
-def held_out_mixture(
-    groups: Sequence[Group], n_components: int, *, rng: np.random.Generator
-) -> float:
-    """Return the held-out log likelihood of ``components: K``."""
-    value = 0.0
-    for group in groups:
-        points = cell_points(group.patterns)
-        logs = points.mean_logs()
-        flat = points.masses(np.ones((1, group.patterns.shape[1])))[:, 0]
-        for fitted, held in group.splits():
-            mass, seen = flat, fitted > 0
-            if seen.any():
-                own, centres = logs[seen], centre(group.patterns[seen])
-                mixture = fit_mixture(centres, fitted[seen], n_components, mean_logs=own, rng=rng)
-                mass = points.masses(mixture.alpha) @ mixture.weights
-            value += log_likelihood(held, mass)
-    return value
-
-
-def held_out_bootstrap(groups: Sequence[Group], additive: float) -> float:
-    """Return the held-out log likelihood of drawing observed patterns.
-
-    A held-out pattern that nobody else has makes it minus infinity. ``additive`` persons, spread
-    evenly over all compositions, make it finite.
-    """
-    value = 0.0
-    for group in groups:
-        n_parts = group.patterns.shape[1]
-        n_periods = int(group.patterns[0].sum()) + n_parts
-        even = np.exp(-log_n_compositions(n_periods, n_parts))
-        for fitted, held in group.splits():
-            n, seen = fitted.sum() + additive, held > 0
-            if not seen.any():
-                continue
-            mass = (fitted + additive * even)[seen] / n if n else np.zeros(1)
-            if (mass <= 0).any():
-                return -np.inf
-            value += float(held[seen] @ np.log(mass))
-    return value
 
 
 # Pairs and triples of values that the original lacks.

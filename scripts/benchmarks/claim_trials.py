@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from measuring import Row, Rows, job, rows_of
+from replay_trials import Exact
 from scipy.special import expit
 
 from synthesizer.data.table import Column, FloatArray, Table
@@ -95,15 +96,11 @@ class InMemory(Asked):
         return self.made
 
 
-class Drawn:
+class Drawn(Exact):
     """The noise of the mechanisms with a seed, for data that are simulated."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.rng = rng
-
-    def charge(self, mechanism: Mechanism) -> int:
-        """Return what was offered."""
-        return mechanism.epsilon
 
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
         """Return the values with two-sided geometric noise within the bounds."""

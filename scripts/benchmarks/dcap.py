@@ -14,15 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acs import synthesise
-from measuring import Row, Rows, job, rows_of
+from measuring import Row, Rows, job, rows_of, synthesise
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_keys
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import Registry
-from synthesizer.measures.risk.cap import CapResult, Line, cap, cap_regression, regress_on_m
+from synthesizer.measures.risk.cap import CapResult, cap, cap_regression
 from synthesizer.measures.risk.differential import (
     DifferentialResult,
     HalfComparison,
@@ -35,9 +34,6 @@ CART, PARAMETRIC, OWN = "CART", "parametric", "CART, package defaults"
 SUBSETS = ("all", "uniques", "special_uniques")
 RULES = ("zero", "undefined")
 FEWEST_KEYS = 3
-FLAT = 0.25
-SOME_GROWTH = 0.001
-"""Growth of the half-split difference per dataset that is called growth."""
 METHODS: dict[str, dict[str, Any]] = {
     CART: {"models": {"cart": {"min_leaf": 5, "even": False, "tilt": False, "safe": 0}}},
     PARAMETRIC: {"default_method": "parametric"},
@@ -117,7 +113,7 @@ def tables(
     found = {
         name: examine(table, options, grouped, m, splits, seed) for name, options in METHODS.items()
     }
-    for part in (table_1, table_2, table_4, table_5, findings):
+    for part in (table_1, table_2, table_4, table_5):
         yield from part(found)
 
 
@@ -166,85 +162,3 @@ def table_5(found: Mapping[str, Found]) -> Rows:
 
 
 # The findings of the paper.
-
-
-def findings(found: Mapping[str, Found]) -> Rows:
-    """Yield the findings of the paper, each "yes" or "no"."""
-    for name, item in found.items():
-        for words, holds in {**of_lines(item), **of_means(item), **of_halves(name, item)}.items():
-            yield Row(f"finding, {name}", words, "yes" if holds else "no")
-    for name in (CART, OWN):
-        for words, holds in against(found[name], found[PARAMETRIC]).items():
-            yield Row(f"finding, {name}", words, "yes" if holds else "no")
-
-
-def of_lines(item: Found) -> dict[str, bool]:
-    """Return what the lines of the mean CAP on m say."""
-    lines = {(row.subset, row.rule): row.line for row in cap_regression(item.whole)}
-    rising = [(line := lines[s, "zero"]) is not None and line.slope > 0 for s in SUBSETS]
-    flat = [is_flat(lines[s, "undefined"], lines[s, "zero"]) for s in SUBSETS]
-    return {
-        "CAP with non-matches as zero rises with m": all(rising),
-        "CAP of matches is flat in m": all(flat),
-    }
-
-
-def is_flat(line: Line | None, zero: Line | None) -> bool:
-    """Return whether a slope is far below that with non-matches as zero."""
-    if line is None or zero is None:
-        return False
-    return abs(line.slope) < FLAT * abs(zero.slope)
-
-
-def of_means(item: Found) -> dict[str, bool]:
-    """Return what the means of all records and of unique ones say."""
-    every, unique, special = (item.means(subset, "zero") for subset in SUBSETS)
-    matched, matched_unique, _ = (item.means(subset, "undefined") for subset in SUBSETS)
-    original = item.whole.original
-    synthetic = [(v, s) for s in SUBSETS for r in RULES for v in item.means(s, r) if v is not None]
-    gaps = []
-    for result in item.caps.values():
-        mean, own = result.row(result.last).zero, result.original["all"]
-        gaps.append(None if mean is None or own is None else own - mean)
-    return {
-        "special uniques below uniques below all, non-matches as zero": all(
-            above(unique, special) + above(every, unique)
-        ),
-        "matched uniques above all matched records": all(above(matched_unique, matched)),
-        "every synthetic CAP is below that of the original": all(
-            above([original[s] for _, s in synthetic], [value for value, _ in synthetic])
-        ),
-        "nearer to the original's with smaller keys": all(above(gaps[:-1], gaps[1:])),
-    }
-
-
-def of_halves(name: str, item: Found) -> dict[str, bool]:
-    """Return what the half split says: for CART its difference grows, else it does not."""
-    rows = item.comparisons
-    significant = [(row.t or 0) > 0 and row.p is not None and row.p < 0.05 for row in rows]
-    line = regress_on_m([row.difference for row in rows])
-    grows = line is not None and line.slope > SOME_GROWTH
-    says = "does not grow" if name == PARAMETRIC else "grows"
-    return {
-        "not differentially confidential, p < 0.05 at every m": all(significant),
-        f"the half-split difference {says} with m": line is not None
-        and grows == (name != PARAMETRIC),
-    }
-
-
-def against(cart: Found, other: Found) -> dict[str, bool]:
-    """Return what CART gives away beyond parametric synthesis."""
-    said = {
-        f"CAP above that of parametric synthesis, non-matches as {rule}": all(
-            all(above(cart.means(s, rule), other.means(s, rule))) for s in SUBSETS
-        )
-        for rule in RULES
-    }
-    ours, theirs = ([row.difference for row in each.comparisons] for each in (cart, other))
-    return said | {"half-split difference above that of parametric": all(above(ours, theirs))}
-
-
-def above(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[bool]:
-    """Return whether each number is above the other one; False where one is missing."""
-    pairs = zip(ours, theirs, strict=True)
-    return [a is not None and b is not None and a > b for a, b in pairs]

@@ -14,20 +14,19 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from statistics import mean, median
-from time import perf_counter, process_time
+from statistics import mean
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from measuring import ACS, Row, Rows, job, peak_gb, rows_of
+from measuring import ACS, Row, Rows, job, rows_of
 
 from synthesizer import Synthesizer, read_config, run
-from synthesizer.data.pairs import as_table, as_tables
+from synthesizer.data.pairs import as_table
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import from_pandas
-from synthesizer.engine.genetic import evolution
-from synthesizer.engine.genetic.evolution import Breeder, Candidate, Redraw, hypervolume
+from synthesizer.engine.genetic.evolution import Candidate, Redraw, hypervolume
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver
 from synthesizer.engine.genetic.scores import (
@@ -35,10 +34,7 @@ from synthesizer.engine.genetic.scores import (
     Score,
     Sought,
 )
-from synthesizer.measures.risk.cap import cap
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.utility.propensity import pmse
-from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 from synthesizer.plan.evolving import like_original
 from synthesizer.plan.inputs import declarations
 
@@ -170,101 +166,7 @@ def dominated(points: Any, others: Any) -> int:
     return int((nowhere_worse & better).any(axis=0).sum())
 
 
-@job(n_rows=3_000, seeds=1)
-def refine(data: Path, n_rows: int = ROWS, seeds: int = SEEDS) -> Rows:
-    """Bring a CART file down to a limit of risk; compare the loss with that of larger leaves."""
-    world = World(data, n_rows)
-    for seed in range(1, seeds + 1):
-        leaves = [5 * 2**power for power in range(10)]
-        ladder = {}
-        for leaf in leaves:
-            how: dict[str, Any] = {"models": {"cart": {"min_leaf": leaf, "even": False}}}
-            (ladder[leaf],) = synthesised(world.frame, seed, **how)
-        scores = {leaf: world.score(made) for leaf, made in ladder.items()}
-        base = scores[5]
-        for label, limit in (("baseline", world.baseline), ("0.8 R", 0.8 * base.risk)):
-            evolver = Evolver(world.sought, GeneticOptions(risk_at_most=limit))
-            start = evolver.around([world.records(ladder[5])], Seed(seed), 0, LARGEST)
-            begin = perf_counter()
-            after = evolver.evolve(start, Seed(seed), 0).score
-            leaf = next((leaf for leaf, s in scores.items() if s.risk <= limit), None)
-            price = None if leaf is None else scores[leaf].utility - base.utility
-            yield from rows_of(
-                f"seed {seed}, limit {label}",
-                {
-                    "time in s": perf_counter() - begin,
-                    "U": base.utility,
-                    "R": base.risk,
-                    "limit": limit,
-                    "R refined": after.risk,
-                    "cost in U of refining": after.utility - base.utility,
-                    "leaf that reaches it": leaf,
-                    "cost in U of that leaf": price,
-                },
-            )
-
-
-class Repairing(Breeder):
-    """A breeder that also moves records towards the original's table, which no option offers."""
-
-    wanted: Any = None
-
-    def mutant(self, records: Any, counts: Any, rng: np.random.Generator) -> Candidate:
-        """Move records from surplus to deficit, but into no cell that carries risk."""
-        made = super().mutant(records, counts, rng)
-        margin = self.scorer.margins[0]
-        gap = made.counts[0] - self.wanted
-        cell = margin.of(made.records)
-        surplus = np.append(np.maximum(gap, 0) / np.maximum(made.counts[0], 1), 1.0)
-        moved = np.flatnonzero(rng.random(len(cell)) < surplus[cell] * 0.02 * rng.random())
-        need = np.maximum(-gap, 0).astype(float)
-        need[np.isin(margin.cells, self.scorer.risk.carrier.cells)] = 0
-        if not len(moved) or not need.sum():
-            return made
-        out = made.records.copy()
-        out[moved] = rng.choice(margin.cells, size=len(moved), p=need / need.sum())
-        after, counts = self.moved(made.records, made.counts, (out, moved))
-        return Candidate(after, counts, self.scorer.score(counts, len(after)))
-
-
 UNAIMED: dict[str, Any] = {"aimed": 0.0, "rates": "fixed"}
-REPAIRING = "aimed, varied rates, towards the original's table"
-MOVES: dict[str, dict[str, Any]] = {
-    "paper: uniform mutation at a fixed rate": UNAIMED,
-    "levels drawn from their margins": {**UNAIMED, "redraw": "marginal"},
-    "varied rates": {"aimed": 0.0},
-    "aimed, fixed rate": {"rates": "fixed"},
-    "aimed, varied rates (default)": {},
-    "aimed, varied rates, half of the records swap": {"crossover": 0.5},
-    REPAIRING: {},
-}
-
-
-@job(n_rows=3_000, seeds=1, limit=0.5)
-def moves(data: Path, n_rows: int = ROWS, seeds: int = SEEDS, limit: float = 8) -> Rows:
-    """Compare the frontiers of several moves after the same processor seconds (`limit`)."""
-    vars(evolution)["perf_counter"] = process_time  # fair on a busy machine
-    world = World(data, n_rows)
-    chain = world.chain_start(100)
-    given = {"mode": "pareto", "seconds": limit, "patience": None, "risk_floor": 0.0}
-    for start in ("mutants", "chain"):
-        for label, options in MOVES.items():
-            found = []
-            for seed in range(1, seeds + 1):
-                told = GeneticOptions(**{**options, **given}, generations=100_000)
-                evolver = Evolver(world.sought, told)
-                if label == REPAIRING:
-                    own = evolver.breeder
-                    repairing = Repairing(own.scorer, own.options, own.redraw)
-                    repairing.wanted = own.scorer.margins[0].count(world.sought.records)
-                    evolver.breeder = repairing
-                evolved = evolver.evolve(people(evolver, start, chain, seed), Seed(seed), 0)
-                area = hypervolume(points_of(evolved.frontier))
-                found.append((area, len(evolved.history) - 1))
-            areas, generations = zip(*found, strict=True)
-            figures = {"hypervolume": median(areas), "least": min(areas), "most": max(areas)}
-            case = f"from {start}, {label}"
-            yield from rows_of(case, figures | {"generations": median(generations)})
 
 
 @job(n_rows=3_000)
@@ -312,22 +214,6 @@ def half_split(world: World, genetic: Mapping[str, Any]) -> tuple[Any, Any, Any]
         found = run(read_config(config | LEAF_5 | dict(genetic))).checks.summary
     low, high = found.differential_low, found.differential_high
     return found.differential_confidentiality, low, high
-
-
-@job(n_rows=3_000, large=20_000)
-def large(data: Path, n_rows: int = ROWS, large: int = 1_000_000) -> Rows:
-    """Measure seconds of 40 candidates in 10 generations of many records, one thread and two."""
-    world = World(data, n_rows)
-    many = np.tile(world.sought.records, large // n_rows + 1)[:large]
-    many = many[Seed(1).generator("large").permutation(len(many))]
-    sought = Sought(many, world.sought.coding, world.sought.keys, world.sought.target)
-    told: dict[str, Any] = {"risk": "cap", "population": 40, "generations": 10, "patience": None}
-    for workers in (1, 2):
-        evolver = Evolver(sought, GeneticOptions(**told | UNAIMED))
-        start, begin = evolver.mutants(Seed(1), 0, LARGEST), perf_counter()
-        evolver.evolve(start, Seed(1), 0, n_jobs=workers)
-        yield Row(f"{workers} threads", "time", perf_counter() - begin, "s")
-    yield Row("both", "peak", peak_gb(), "GB")
 
 
 # What the text of the paper leaves open.
@@ -430,73 +316,3 @@ def mutants(data: Path, n_rows: int = ROWS, count: int = 270) -> Rows:
 
 
 # The comparison of the paper for any file.
-
-
-def methods(start: str, redraw: str, generations: int, population: int) -> dict[str, Any]:
-    """Return the options of each method of the comparison, as `Synthesizer` takes them."""
-    apart = {"sample": {"even": False}}  # independent draws, as synthpop has them
-    cart = {"models": {**LEAF_5["models"], **apart}}
-    shared: dict[str, Any] = {"start": start, "redraw": redraw}
-    shared |= {"generations": generations, "population": population}
-    moves = {"crossover": 0.1, "mutation": 0.001, "mutants": 0.02, "aimed": 0, "rates": "fixed"}
-    paper = {**moves, "risk_floor": 0, "patience": None}
-    chain = cart if start == "chain" else {}
-    return {
-        "genetic (paper)": {"genetic": {**shared, **paper}, **chain},
-        "genetic (package)": {"genetic": shared, **chain},
-        "CART": cart,
-        "parametric": {"default_method": "parametric", "models": apart},
-    }
-
-
-@job(file="", generations=3, population=6)
-def paper(
-    file: Path = Path(),
-    keys: str = "",
-    target: str = "",
-    start: str = "mutants",
-    redraw: str = "marginal",
-    generations: int = 57,
-    population: int = 100,
-    data: Path = Path(),
-    seed: int = 1,
-) -> Rows:
-    """Compare genetic synthesis with CART and parametric models by tables 1 to 3 of the paper.
-
-    Every column of the file is a category; an intruder knows ``keys`` (A,B,C) and seeks ``target``.
-    Without a file the original of the other jobs is used, with 3,000 records.
-    """
-    if file.is_file():
-        frame = pd.read_csv(file, dtype=str, keep_default_na=False)
-    else:
-        frame, keys, target = original(data, 3_000), ",".join(KNOWN), SOUGHT
-    known = keys.split(",")
-    order = [*known, *(str(n) for n in frame if n not in (*known, target)), target]
-    frame = frame[order]
-    checks: dict[str, Any] = {"checks": {"keys": known, "target": target}}
-    made = {
-        name: synthesised(frame, seed, **checks, **options)[0]
-        for name, options in methods(start, redraw, generations, population).items()
-    }
-    table, tables = as_tables(frame, list(made.values()), order)
-    of_tables = table_utility(table, tables, quantiles_of="original").by_dataset
-    caps = cap(table, tables, keys=known, target=target, special_uniques=False)
-    propensity, distances = pmse(table, tables), jensen_shannon(table, tables)
-    for place, name in enumerate(made):
-        own = of_tables[of_tables["dataset"] == place + 1]
-        for row in own[own["ways"] == 1].to_dict(orient="records"):
-            yield Row(name, f"chi-square of {row['names'][0]}", row["chi_square"])
-        score = propensity.datasets[place]
-        singles = {one.subset: one.zero for one in caps.singles if one.dataset == place + 1}
-        yield from rows_of(
-            name,
-            {
-                "pMSE": score.pmse,
-                "standardised pMSE": score.z_pmse,
-                "pMSE ratio": score.s_pmse,
-                "ratio of estimates, mean of pairs": own[own["ways"] == 2]["ROE"].mean(),
-                "U": distances.datasets[place].distance,
-                "CAP-U": singles["uniques"],
-                "CAP": singles["all"],
-            },
-        )

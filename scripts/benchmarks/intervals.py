@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from measuring import Row, Rows, job, rows_of
+from measuring import Row, Rows, job
 
 from synthesizer import Synthesizer
 from synthesizer.data.randomness import NO_SECRET
-from synthesizer.data.samples.builtin import read_sample
-from synthesizer.data.table import IntArray
-from synthesizer.measures.figure import collected
-from synthesizer.measures.risk.trajectories import (
-    HalvesRow,
-    KnownRow,
-    TrajectoryIntruder,
-    TrajectoryOptions,
-    trajectories_of_halves,
-)
 from synthesizer.measures.utility.combining import Rule, combine
 
 Floats = npt.NDArray[np.float64]
@@ -202,83 +190,3 @@ def rules(syntheses: int = 2000, seed: int = 1) -> Rows:
             yield Row(case, "coverage", 100 * float(np.mean(found.hits)), "%")
             yield Row(case, "relative length, median", float(np.median(found.lengths)))
             yield Row(case, "relative length, 90 %", float(np.quantile(found.lengths, 0.9)))
-
-
-# Trajectories: a new sample of the population takes the place of synthetic data.
-
-OPTIONS = TrajectoryOptions(draws=20, worst=0)
-Draw = Callable[[np.random.Generator], tuple[IntArray, IntArray]]
-
-
-def chains(rng: np.random.Generator, n: int, states: int = 6, periods: int = 12) -> IntArray:
-    """Return careers that go on with a chance of 0.8, and else move as a fixed table says."""
-    table = np.random.default_rng(0).dirichlet(np.full(states, 0.6), states).cumsum(axis=1)
-    careers = rng.integers(states, size=(n, periods))
-    for t in range(1, periods):
-        before = careers[:, t - 1]
-        moved = (rng.random((n, 1)) > table[before, :-1]).sum(axis=1)
-        careers[:, t] = np.where(rng.random(n) < 0.8, before, moved)
-    return careers
-
-
-def agencies(persons: int) -> IntArray:
-    """Return the agencies of the simulated workforce by person and year, absence last."""
-    frame = read_sample("federal_workforce", persons).arrow.to_pandas()
-    person, year, agency = (
-        pd.factorize(frame[name], sort=True)[0] for name in ("person", "year", "agency")
-    )
-    careers = np.full((person.max() + 1, year.max() + 1), agency.max() + 1)
-    careers[person, year] = agency
-    return careers
-
-
-def months(path: Path) -> IntArray:
-    """Return the 72 monthly states of mvad."""
-    frame = pd.read_csv(path).loc[:, "Jul.93":"Jun.99"]
-    codes = pd.factorize(frame.to_numpy(str).ravel(), sort=True)[0]
-    return np.asarray(codes.reshape(frame.shape))
-
-
-def split(careers: IntArray, n: int) -> Draw:
-    """Return what draws n persons and n others."""
-
-    def pair(rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-        chosen = rng.permutation(len(careers))
-        return careers[chosen[:n]], careers[chosen[n : 2 * n]]
-
-    return pair
-
-
-@job(trials=2, persons=1_000)
-def trajectories(data: Path, trials: int = 200, persons: int = 8_000) -> Rows:
-    """Measure new samples by `trajectories`: no difference, 95 % of the intervals hold 0."""
-    draws: dict[str, Draw] = {
-        f"chains, {n} persons": lambda rng, n=n: (chains(rng, n), chains(rng, n))  # type: ignore[misc]
-        for n in (300, 1000)
-    }
-    draws[f"workforce, {persons // 8:,} persons"] = split(agencies(persons), persons // 8)
-    if (data / "mvad.csv").is_file():
-        draws["mvad, 356 persons"] = split(months(data / "mvad.csv"), 356)
-    for name, draw in draws.items():
-        alone, halves = [], []
-        for trial in range(trials):
-            original, fresh = draw(np.random.default_rng([7, trial]))
-            intruder = TrajectoryIntruder(original, OPTIONS, seed=trial)
-            alone.append(collected(intruder, [fresh]).known)
-            half = len(original) // 2
-            sides = original[:half], original[half:]
-            halves.append(trajectories_of_halves(*sides, fresh, options=OPTIONS, seed=trial).known)
-        for kind, other in zip(zip(*alone, strict=True), zip(*halves, strict=True), strict=True):
-            case = f"{name}, known {kind[0].known}"
-            told, chance = ([getattr(row, key) for row in kind] for key in ("told", "chance"))
-            yield from rows_of(case, {"told": np.mean(told), "chance": np.mean(chance)})
-            yield from scored(f"{case}, told", np.subtract(told, chance), kind)
-            apart = np.array([row.fitted - row.unseen for row in other])
-            yield from scored(f"{case}, halves", apart, other)
-
-
-def scored(case: str, beyond: Floats, rows: Sequence[KnownRow | HalvesRow]) -> Rows:
-    """Yield the mean difference in standard errors, and how many intervals hold 0."""
-    error = np.std(beyond, ddof=1) / np.sqrt(len(rows))
-    yield Row(case, "difference", float(np.mean(beyond) / error if error else 0), "SE")
-    yield Row(case, "intervals with 0", float(np.mean([r.low <= 0 <= r.high for r in rows])))

@@ -27,8 +27,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
-from acs import PLAIN, acs_config
-from measuring import ACS, Row, Rows, job, rows_of
+from measuring import ACS, PLAIN, Row, Rows, acs_config, job, rows_of
 
 from synthesizer.data.files import sha256
 from synthesizer.data.samples.builtin import SAMPLES

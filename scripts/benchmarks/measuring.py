@@ -1,6 +1,6 @@
 """What every benchmark shares: the table of jobs, rows, seconds and memory.
 
-A job is a function in a file of this folder, named by both: `speed.levels`. Its parameters are what
+A job is a function in a file of this folder, named by both: `speed.rows`. Its parameters are what
 `--set` changes; those of `@job(...)` are the values of `--small`. It yields rows. A row of a trial
 states by ``holds`` whether its claim holds; a control holds where the trial finds what was planted.
 """
@@ -19,6 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
+
+from synthesizer.config.keys import Config
+from synthesizer.config.reading import read_config
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Table
+from synthesizer.plan.plan import Plan, prepare
 
 N_JOBS = 2
 ACS = "ma2019.csv"
@@ -101,3 +107,32 @@ def command_cost(folder: str, words: Sequence[str]) -> tuple[float, float]:
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 2**20
+
+
+# The ACS excerpt, and its synthesis.
+
+NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
+KEYS = ("PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT")
+TARGET = "EDU"
+PLAIN: dict[str, Any] = {"models": {"cart": {"tilt": False}}}
+
+
+def acs_config(path: Path, **options: Any) -> Config:
+    """Return a configuration in which numbers are numeric and all other columns categories."""
+    header = path.read_text(encoding="utf-8").partition("\n")[0]
+    names = [name.strip('"\r') for name in header.split(",")]
+    kinds = {name: {"kind": "numeric" if name in NUMERIC else "categorical"} for name in names}
+    return read_config({"data": {"path": str(path)}, "variables": kinds, **options})
+
+
+def acs_plan(path: Path, **options: Any) -> Plan:
+    """Read the data and plan the chain."""
+    return prepare(acs_config(path, **options), check_directory=False)
+
+
+def synthesise(
+    plan: Plan, table: Table, seed: int, m: int = 1, n_jobs: int = N_JOBS
+) -> list[Table]:
+    """Fit the planned chain to a table and return m datasets."""
+    chain = plan.spec.fit(table, Seed(seed), n_jobs=n_jobs)
+    return list(chain.generate(Seed(seed), m=m, n_jobs=n_jobs))

@@ -1,6 +1,6 @@
 """Whether the pages alone tell an analyst's right claims from wrong ones, in project mode.
 
-A server about simulated persons as ``synthesizer serve --demo`` makes it, with the dataset once
+A server about simulated persons as ``verification serve --demo`` makes it, with the dataset once
 for each repeat: a key of partitions, noise and a budget of its own. A client that knows HTML and
 nothing else signs in, fills in the form of each claim without a number of the mechanism, looks at
 its dry run, asks, and reads yes, no or cannot tell on the page of the answer. What is right is

@@ -6,22 +6,22 @@ each has a control, something made wrong on purpose, that the same trial must fi
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 from unittest.mock import patch
 
 import numpy as np
 import numpy.typing as npt
 from measuring import Row, Rows, job
+from replay_trials import Exact
 from scipy.stats import chi2
 
 from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.verification import partition_fits
 from synthesizer.verification.coefficient_questions import OfCoefficient
 from synthesizer.verification.mechanisms import Mechanism
-from synthesizer.verification.partition_fits import PartitionFits, Regression, fit_partitions
+from synthesizer.verification.partition_fits import PartitionFits, Regression
 from synthesizer.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.verification.query import Query, query_of
 from synthesizer.verification.questions import View
@@ -75,20 +75,16 @@ Person = dict[str, FloatArray]
 """Rows of a person: values of each variable, shapes (rows,)."""
 
 
-class Silence:
-    """No noise: what goes in comes out, and the mechanisms are kept."""
+class Silence(Exact):
+    """No noise, and the mechanisms are kept."""
 
     def __init__(self) -> None:
         self.asked: list[Mechanism] = []
 
-    def charge(self, mechanism: Mechanism) -> int:
-        """Return what was offered."""
-        return mechanism.epsilon
-
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
         """Return the values."""
         self.asked.append(mechanism)
-        return tuple(map(int, values))
+        return super().draw(mechanism, values)
 
 
 class Chunked(View):
@@ -295,34 +291,7 @@ def sizes_p(keys: int, *, m: int = 50, n: int = 2_000, kind: type[View] = View) 
     return float(chi2.sf(statistic, (m - 1) * keys))
 
 
-# Speed and precision of the fits.
-
-
-def workforce(
-    n_persons: int, n_periods: int, levels: tuple[int, int], m: int, seed: int = 0
-) -> Regression:
-    """Return a simulated workforce: pay by seven columns, bureaus, occupations and years."""
-    rng = np.random.default_rng(seed)
-    n = n_persons * n_periods
-    person, year = (
-        np.repeat(np.arange(n_persons), n_periods),
-        np.tile(np.arange(n_periods), n_persons),
-    )
-    effects = []
-    for size, share in zip(levels, (0.1, 0.2), strict=True):
-        codes = rng.integers(0, size, n_persons)[person]
-        effects.append(np.where(rng.random(n) < share, rng.integers(0, size, n), codes))
-    groups = [(rng.random(n_persons) < share)[person] for share in (0.4, 0.2, 0.1)]
-    age = rng.integers(20, 60, n_persons)[person] + year
-    X = np.column_stack([*groups, age, age**2.0, rng.normal(size=n), rng.random(n) < 0.3]).astype(
-        float
-    )
-    y = X @ [-0.02, -0.03, 0.01, 0.04, -0.0003, 0.1, 0.2] + 0.01 * year + rng.normal(0, 0.1, n)
-    for size, codes in zip(levels, effects, strict=True):
-        y += rng.normal(0, 0.3, size)[codes]
-    y += rng.normal(0, 0.2, n_persons)[person]
-    partition = rng.integers(0, m, n_persons)[person]
-    return Regression(y, X, (*effects, year), person, partition)
+# Precision of the fits.
 
 
 def by_pyfixest(rows: Regression, m: int) -> tuple[FloatArray, FloatArray]:
@@ -356,32 +325,6 @@ def distances(rows: Regression, fits: PartitionFits) -> tuple[float, float]:
         far = max(far, float(np.abs(fits.coefficients[m] - coefficients).max()))
         off = max(off, float(np.abs(fits.errors[m] / errors - 1).max()))
     return far, off
-
-
-@job(persons=2_000, repeats=1, m=5)
-def regression(persons: int = 100_000, repeats: int = 5, m: int = 50) -> Rows:
-    """Time and precision of the fits of many partitions of a large file with many levels.
-
-    A row with a hostile response must not take longer. Needs pyfixest, which is no dependency.
-    """
-    rows = workforce(persons, 10, (600, 800), m)
-    far, off = distances(rows, fit_partitions(rows, m))
-    yield Row(
-        f"{len(rows.y):,} rows", "coefficients, farthest from pyfixest", far, holds=far < 1e-9
-    )
-    yield Row(f"{len(rows.y):,} rows", "errors, in parts of pyfixest's", off)
-    cases: tuple[float | None, ...] = (None, 1e308, np.inf, np.nan, 5e-324)
-    seconds = np.full((repeats, len(cases)), np.inf)
-    for repeat in range(repeats):
-        for place, value in enumerate(cases):
-            y = rows.y.copy()
-            y[17] = y[17] if value is None else value
-            start = time.process_time()
-            fit_partitions(replace(rows, y=y), m)
-            seconds[repeat, place] = time.process_time() - start
-    spent = seconds.min(axis=0)
-    for value, taken in zip(cases, spent.tolist(), strict=True):
-        yield Row(f"one row {value}", "fit, CPU", taken, "s", holds=taken < 1.1 * spent[0])
 
 
 @job(pairs=800, n_orders=20)

@@ -25,7 +25,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.testclient import TestClient
 from measuring import Row, Rows, job
 from noise_trials import race
-from postgresql_cluster import MISSING, programs, running
+from panel_server import MISSING, programs, running
 from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
 
 from synthesizer.data.errors import LedgerError, RequestError

@@ -10,20 +10,34 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from acs import KEYS, PLAIN, TARGET, acs_config, acs_plan, synthesise
-from measuring import ACS, N_JOBS, Row, Rows, alone, command_cost, job, peak_gb, rows_of, seconds
+from measuring import (
+    ACS,
+    KEYS,
+    N_JOBS,
+    PLAIN,
+    TARGET,
+    Row,
+    Rows,
+    acs_config,
+    acs_plan,
+    alone,
+    command_cost,
+    job,
+    peak_gb,
+    rows_of,
+    seconds,
+    synthesise,
+)
 
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.writing import to_frame
-from synthesizer.engine.registry import Registry
 from synthesizer.jobs.run import run
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import cap
@@ -32,9 +46,6 @@ from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.risk.replicated import replicated_uniques
 from synthesizer.measures.risk.suda import suda
 from synthesizer.measures.risk.tcap import tcap
-from synthesizer.measures.utility.distributions import distributions, pair_tables
-from synthesizer.measures.utility.propensity import pmse
-from synthesizer.measures.utility.tables import jensen_shannon, table_utility
 
 Measure = Callable[[Table, Table], Any]
 Cost = dict[str, float]
@@ -89,58 +100,14 @@ def cost_of_rows(path: Path, n_rows: int) -> Cost:
     return cost | {"peak in GB": peak_gb()}
 
 
-@job(n_rows=20_000)
-def levels(n_rows: int = 1_000_000) -> Rows:
-    """Measure one variable of 800 levels given predictors of 600 levels."""
-    yield from rows_of(f"{n_rows:,} rows", alone(cost_of_levels, n_rows))
-
-
-def cost_of_levels(n_rows: int) -> Cost:
-    """Fit and draw occupations that depend on two predictors like agencies and on a number."""
-    rng = np.random.default_rng(1)
-    first, second = rng.integers(600, size=(2, n_rows))
-    number = rng.normal(size=n_rows)
-    target = (first * 4 // 3 + rng.geometric(0.05, size=n_rows) + (number > 0) * 7) % 800
-    numeric = Column(Variable(name="number", kind=Kind.NUMERIC), number)
-    table = Table([coded("first", first, 600), coded("second", second, 600), numeric])
-    start = perf_counter()
-    fitted = Registry.load().build("cart").fit(table, coded("target", target, 800), rng=rng)
-    fitted.sample(table, rng=rng)
-    return {"fit and draw in s": perf_counter() - start, "peak in GB": peak_gb()}
-
-
-def coded(name: str, codes: np.ndarray[Any, Any], size: int) -> Column:
-    """Return a categorical column of so many levels."""
-    labels = tuple(f"{code:03d}" for code in range(size))
-    return Column(Variable(name=name, kind=Kind.CATEGORICAL, levels=labels), codes.astype(np.int32))
-
-
 # Files with many columns or levels.
 
 COMMANDS = {
     "init": ["init", "data.csv", "-o", "starter.yaml"],
-    "validate": ["validate", "run.yaml"],
+    "validate": ["plan", "run.yaml"],
     "plan": ["plan", "run.yaml"],
     "run --no-checks": ["run", "run.yaml", "--no-checks", "--quiet"],
 }
-
-
-def many_levels(shape: str, n_rows: int, n_columns: int, n_levels: int = 500) -> pd.DataFrame:
-    """Return categories: independent and even, independent and skewed (Zipf), or dependent.
-
-    Dependent: ranks of a random walk over the columns, cut into levels whose order means nothing.
-    """
-    rng = np.random.default_rng(1)
-    size = (n_rows, n_columns)
-    if shape == "dependent":
-        walk = rng.normal(0, 0.05, size=size).cumsum(axis=1) + rng.normal(size=(n_rows, 1))
-        ranks = walk.argsort(axis=0).argsort(axis=0) * n_levels // n_rows
-        codes = np.column_stack([rng.permutation(n_levels)[column] for column in ranks.T])
-    else:
-        share = np.ones(n_levels) if shape == "even" else 1.0 / np.arange(1, n_levels + 1)
-        codes = rng.choice(n_levels, size=size, p=share / share.sum())
-    labels = np.array([f"level {i}" for i in range(n_levels)])
-    return pd.DataFrame(labels[codes], columns=[f"v{j}" for j in range(n_columns)])
 
 
 def many_columns(n_rows: int, n_columns: int) -> pd.DataFrame:
@@ -159,69 +126,21 @@ def many_columns(n_rows: int, n_columns: int) -> pd.DataFrame:
 @job(n_columns=30)
 def wide(n_columns: int = 200) -> Rows:
     """Measure CPU seconds and memory of the commands with wide files, one worker."""
-    shapes = ("even", "skewed", "dependent")
-    files: dict[str, Callable[[], pd.DataFrame]] = {
-        f"{n_columns} variables x 500 {shape} levels, 5,000 rows": partial(
-            many_levels, shape, 5_000, n_columns
-        )
-        for shape in shapes
+    codes = np.random.default_rng(1).integers(500, size=(5_000, n_columns))
+    levels = pd.DataFrame(codes).add_prefix("v").map("level {}".format)
+    files = {
+        f"{n_columns} variables x 500 even levels, 5,000 rows": levels,
+        f"{10 * n_columns:,} columns, 1,000 rows": many_columns(1_000, 10 * n_columns),
     }
-    files[f"{10 * n_columns:,} columns, 1,000 rows"] = partial(many_columns, 1_000, 10 * n_columns)
-    for name, make in files.items():
+    for name, frame in files.items():
         with tempfile.TemporaryDirectory() as directory:
-            make().to_csv(Path(directory) / "data.csv", index=False)
+            frame.to_csv(Path(directory) / "data.csv", index=False)
             config = "data: {path: data.csv}\nseed: 1\nworkers: 1\noutput: {directory: out}\n"
             (Path(directory) / "run.yaml").write_text(config)
             for label, words in COMMANDS.items():
                 taken, memory = alone(command_cost, directory, words)
                 yield Row(name, f"{label}, CPU", taken, "s")
                 yield Row(name, f"{label}, peak", memory, "GB")
-
-
-# The measures.
-
-
-def _all_pairs(original: Table, made: Table) -> object:
-    return pair_tables(original, made, pairs=list(combinations(original.names, 2)))
-
-
-def _trees(original: Table, made: Table) -> object:
-    return pmse(original, made, model="cart", permutations=10, seed=1, n_jobs=N_JOBS)
-
-
-UTILITY: dict[str, Measure] = {
-    "two-way tables, all measures": lambda o, s: table_utility(o, [s], ways=[2]),
-    "pMSE by logit, main effects": pmse,
-    "Jensen-Shannon distance of the full table": jensen_shannon,
-    "distributions of all variables": distributions,
-    "tables of all pairs": _all_pairs,
-    "one- and two-way tables, all measures": lambda o, s: table_utility(o, [s], ways=[1, 2]),
-    "three-way tables, all measures": lambda o, s: table_utility(o, [s], ways=[3]),
-    "pMSE by trees, 10 permutations": _trees,
-}
-FAST = 5
-"""So many of them are measured with large files, too."""
-
-
-@job(repeats=1, large=20_000)
-def utility(data: Path, repeats: int = 5, large: int = 1_000_000) -> Rows:
-    """Measure the seconds of each utility measure, and of the fast ones with many records."""
-    plan = acs_plan(data / ACS)
-    (made,) = synthesise(plan, plan.table, 1)
-    for name, work in UTILITY.items():
-        yield Row(name, "one dataset", seconds(partial(work, plan.table, made), repeats), "s")
-    for name in list(UTILITY)[:FAST]:
-        yield from rows_of(f"{name}, {large:,} records", alone(cost_of_utility, data, name, large))
-
-
-def cost_of_utility(data: Path, name: str, size: int) -> Cost:
-    """Measure resampled records; the median of two calls after the first."""
-    plan, rng = acs_plan(data / ACS), np.random.default_rng(1)
-    both = plan.table, synthesise(plan, plan.table, 1)[0]
-    original, made = (table.take(rng.integers(table.n_rows, size=size)) for table in both)
-    before = peak_gb()
-    taken = seconds(partial(UTILITY[name], original, made), 2)
-    return {"time in s": taken, "peak in GB": peak_gb(), "before it in GB": before}
 
 
 @job(repeats=1, large=20_000)
@@ -253,8 +172,11 @@ def skewed(sizes: Sequence[int], n: int, seed: int) -> Table:
     rng, columns = np.random.default_rng(seed), []
     for place, size in enumerate(sizes):
         share = 1 / np.arange(1, size + 1)
-        codes = rng.choice(size, size=n, p=share / share.sum())
-        columns.append(coded(f"key{place}", codes, size))
+        codes = rng.choice(size, size=n, p=share / share.sum()).astype(np.int32)
+        levels = tuple(f"{code:03d}" for code in range(size))
+        columns.append(
+            Column(Variable(name=f"key{place}", kind=Kind.CATEGORICAL, levels=levels), codes)
+        )
     return Table(columns)
 
 

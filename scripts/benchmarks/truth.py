@@ -112,7 +112,7 @@ class File:
     """What the intruder, and the model of part ``accuracy``, want to know."""
     unique: str
     """Variables of the uniques reproduced."""
-    regressions: tuple[str, ...]
+    regressions: Sequence[str]
     """Formulas, ``logit`` in front where the response has two levels."""
     apart: str = ""
     """Left out of k-marginals, as in SDNist: weights and codes with hundreds of levels."""
@@ -120,88 +120,10 @@ class File:
     """Rows sampled from a long file."""
 
 
-FILES: dict[str, File] = {
-    "ma2019": File(
-        keys="PUMA AGEP SEX RAC1P MSP OWN_RENT",
-        target="EDU",
-        unique="PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT INDP_CAT EDU "
-        "PINCP_DECILE",
-        apart="INDP PWGTP WGTP",
-        regressions=(
-            "PINCP ~ AGEP + SEX + EDU + OWN_RENT + DPHY",
-            "PINCP ~ AGEP + SEX + MSP + PUMA",
-            "EDU ~ AGEP + SEX + PUMA + POVPIP + DEAR",
-            "POVPIP ~ AGEP + SEX + EDU + MSP + DPHY",
-            "AGEP ~ SEX + EDU + DEAR + DREM + OWN_RENT",
-            "I(NPF) ~ AGEP + I(NOC) + SEX + POVPIP",
-            "PWGTP ~ AGEP + SEX + EDU + DENSITY + OWN_RENT",
-            "WGTP ~ PWGTP + AGEP + OWN_RENT",
-            "logit SEX ~ AGEP + EDU + PINCP + MSP",
-            "logit DPHY ~ AGEP + SEX + EDU + POVPIP",
-            "logit DREM ~ AGEP + SEX + EDU + PINCP",
-            "logit DEYE ~ AGEP + SEX + EDU + PINCP",
-            "logit DEAR ~ AGEP + SEX + PINCP",
-        ),
-    ),
-    "sd2011": File(
-        keys="sex age placesize region edu marital",
-        target="socprof",
-        unique="sex age placesize region edu socprof marital",
-        regressions=(
-            "income ~ age + sex + edu + smoke + depress",
-            "depress ~ age + sex + income + sport + nofriend",
-            "weight ~ age + sex + height + smoke + sport",
-            "bmi ~ age + sex + depress + alcabuse + income",
-            "income ~ socprof + sex",
-            "ymarr ~ age + sex + edu",
-            "nofriend ~ age + sex + sport + alcabuse + depress",
-            "height ~ age + sex + income + sport",
-            "logit smoke ~ age + sex + depress + alcabuse",
-            "logit sport ~ age + sex + bmi + income",
-            "logit smoke ~ edu + sex + income",
-            "logit alcabuse ~ age + sex + depress + sport",
-        ),
-    ),
-    "fair": File(
-        keys="age yrs_married children educ occupation occupation_husb",
-        target="religious",
-        unique="age yrs_married children educ occupation occupation_husb religious rate_marriage",
-        regressions=(
-            "affairs ~ I(rate_marriage) + I(religious) + age + yrs_married + occupation",
-            "I(rate_marriage) ~ affairs + children + I(educ) + I(religious) + yrs_married",
-            "I(religious) ~ age + children + I(educ) + affairs",
-            "children ~ age + yrs_married + I(educ) + I(religious)",
-            "yrs_married ~ age + children + I(educ) + affairs",
-            "I(educ) ~ age + children + I(occupation) + I(occupation_husb)",
-        ),
-    ),
-    "anes96": File(
-        keys="age educ income TVnews selfLR",
-        target="PID",
-        unique="age educ income PID",
-        regressions=(
-            "logit vote ~ I(PID) + I(selfLR) + I(DoleLR) + age + income",
-            "I(PID) ~ I(selfLR) + I(ClinLR) + I(DoleLR) + income + age",
-            "I(selfLR) ~ I(ClinLR) + I(educ) + income + age",
-            "income ~ age + I(educ) + logpopul + vote",
-            "I(TVnews) ~ age + I(educ) + income + vote",
-            "age ~ I(educ) + income + I(selfLR)",
-        ),
-    ),
-    "randhie": File(
-        keys="lncoins idp physlm mdvis disea fmde",
-        target="hlthg",
-        unique="lncoins idp physlm mdvis disea hlthg hlthf hlthp",
-        regressions=(
-            "mdvis ~ lncoins + idp + lpi + fmde + physlm + disea + hlthg + hlthf",
-            "disea ~ physlm + hlthg + hlthf + mdvis + lncoins",
-            "physlm ~ disea + hlthf + mdvis + lncoins",
-            "lpi ~ lncoins + fmde + disea + idp",
-            "logit hlthf ~ disea + physlm + mdvis + lpi",
-            "logit idp ~ lncoins + lpi + disea",
-        ),
-        rows=6000,
-    ),
+LISTED = Path(__file__).parents[1] / "configs" / "truth.yaml"
+FILES = {
+    name: File(**entry)
+    for name, entry in yaml.safe_load(LISTED.read_text(encoding="utf-8")).items()
 }
 
 

@@ -1,7 +1,7 @@
 """A small panel of pay: public schema, synthetic file, confidential file and its ledger."""
 
 import pytest
-from postgresql_cluster import MISSING, programs, running
+from panel_server import MISSING, programs, running
 from replay_trials import SCHEMA, people
 
 from synthesizer.verification.database import connect

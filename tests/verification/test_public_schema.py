@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from fuzz_cells import HOSTILE
+from fuzz_queries import HOSTILE
 
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.sources import from_pandas, read_path, typed
