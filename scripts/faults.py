@@ -150,7 +150,8 @@ COMMANDS: Final[Mapping[str, Command]] = {
         "verification.public_schema:schema_of_release",
     ),
     "verify": Command(
-        "verification answer query.yaml --synthetic made.csv --schema schema.yaml --dry-run -o place/answer",
+        "verification answer query.yaml --synthetic made.csv --schema schema.yaml --dry-run "
+        "-o place/answer",
         "place/answer/answer.html place/answer/answer.json",
         "verification.verify:dry_run",
     ),

@@ -65,7 +65,6 @@ THOROUGH = (
     "verification/server/test_browser.py",
     "verification/server/test_fuzz_server.py",
     "verification/server/test_http_channels.py",
-    "verification/server/test_page_claims.py",
     "verification/server/test_store_trials.py",
 )
 """Tests that need a browser, R or minutes: files and folders that run with --all alone, as those
