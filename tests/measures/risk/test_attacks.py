@@ -16,8 +16,6 @@ from synthesizer.measures.risk.attacks import (
     rare_values,
 )
 from synthesizer.measures.risk.nearest import mixed_records, stacked
-from tests.reference_data import KEYS as REFERENCE_KEYS
-from tests.reference_data import load_reference, needs_reference
 from tests.tables import coded, numeric, values_of
 
 # The package may offer the function under the module's name.
@@ -142,30 +140,6 @@ def test_guessing_and_linking_have_their_exact_chances():
     assert chance == pytest.approx(0.75 * 2 / 3 + 0.25 / 3)
     link = attack(FITTED, UNSEEN, FITTED, n_neighbours=2)["linkability"]
     assert link.baseline == pytest.approx(1 - (248 * 247) / (250 * 249))
-
-
-def test_few_unseen_records_dilute_singling_out_alone():
-    """Half of the fitted records are cut off: the conditions on their copies find nobody."""
-    fitted = people(500, 1)
-    result = attack(fitted, UNSEEN, fitted, linked=(["age", "pay"], ["town", "street"]))
-    assert {each.name: each.fitted_kept for each in result.attacks} == {
-        RARE: 0.5, COMBINED: 0.5, "linkability": 1, "inference": 1,
-    }  # fmt: skip
-    for name in (RARE, COMBINED):
-        assert 0.35 < result[name].rate < 0.75
-        assert result[name].low > 0
-    assert result["inference"].rate == 1
-
-
-@needs_reference
-def test_a_synthesis_of_all_records_tells_no_more_of_one_half():
-    original, made = load_reference("original.csv"), load_reference("synthetic_cart.csv")
-    order = rng().permutation(original.n_rows)
-    halves = original.take(order[:2000]), original.take(order[2000:4000])
-    result = attack(*halves, made, keys=REFERENCE_KEYS, target="EDU")
-    for name in ("linkability", "inference"):
-        assert result[name].low <= 0 <= result[name].high
-    assert result["inference"].rate > result["inference"].baseline
 
 
 # Computed once with anonymeter 1.1.0 (polars 2.1.0, numpy 1.26.4): tables as frames of texts and

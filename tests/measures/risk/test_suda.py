@@ -145,17 +145,6 @@ def test_practice_guide_dis():
     assert scores.round(4).tolist() == [0.0051, 0.0107, 0.0051, 0.0088]
 
 
-def test_uniques_beyond_the_largest_size_have_no_score():
-    data = np.array(np.meshgrid(*[[0, 1]] * 3)).reshape(3, -1).T
-    table = Table([numeric(f"k{i}", column) for i, column in enumerate(data.T)])
-    part, full = (suda(table, table.names, max_size=size) for size in (2, 3))
-    assert part.unique.all()
-    assert (part.scores.max(), part.special.sum()) == (0, 0)
-    assert np.isnan(part.dis_scores).all()
-    assert plain(part.result)["uniques_without_score"] == 8
-    assert (full.minimal.tolist(), full.special.all()) == ([[0, 0, 1]] * 8, True)
-
-
 @needs_reference
 def test_reference():
     table = load_reference("original.csv")

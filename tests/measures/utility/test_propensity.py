@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
 from synthesizer.measures.utility.propensity import (
@@ -8,6 +10,7 @@ from synthesizer.measures.utility.propensity import (
     measured,
     pmse,
 )
+from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures
 from tests.reference_data import expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -126,6 +129,40 @@ def test_both_ends():
         apart = pmse(table, foreign, names=["sex"], **kwargs)
         assert apart.mean.pmse == pytest.approx(2 / 9, rel=1e-3)
         assert apart.mean.specks == 1
+
+
+def test_records_of_one_distribution_have_a_tree_of_ratio_1():
+    names = ["sex", "age", "marital"]
+    ratios = [
+        tree(persons(400, s).select(names), persons(400, s + 99), s, permutations=6, names=names)
+        for s in range(12)
+    ]
+    assert np.mean([ratio.s_pmse for ratio in ratios]) == pytest.approx(1, abs=0.15)
+
+
+def test_parameters_of_copied_variables_are_not_in_the_logits_null():
+    """Two of six independent variables drawn anew from their law: the ratio is 1 on average."""
+    ratios = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        columns = [coded(name, rng.integers(0, 3, 400), "abc") for name in "uvwxyz"]
+        drawn = [coded(c.name, rng.choice(c.data, 400), "abc") for c in columns[4:]]
+        both = Table(columns), Table([*columns[:4], *drawn])
+        ratios.append(pmse(*both, copied="uvwx").mean.s_pmse)
+    assert np.mean(ratios) == pytest.approx(1, abs=0.35)  # standard error 0.1
+    # as if all six were drawn, three times as much is expected
+    assert pmse(*both).mean.s_pmse == pytest.approx(ratios[-1] / 3)
+
+
+@settings(max_examples=20, deadline=None)
+@given(*[st.lists(st.integers(0, 3), min_size=2, max_size=30)] * 2)
+def test_a_full_tree_of_one_variable_is_its_table(ours, theirs):
+    original, made = (Table([coded("a", codes, "wxyz")]) for codes in (ours, theirs))
+    result = tree(original, made, permutations=0, min_leaf=1)
+    o, s = (np.bincount(codes, minlength=4).astype(float) for codes in (ours, theirs))
+    expected = dict(zip(CELL_MEASURES, cell_measures(o, s), strict=True))
+    assert result.pmse == pytest.approx(expected["pMSE"], abs=1e-12)
+    assert result.specks == pytest.approx(expected["SPECKS"], abs=1e-12)
 
 
 def test_what_cannot_be_computed_is_none():
