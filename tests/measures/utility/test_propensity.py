@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
 from synthesizer.measures.utility.propensity import (
@@ -10,7 +8,6 @@ from synthesizer.measures.utility.propensity import (
     measured,
     pmse,
 )
-from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures
 from tests.reference_data import expected_values, load_reference, needs_reference
 from tests.tables import coded, numeric, persons
 
@@ -152,17 +149,6 @@ def test_parameters_of_copied_variables_are_not_in_the_logits_null():
     assert np.mean(ratios) == pytest.approx(1, abs=0.35)  # standard error 0.1
     # as if all six were drawn, three times as much is expected
     assert pmse(*both).mean.s_pmse == pytest.approx(ratios[-1] / 3)
-
-
-@settings(max_examples=20, deadline=None)
-@given(*[st.lists(st.integers(0, 3), min_size=2, max_size=30)] * 2)
-def test_a_full_tree_of_one_variable_is_its_table(ours, theirs):
-    original, made = (Table([coded("a", codes, "wxyz")]) for codes in (ours, theirs))
-    result = tree(original, made, permutations=0, min_leaf=1)
-    o, s = (np.bincount(codes, minlength=4).astype(float) for codes in (ours, theirs))
-    expected = dict(zip(CELL_MEASURES, cell_measures(o, s), strict=True))
-    assert result.pmse == pytest.approx(expected["pMSE"], abs=1e-12)
-    assert result.specks == pytest.approx(expected["SPECKS"], abs=1e-12)
 
 
 def test_what_cannot_be_computed_is_none():
