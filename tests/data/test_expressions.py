@@ -243,6 +243,15 @@ def test_derive_rounds_and_marks_undefined_results(table):
         Expression.parse("sqrt(income)").derive(table, PLAIN)
 
 
+def test_derive_dates_and_no_digits_that_floats_do_not_hold(table):
+    days = Expression.parse("'1970-01-02' if missing(d) else d + 2").derive(table, DATE)
+    assert days.data.tolist() == [2.0, 1.0, 18323.0, 1.0]
+    a, b, ratio = (Variable(name=name, kind=Kind.NUMERIC) for name in ("a", "b", "ratio"))
+    both = numbers(a, [120.0, 0.1, -2.0, 0.0]), numbers(b, [160.0, 0.7, 300.0, 1e100])
+    derived = Expression.parse("a / (b / 100) ** 2").derive(Table([*both]), ratio)
+    assert derived.data.tolist() == [46.875, 2040.81632653061, -0.222222222222222, 0.0]
+
+
 def test_derive_coded_variables(table):
     def derive(text: str, variable: Variable) -> list[float]:
         return Expression.parse(text).derive(table, variable).data.tolist()

@@ -11,6 +11,7 @@ import pytest
 from synthesizer import Synthesizer, check
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures import evidence_of_risk
+from synthesizer.measures.evidence import judged
 from synthesizer.measures.profiles import PURPOSES, Profile, profiles
 from synthesizer.measures.risk.near_verbatim import GroupLook
 from synthesizer.measures.settings import LimitConfig
@@ -255,3 +256,10 @@ def test_a_limit_of_the_steward_fails_by_the_value_and_passes_by_the_interval(
         is_above = bool(found["fresh"].exceeded(LimitConfig(membership=limit)))
         assert is_above == (words[-1] == "fail")
     assert words == ["fail", "unclear", "pass"]
+
+
+@pytest.mark.parametrize("high", [0.19996, 0.2, 0.2004, 0.20000000000001, 0.205])
+def test_what_is_written_of_an_interval_is_what_was_decided(high: float) -> None:
+    said = judged("k", "t", "{ends}; {mark} is tolerated", (0.1, 0.0, high), 0.2)
+    _, upper, mark = map(float, re.findall(r"[0-9.]+", said.sentence))
+    assert (upper <= mark) == (said.word == "pass")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from noise_trials import CASES, quadrature, random_posteriors
+from noise_trials import CASES, gibbs, quadrature, random_posteriors
 from scipy import stats
 
 from synthesizer.verification.posterior import (
@@ -37,6 +37,11 @@ def test_brute_force_over_r_agrees(case):
     assert found == pytest.approx(quadrature(*case, points=20_001), abs=1e-4)
     wrong = quadrature(case[0], case[1], case[2] / 3, points=2_001)
     assert np.abs(found - wrong).max() > 1e-3
+
+
+def test_a_chain_agrees():
+    chain = gibbs(*CASES[2], draws=6_000, seed=1)
+    assert [known(CASES[2]).mean, *known(CASES[2]).equal_tail] == pytest.approx(chain, abs=0.02)
 
 
 def test_the_shortest_interval_is_the_highest():

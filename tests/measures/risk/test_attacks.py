@@ -1,4 +1,5 @@
 from importlib import import_module
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from synthesizer.measures.risk.attacks import (
     rare_values,
 )
 from synthesizer.measures.risk.nearest import mixed_records, stacked
-from tests.tables import coded, numeric
+from tests.tables import coded, numeric, values_of
 
 # The package may offer the function under the module's name.
 module = import_module("synthesizer.measures.risk.attacks")
@@ -130,6 +131,17 @@ def test_equally_near_records_link_nobody():
     assert link.rate < 0.1
 
 
+def test_guessing_and_linking_have_their_exact_chances():
+    """Three quarters of the synthetic secrets are x, two thirds of the true ones."""
+    secret = np.array([0, 0, 1] * 40)
+    fitted = Table([coded("a", secret, "xy"), coded("secret", secret, "xy")])
+    made = Table([coded("a", [0] * 100, "xy"), coded("secret", [0] * 75 + [1] * 25, "xy")])
+    chance = attack(fitted, fitted, made, keys=["a"])["inference"].baseline
+    assert chance == pytest.approx(0.75 * 2 / 3 + 0.25 / 3)
+    link = attack(FITTED, UNSEEN, FITTED, n_neighbours=2)["linkability"]
+    assert link.baseline == pytest.approx(1 - (248 * 247) / (250 * 249))
+
+
 # Computed once with anonymeter 1.1.0 (polars 2.1.0, numpy 1.26.4): tables as frames of texts and
 # numbers, missing numbers as null; for every seed from 0 to 199 the function named below got
 # `numpy.random.default_rng(seed)`, and its conditions were counted on FITTED and UNSEEN; listed are
@@ -186,6 +198,61 @@ def test_rare_values_single_out_those_of_anonymeter(name):
     conditions = rare_values(made, 10**6, rng())
     successes = [int(half.met_by_one(conditions).sum()) for half in (fitted, unseen)]
     assert (len(conditions), *successes) == ANONYMETER_RARE[name]
+
+
+# Conditions =, <=, >= and missing of univariate_singling_out_queries, by seed of the numbers.
+ANONYMETER_KINDS = ((80, 0, 2, 0), (79, 1, 1, 1), (75, 1, 2, 0), (69, 2, 2, 1), (78, 1, 2, 0))
+
+
+@pytest.mark.parametrize(("seed", "expected"), [*enumerate(ANONYMETER_KINDS)])
+def test_rare_values_are_those_of_anonymeter(seed, expected):
+    states = (np.arange(60) == 7) * (seed % 2)
+    pay = numeric("pay", rng(seed).integers(-30, 30, 60), states, ("",))
+    table = people(60, seed).with_column(pay)
+    records = SortedRecords(mixed_records([table], table.names, real=1)[0])
+    conditions = rare_values(records, 10**6, rng())
+    numbers = records.is_number[conditions.variables]
+    low, high, missing = conditions.low, conditions.high, records.missing
+    kinds = (
+        (low == high) & (~numbers | (low < missing)),
+        numbers & (low == 0) & (high > 0),
+        numbers & (low < high) & (high == missing - 1),
+        numbers & (low == missing),
+    )
+    assert tuple(kind.sum() for kind in kinds) == expected
+    assert sum(expected) == len(conditions)
+    assert records.met_by_one(conditions).all()
+    assert len(rare_values(records, 9, rng())) == 9
+
+
+def slow_mask(values, own):
+    """Return which values meet the condition that one of them makes."""
+    if isinstance(own, str):
+        return np.array([value == own for value in values])
+    numbers = np.array([np.nan if isinstance(value, str) else value for value in values])
+    return numbers >= own if own > np.nanmedian(numbers) else numbers <= own
+
+
+@pytest.mark.parametrize("n_terms", [1, 2, 3])
+def test_many_attempts_find_every_condition_that_slow_code_finds(n_terms):
+    table, expected, found = people(25, 5), set(), set()
+    names = sorted(table.names, key=lambda name: not table[name].is_coded)  # labels first
+    columns = [["" if value == "-8" else value for value in values_of(table[n])] for n in names]
+    for row in range(25):
+        masks = [slow_mask(values, values[row]) for values in columns]
+        for chosen in combinations(range(5), n_terms):
+            if np.all([masks[place] for place in chosen], axis=0).sum() == 1:
+                expected.add((row, *chosen))
+    records = SortedRecords(mixed_records([table], table.names, real=1)[0])
+    conditions = rare_combinations(records, n_terms, 10**6, 8000, rng())
+    for variables, low, high in zip(
+        conditions.variables, conditions.low, conditions.high, strict=True
+    ):
+        values = records.codes[variables]
+        (row,) = np.flatnonzero(((values >= low[:, None]) & (values <= high[:, None])).all(axis=0))
+        found.add((int(row), *variables.tolist()))
+    assert len(found) == len(conditions)
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", SYNTHETIC)

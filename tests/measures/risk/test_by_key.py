@@ -188,14 +188,38 @@ PAPER = {
     ("cart", "zero", "all"): (
         0.334, 0.393, 0.416, 0.435, 0.443, 0.448, 0.453, 0.459, 0.463, 0.465,
     ),
+    ("cart", "zero", "uniques"): (
+        0.180, 0.273, 0.324, 0.361, 0.380, 0.388, 0.397, 0.411, 0.421, 0.427,
+    ),
     ("cart", "zero", "special"): (
         0.074, 0.110, 0.154, 0.162, 0.176, 0.192, 0.212, 0.218, 0.242, 0.242,
     ),
     ("cart", "undefined", "all"): (
         0.498, 0.503, 0.501, 0.505, 0.502, 0.501, 0.500, 0.502, 0.502, 0.502,
     ),
+    ("cart", "undefined", "uniques"): (
+        0.548, 0.554, 0.549, 0.545, 0.537, 0.532, 0.524, 0.529, 0.529, 0.528,
+    ),
     ("cart", "undefined", "special"): (
         0.549, 0.530, 0.568, 0.535, 0.525, 0.525, 0.522, 0.507, 0.523, 0.519,
+    ),
+    ("parametric", "zero", "all"): (
+        0.296, 0.346, 0.364, 0.378, 0.388, 0.393, 0.397, 0.403, 0.406, 0.420,
+    ),
+    ("parametric", "zero", "uniques"): (
+        0.138, 0.208, 0.251, 0.277, 0.295, 0.304, 0.315, 0.324, 0.328, 0.355,
+    ),
+    ("parametric", "zero", "special"): (
+        0.0418, 0.0531, 0.0774, 0.0817, 0.0920, 0.101, 0.0987, 0.108, 0.115, 0.142,
+    ),
+    ("parametric", "undefined", "all"): (
+        0.459, 0.460, 0.452, 0.450, 0.449, 0.447, 0.445, 0.447, 0.446, 0.455,
+    ),
+    ("parametric", "undefined", "uniques"): (
+        0.433, 0.433, 0.435, 0.434, 0.431, 0.426, 0.427, 0.428, 0.424, 0.437,
+    ),
+    ("parametric", "undefined", "special"): (
+        0.525, 0.430, 0.485, 0.437, 0.436, 0.408, 0.393, 0.394, 0.384, 0.410,
     ),
 }  # fmt: skip
 # Table 2 of the paper: intercept and slope. Of twelve lines four follow from table 1 within its
@@ -206,6 +230,8 @@ TABLE_2 = {
     ("cart", "undefined", "all"): (0.501, 5.64e-05),
     ("cart", "undefined", "special"): (0.552, -0.00393),
 }
+# Slopes to which the paper gives a star (p < 0.05).
+STARS = [key for key in PAPER if key[1] == "zero"] + [("cart", "undefined", "uniques")]
 
 
 @pytest.mark.parametrize("key", TABLE_2)
@@ -217,6 +243,11 @@ def test_published_lines_follow_from_published_means(key):
     weights = np.abs(np.linalg.pinv(np.column_stack([np.ones(10), np.arange(1, 11)]))).sum(axis=1)
     assert line.intercept == pytest.approx(intercept, abs=0.0005 * weights[0] + 0.0005)
     assert line.slope == pytest.approx(slope, abs=0.0005 * weights[1] + 0.00005)
+
+
+def test_published_significance():
+    assert [key for key in STARS if regress_on_m(PAPER[key]).slope_p >= 0.05] == []
+    assert regress_on_m(PAPER["cart", "undefined", "all"]).slope_p > 0.5
 
 
 def test_equals_statsmodels():
@@ -238,7 +269,19 @@ def test_what_there_is_not_is_told():
     assert regress_on_m([0.1, None, 0.2, 0.3]) is regress_on_m([0.3] * 3) is None
     nothing = cap(people, people, keys=["town"], target="ill").model_copy(update={"synthetic": ()})
     assert nothing.figures == ()
-    assert cap_regression(cap(people, [people] * 3, keys=["town"], target="ill"))[0].n_m == 3
+    line = regress_on_m([0.25, 0.5, 0.75])  # a perfect one has no p-value
+    assert (line.intercept, line.slope, line.slope_error, line.slope_p) == (0, 0.25, 0, None)
+
+
+def test_rows_of_a_result_are_the_lines_of_its_means():
+    rng = np.random.default_rng(8)
+    sizes = (12, 3, 3, 3, 3, 3)
+    original, *made = (Table([letters(k, rng.integers(0, 6, n)) for k in "kt"]) for n in sizes)
+    result = cap(original, made, keys=["k"], target="t", subsets={"none": np.zeros(12, bool)})
+    for row in cap_regression(result):
+        means = [getattr(result.row(m, row.subset), row.rule) for m in range(1, 6)]
+        assert (row.line, row.n_m) == (regress_on_m(means), 5)
+        assert (row.line is None) == (row.subset == "none")
 
 
 def slow_row(original, synthetic, keys, target, tau, order):
@@ -363,16 +406,20 @@ def shares(values):
 
 
 @settings(max_examples=25, deadline=None)
-@given(tables_to_compare(), st.sampled_from([["a"], ["b"], ["b", "a"], ["a", "b", "t", "u"]]))
-def test_identity_equals_slow_counting(data, keys):
+@given(
+    tables_to_compare(),
+    st.sampled_from([["a"], ["b"], ["b", "a"], ["a", "b", "t", "u"]]),
+    st.sampled_from([{}, {"b": [0.0]}, {"b": [-1.0, 3.0], "u": [0.5]}]),
+)
+def test_identity_equals_slow_counting(data, keys, cuts):
     original, made = data
-    result = identity(original, made, keys=keys)
-    expected = [slow_identity(original, table, keys) for table in made]
+    result = identity(original, made, keys=keys, groups=cuts)
+    expected = [slow_identity(original, table, keys, cuts) for table in made]
     assert [shares(values) for values in result.datasets] == expected
     means = np.mean(expected, axis=0).tolist()
     assert shares(result.mean) == pytest.approx(means)
     figures = {figure.name: figure for figure in result.figures}
-    own = slow_identity(original, original, keys)
+    own = slow_identity(original, original, keys, cuts)
     n, n_made = original.n_rows, sum(table.n_rows for table in made)
     for name, value, mark in zip(("UiO", "UiS", "UiOiS", "repU"), means, own, strict=True):
         figure = figures[name]
@@ -428,6 +475,14 @@ def test_determined_equals_slow_counting(data):
         assert (found.shared, found.determined, found.told, found.guessed) == expected
         assert found.chance == pytest.approx(chance, rel=1e-9)
     assert told_share(table["a"], table["t"]) == pytest.approx(slow_determined(a, t)[2])
+
+
+def test_large_levels_do_not_underflow():
+    halves = np.arange(100_000) % 2
+    table = Table([coded("k", halves, "ab"), coded("t", halves, "xy")])
+    (found,) = determined(table, ["k"], "t").single
+    assert 0 < found.chance < 1e-300
+    assert found.by_construction
 
 
 def test_rules_with_exceptions_are_not_taken_for_construction():

@@ -11,6 +11,7 @@ from synthesizer.measures.halves import (
     equal_sizes,
     half_runs,
     half_split,
+    pooled,
     units_of,
 )
 from tests.tables import coded, numeric
@@ -77,3 +78,15 @@ def test_halves_of_equal_size():
     assert [table.names for table in (*halves[:2], *halves[2])] == [("x",)] * 3
     with pytest.raises(DataError, match="'x' is not in synthetic dataset 2"):
         as_halves(wanted, wanted, [wanted, other], ["x"])
+
+
+def test_a_sample_of_several_tables_has_each_record_as_often():
+    tables = [numbered(3), numbered(4, 10), numbered(2, 20)]
+    assert pooled(tables, 9, rng()) == tuple(tables)
+    drawn = [[numbers(table) for table in pooled(tables, 6, rng(seed))] for seed in range(300)]
+    for parts in drawn:
+        assert sum(map(len, parts)) == 6
+        for table, part in zip(tables, parts, strict=True):
+            assert part == sorted({*part} & {*numbers(table)})
+    every = np.concatenate([np.concatenate(parts) for parts in drawn])
+    assert np.unique(every, return_counts=True)[1] / 300 == pytest.approx([6 / 9] * 9, abs=0.12)

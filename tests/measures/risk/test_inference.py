@@ -427,6 +427,17 @@ def test_thresholds_are_exceeded_as_the_shares_exceed_them(threshold):
     assert row.chance_share == pytest.approx(expected / 59, abs=1e-12)
 
 
+@pytest.mark.parametrize("made", [1, 299, 900, 5000])
+def test_large_cells_are_exact_too(made):
+    n, k = 1000, np.arange(1001)
+    original = crowd_of([0] * n, [1] * n, [1] * 300 + [0] * 700, 2)
+    sizes = [size for size in np.diff(np.linspace(0, made, 4).astype(int)).tolist() if size]
+    datasets = [crowd_of([0] * size, [1] * size, [1] * size, 2) for size in sizes]
+    found = inference(original, datasets, **CROWD).classification.chance
+    shown = np.minimum(made, len(sizes) * k)
+    assert found == pytest.approx(shown @ stats.binom.pmf(k, n, 0.3) / made, abs=1e-12)
+
+
 def frame(agencies, sexes):
     return pd.DataFrame({"agency": list(agencies), "sex": list(sexes)})
 

@@ -66,6 +66,16 @@ def test_a_row_is_slow_means_and_the_largest_gap_comes_first() -> None:
     assert largest.meaning.endswith(first.variable)
 
 
+def test_parameters_alone_have_the_gap_of_akaike() -> None:
+    n, levels, gaps = 200, 5, []
+    for seed in range(1000):
+        fitted, unseen = (noise(n, levels, 2 * seed + side, "a") for side in (0, 1))
+        learnt = np.log(np.bincount(fitted["a"].data, minlength=levels) / n)
+        result = memory(fitted, unseen, lambda t, own=learnt: [("a", own[t["a"].data])])
+        gaps.append(result.variables[0].gap)
+    assert np.mean(gaps) == pytest.approx((levels - 1) / n, rel=0.15)
+
+
 @pytest.mark.parametrize(
     ("levels", "cart", "low", "high"),
     [(2, {"min_leaf": 750}, -0.01, 0.02), (20, {"min_leaf": 1, "cap": 1}, 0.3, 2 * np.log(750))],

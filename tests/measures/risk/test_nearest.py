@@ -91,6 +91,31 @@ def test_the_larger_half_is_not_nearer_for_its_size():
     assert result.figures[2].chance is None  # copies of halves of unequal size do not compare
 
 
+@pytest.mark.parametrize(("n_unseen", "diluted"), [(2000, 1.0), (1000, 0.75), (500, 0.62)])
+def test_few_unseen_records_dilute_copies_and_original_alike(n_unseen, diluted):
+    fitted, unseen = people(2000, 31), people(n_unseen, 32)
+    result = nearer_share(fitted, unseen, fitted, seed=0)
+    assert result.share == result.original == pytest.approx(diluted, abs=0.04)
+    assert (result.excess, result.fitted_kept) == (1, n_unseen / 2000)
+    assert result.excess_low < 1
+    other = nearer_share(fitted, unseen, unseen, seed=0)
+    assert (other.share, other.low, other.distance_ratio) == (0, 0, None)
+
+
+def test_unequal_halves_cover_a_half_and_no_excess_as_often_as_they_say(monkeypatch):
+    monkeypatch.setattr(module, "FEWEST", 100)
+    draws, covered, without = rng(38), 0, 0
+    for seed in range(150):
+        parts = [
+            Table([numeric("x", draws.normal(size=n)), coded("y", draws.integers(0, 3, n), "abc")])
+            for n in (240, 120, 150)
+        ]
+        result = nearer_share(*parts, max_pairs=1, seed=seed)
+        covered += result.low <= 0.5 <= result.high
+        without += result.excess is None or result.excess_low <= 0 <= result.excess_high
+    assert min(covered, without) >= 138
+
+
 def test_max_pairs_bounds_the_queries_but_neither_the_halves_nor_the_copies(monkeypatch):
     monkeypatch.setattr(module, "FEWEST", 20)
     one, again, other = (

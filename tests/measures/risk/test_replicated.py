@@ -106,3 +106,9 @@ def test_chance_leaves_out_one_person_after_the_other() -> None:
     assert (one.chance, one.original) == (found.twins, found.uniques / 60)
     assert (anywhere.chance, anywhere.original) == (found.shared, 1.0)
     assert back.chance is None
+
+
+def test_fresh_persons_come_to_chance() -> None:
+    found = replicated_careers(careers(400, 0, 6), *(careers(400, s, 6) for s in range(1, 9)))
+    for figure in found.figures[:2]:
+        assert figure.value == pytest.approx(figure.chance, abs=0.04)

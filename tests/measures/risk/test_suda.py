@@ -138,6 +138,13 @@ def test_practice_guide():
     assert result.dis == pytest.approx(0.04 / (0.04 + 6 * 0.99))
 
 
+def test_practice_guide_dis():
+    """The guide's DIS-SUDA scores rest on standardised scores, which follow its own definition."""
+    dis = data_intrusion_simulation(4, 6, 0.01)
+    scores = dis_suda_scores(np.array([1.75, 3.25, 1.75, 2.75]), dis, 4)
+    assert scores.round(4).tolist() == [0.0051, 0.0107, 0.0051, 0.0088]
+
+
 @needs_reference
 def test_reference():
     table = load_reference("original.csv")

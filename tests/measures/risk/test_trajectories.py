@@ -161,6 +161,22 @@ def test_halves_equal_slow_counting_and_see_what_was_copied():
     assert [figure.key for figure in copied.figures] == ["careers_beyond", "moves_beyond"]
 
 
+def test_a_fresh_sample_comes_to_its_chance_and_tells_no_more_of_the_fitted():
+    """Job `intervals.trajectories` does so for 200 trials and several populations."""
+    trials, options = 40, TrajectoryOptions(points=3, draws=10, worst=0)
+    gaps, covered = [], 0
+    for seed in range(trials):
+        original, fresh, other = (careers(250, [seed, part], 8) for part in range(3))
+        alone = trajectories(original, fresh, options=options, seed=3).known
+        sides = trajectories_of_halves(original, other, fresh, options=options, seed=3).known
+        own = [row.told - row.chance for row in alone]
+        gaps.append([*own, *(row.fitted - row.unseen for row in sides)])
+        covered += sum(row.low <= 0 <= row.high for row in (*alone, *sides))
+    error = np.std(gaps, axis=0, ddof=1) / np.sqrt(trials)
+    assert (np.abs(np.mean(gaps, axis=0)) <= 3.5 * error).all()
+    assert covered >= 0.93 * trials * len(gaps[0])
+
+
 def test_many_states_and_periods_are_numbered_exactly():
     """The codes of 72 periods with 500 states each leave 63 bits many times."""
     original = careers(60, 0, 72, 500)

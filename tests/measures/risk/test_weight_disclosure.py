@@ -75,6 +75,16 @@ def test_rare_weights_at_both_ends(end):
     assert any("exactly a weight" in caution for caution in found.cautions) == is_told
 
 
+def test_totals_of_few_are_those_of_raking_to_them():
+    original, raked = survey(1), independent()["w"].data.copy()
+    few = original["town"].data == 4
+    raked[:3] = [original["w"].data[few].sum() - 2 * 7.25, 7.25, 7.25]
+    found = seen(original, independent(), survey(3, raked))
+    assert (found.levels_of_few, found.totals, found.totals_by_chance) == (1, 1, 0)
+    apart = seen(original, independent())
+    assert (apart.totals, apart.cautions) == (0, ())
+
+
 def asked(keys=("town", "sex"), target="ill"):
     return Scenario(keys=keys, target=target)
 

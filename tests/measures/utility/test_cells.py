@@ -85,6 +85,26 @@ def test_cells_are_few_ascending_and_hold_the_middle(values, most, is_date):
         np.testing.assert_allclose(np.diff(cells.edges), cells.edges[1] - cells.edges[0])
 
 
+# Numbers and most cells; edges, and labels for some of the numbers.
+EDGES = {
+    "nice": (np.linspace(0.013, 0.187, 500), 10, np.arange(11) / 50, {3: "[0.06, 0.08)"}),
+    "whole": (np.arange(46.0), 20, range(0, 51, 5), {-1: "[45, 50)"}),
+    "one each": (np.array([3.0, 1, 10, 3]), 20, [1, 3, 10, 11], {0: "1", 1: "3", 2: "10"}),
+    "far ends": (np.append(np.linspace(0, 99.5, 995), [1e9, -1e9]), 20, range(0, 101, 5),
+                 {0: "below 5", -1: "95 and above"}),
+    "a constant": (np.full(3, 3.7), 20, [3.7, 4.7], {0: "3.7"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_and_labels_of_numbers(name):
+    values, most, edges, labels = EDGES[name]
+    found = number_cells(values, most)
+    assert found.edges.tolist() == pytest.approx([*edges])
+    shown = labels_of(found, values)
+    assert {place: shown[place] for place in labels} == labels
+
+
 def slow_v(counts):
     """Cramer's V, corrected as Bergsma (2013) does; None where one of both has one value."""
     counts = [row for row in counts.tolist() if sum(row)]

@@ -156,6 +156,10 @@ def test_rules_for_several_datasets():
     fully = compare_fit(original, made, "visits ~ age", rule="fully")
     simple = compare_fit(original, made, "visits ~ age", rule="simple")
     assert fully.lack_of_fit.statistic == pytest.approx(simple.lack_of_fit.statistic / 2)
+    proper = compare_fit(original, made, "visits ~ age", rule="proper")
+    assert proper.lack_of_fit == fully.lack_of_fit
+    ratio = (1 + 2 / 6) / (1 + 1 / 6)
+    assert proper.combined.total == pytest.approx([own * ratio for own in simple.combined.total])
     partially = compare_fit(original, made, "visits ~ age", rule="partially")
     test = partially.lack_of_fit
     q = np.array([compare_fit(original, m, "visits ~ age").combined.estimate for m in made])
@@ -170,6 +174,46 @@ def test_rules_for_several_datasets():
     assert "needs more synthetic datasets (2) than coefficients (2)" in few.notes[0]
     same = compare_fit(original, [made[0]] * 3, "visits ~ age", rule="partially")
     assert "singular" in same.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("rule", "m", "expected"),
+    [("simple", 1, 0.796), ("simple", 5, 0.909), ("proper", 1, 0.712), ("partially", 2, None)],
+)
+def test_the_overlap_that_a_right_synthesis_has(rule, m, expected):
+    original, made = people(300, 7), [people(300, seed) for seed in range(10, 10 + m)]
+    overlap = compare_fit(original, made, "visits ~ age", rule=rule).figures[0]
+    assert overlap.name == "mean CI overlap"
+    assert overlap.chance == (expected and pytest.approx(expected, abs=1e-3))
+
+
+def test_overlap_and_lack_of_fit_of_a_right_model_are_as_expected():
+    """Synthetic data drawn from the model that is fitted, mean over repetitions."""
+    rng, results = np.random.default_rng(1), []
+    for _ in range(60):
+        x = rng.normal(size=200)
+        y = x + rng.normal(size=200)
+        slope, start = np.polyfit(x, y, 1)
+        sigma = np.sqrt(np.sum((y - start - slope * x) ** 2) / 198)
+        made = []
+        for size in (200, 300):
+            drawn = rng.choice(x, size)
+            new = start + slope * drawn + sigma * rng.normal(size=size)
+            made.append(Table([numeric("x", drawn), numeric("y", new)]))
+        results.append(compare_fit(Table([numeric("x", x), numeric("y", y)]), made, "y ~ x"))
+    overlaps = [own.mean_overlap for own in results]
+    assert np.mean(overlaps) == pytest.approx(results[0].expected_overlap, abs=0.03)
+    # chi-square on as many degrees of freedom as coefficients; standard error 0.25
+    assert np.mean([own.lack_of_fit.statistic for own in results]) == pytest.approx(2, abs=0.6)
+
+
+def test_columns_drawn_independently_fail_the_test():
+    table, rng = people(800, 5), np.random.default_rng(0)
+    broken = Table([column.take(rng.permutation(800)) for column in table.columns])
+    result = compare_fit(table, broken, "pay ~ age + area")
+    assert result.mean_overlap < 0.6
+    assert result.lack_of_fit.p_value < 1e-6
+    assert min(c.overlap for c in result.coefficients) < 0
 
 
 def broken(table, how):

@@ -92,6 +92,20 @@ def test_weighted_errors_are_the_sandwich_by_hand(family, clustered):
     np.testing.assert_allclose(scaled.covariance, fit.covariance, rtol=1e-9)
 
 
+def test_weighted_multinomial_fits_are_those_of_repeated_records_and_of_a_logit():
+    X, responses, _ = sample()
+    weights, y = np.arange(300) % 3 + 1.0, responses["multinomial"]
+    twice = np.repeat(np.arange(300), np.arange(300) % 3 + 1)
+    fit = fit_model("multinomial", y, X.copy(), "abc", weights=weights)
+    repeated = fit_model("multinomial", y[twice], X[twice], "abc")
+    np.testing.assert_allclose(fit.coefficients, repeated.coefficients, rtol=1e-8)
+    errors = [
+        fit_model(family, responses["logit"], X.copy(), "abc", weights=weights).covariance
+        for family in ("multinomial", "logit")
+    ]
+    np.testing.assert_allclose(*errors, rtol=1e-6)
+
+
 @pytest.mark.parametrize("family", ["logit", "poisson", "multinomial"])
 def test_a_level_without_a_response_never_settles(family):
     X, responses, _ = sample()
@@ -166,23 +180,36 @@ def slowly(family, y, X, effects, clusters=None, weights=None, offset=None):
     return np.asarray(result.params)[:3], covariance[:3, :3]
 
 
-@pytest.mark.parametrize("errors", ["plain", "clusters", "weights", "both"])
-@pytest.mark.parametrize("family", ["ols", "poisson"])
+CASES = [(f, e) for f in ("ols", "poisson") for e in ("plain", "clusters", "weights", "both")]
+
+
+@pytest.mark.parametrize(("family", "errors"), [*CASES, ("poisson", "offset")])
 def test_coefficients_and_errors_are_those_of_indicators(family, errors):
     X, responses, effects, clusters, weights = sample_with_effects()
     options = {
         "clusters": clusters if errors in ("clusters", "both") else None,
         "weights": weights if errors in ("weights", "both") else None,
+        "offset": np.linspace(-1, 1, 400) if errors == "offset" else None,
     }
     y = responses[family]
     expected, covariance = slowly(family, y, X, effects, **options)
     fit = fit_model(family, y, X.copy(), NAMES, effects=effects, **options)
     np.testing.assert_allclose(fit.coefficients, expected, rtol=1e-8)
     np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-12)
-    df = {"plain": 400 - 3 - 20, "clusters": 39, "both": 39, "weights": 400 - 3 - 20}[errors]
+    df = 39 if errors in ("clusters", "both") else 400 - 3 - 20
     n_clusters = len(np.unique(clusters))
     assert n_clusters == 40
     assert fit.df == (df if family == "ols" else np.inf)
+
+
+def test_an_effect_within_clusters_counts_as_one_column():
+    """Levels 0 to 14 of the first effect lie in 5 clusters: 15 levels count as 1 in K."""
+    X, responses, effects, _, _ = sample_with_effects()
+    options = {"effects": effects, "clusters": effects[0] // 3}
+    _, covariance = slowly("ols", responses["ols"], X, **options)
+    fit = fit_model("ols", responses["ols"], X.copy(), NAMES, **options)
+    covariance *= (400 - (3 + 15 + 5)) / (400 - (3 + 1 + 5))
+    np.testing.assert_allclose(fit.covariance, covariance, rtol=1e-6, atol=1e-12)
 
 
 def test_records_that_say_nothing():

@@ -14,6 +14,7 @@ from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.measures.figure import Attempts
+from synthesizer.measures.utility import sequences
 from synthesizer.measures.utility.longitudinal import (
     CHANGING,
     SEQUENCE_RATIO,
@@ -147,6 +148,18 @@ def test_a_bootstrap_of_the_persons_is_noise() -> None:
     assert far.worst_ratio > 10
     same = collected(original, original).sequences
     assert same.worst_ratio == 0
+
+
+def test_the_floor_of_few_bootstrapped_persons_has_the_right_size(monkeypatch) -> None:
+    original = panel(4_000)
+    whole = collected(original, original).sequences.floor
+    small = collected(original, original.take_units(np.arange(1_000))).sequences.floor
+    monkeypatch.setattr(sequences, "FLOOR_PERSONS", 1_000)
+    part = collected(original, original).sequences
+    assert part.floor_persons == 1_000
+    for measure in ("headcounts", "transitions", "n_moves", "spells"):
+        assert getattr(part.floor, measure) == pytest.approx(getattr(whole, measure), rel=0.35)
+        assert getattr(small, measure) == pytest.approx(2 * getattr(whole, measure), rel=0.35)
 
 
 def test_share_ever_changing_and_association_by_hand() -> None:
@@ -301,18 +314,24 @@ def test_distances_of_new_periods_equal_slow_code() -> None:
     assert means_of(new_periods(original, drawn)) == pytest.approx(expected)
 
 
-def test_new_periods_at_both_ends_and_of_resampled_persons() -> None:
+def test_new_periods_at_both_ends() -> None:
     original = moving(1_500, 4)
     assert set(means_of(new_periods(original, original)).values()) == {0}
     never, apart = np.zeros_like(original), np.zeros_like(original)
     apart[:, SINCE:] = 1
     # of two new periods one is entered by a move, which nobody of the original makes
     assert set(means_of(new_periods(never, apart)).values()) == {1.0}
-    rng = np.random.default_rng(5)
-    drawn = [original[rng.integers(1_500, size=1_500)] for _ in range(10)]
-    for codes in drawn:
-        codes[:, : SINCE - 1] = 0  # periods before do not count
-    result = new_periods(original, *drawn)
-    assert all(0.7 < row.ratio < 1.4 for row in result.rows if row.ratio is not None)
+
+
+def test_resampled_persons_are_at_the_noise_floor_and_periods_before_do_not_count() -> None:
+    ratios, rng = [], np.random.default_rng(5)
+    for seed in range(5):
+        original = moving(1_500, seed)
+        drawn = [original[rng.integers(1_500, size=1_500)] for _ in range(10)]
+        for codes in drawn:
+            codes[:, : SINCE - 1] = 0
+        result = new_periods(original, *drawn)
+        ratios.append([row.ratio for row in result.rows if row.ratio is not None])
+    assert np.mean(ratios, axis=0) == pytest.approx(np.ones(len(ratios[0])), abs=0.12)
     assert [figure.key for figure in result.figures] == ["new_transitions", "new_steps"]
     assert (result.first, result.periods) == ("1993", 2)

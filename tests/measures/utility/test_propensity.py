@@ -128,6 +128,29 @@ def test_both_ends():
         assert apart.mean.specks == 1
 
 
+def test_records_of_one_distribution_have_a_tree_of_ratio_1():
+    names = ["sex", "age", "marital"]
+    ratios = [
+        tree(persons(400, s).select(names), persons(400, s + 99), s, permutations=6, names=names)
+        for s in range(12)
+    ]
+    assert np.mean([ratio.s_pmse for ratio in ratios]) == pytest.approx(1, abs=0.15)
+
+
+def test_parameters_of_copied_variables_are_not_in_the_logits_null():
+    """Two of six independent variables drawn anew from their law: the ratio is 1 on average."""
+    ratios = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        columns = [coded(name, rng.integers(0, 3, 400), "abc") for name in "uvwxyz"]
+        drawn = [coded(c.name, rng.choice(c.data, 400), "abc") for c in columns[4:]]
+        both = Table(columns), Table([*columns[:4], *drawn])
+        ratios.append(pmse(*both, copied="uvwx").mean.s_pmse)
+    assert np.mean(ratios) == pytest.approx(1, abs=0.35)  # standard error 0.1
+    # as if all six were drawn, three times as much is expected
+    assert pmse(*both).mean.s_pmse == pytest.approx(ratios[-1] / 3)
+
+
 def test_what_cannot_be_computed_is_none():
     constant = Table([coded("a", [0] * 30, "x"), numeric("b", [1] * 30)])
     for kwargs in models():

@@ -119,6 +119,18 @@ def test_errors_by_replicate_weights_are_those_of_r(survey, method, errors, logi
     assert np.sqrt(works.combined.within[1]) == pytest.approx(logit, rel=1e-6)
 
 
+@pytest.mark.parametrize("design", [{}, {"strata": "stratum", "psu": "unit"}])
+def test_datasets_without_replicate_weights_are_told_with_the_factor(survey, design):
+    """The errors of R by jackknife over those of the dataset: linearised, or of single records."""
+    how = ReplicateWeights(columns="rep*", method="jk1")
+    asked = {"weights": "w", "replicates": how, "declared": DECLARED, **design}
+    made = compare_fit(with_replicates(survey), survey, "y ~ x + sex", **asked)
+    theirs = np.sqrt(made.combined.within)
+    assert not design or theirs == pytest.approx(BY_DESIGN[0][3], rel=1e-6)
+    factor = np.median(np.array(BY_REPLICATES[2][1]) / theirs)
+    assert f"are {factor:.2f} times as large" in made.notes[0]
+
+
 def test_means_and_totals_of_a_domain_are_those_of_r(survey):
     """One unit has no record in it.
 

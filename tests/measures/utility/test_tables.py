@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from synthesizer.data.table import Column, Kind, Table, Variable
+from synthesizer.measures.utility.cells import cramers_v
 from synthesizer.measures.utility.tables import (
     CELL_MEASURES,
     cell_measures,
@@ -45,6 +46,12 @@ def test_measures_equal_record_by_record_computation(cells):
     assert found["pMSE"] == pytest.approx(pmse, abs=1e-12)
     pairs = [(p > q) + (p == q) / 2 for p in theirs for q in ours]
     assert found["U"] == pytest.approx(sum(pairs))
+    right = [np.mean([((p > c) + (p >= c)) / 2 for p in side]) for side in (theirs, ours)]
+    assert found["PO50"] == pytest.approx(50 * (right[0] - right[1]))
+    both = np.array([cell for cell in cells if all(cell)]).reshape(-1, 2)
+    ratios = both[:, 1] / both[:, 0] * both[:, 0].sum() / max(both[:, 1].sum(), 1)
+    assert found["G"] == pytest.approx(2 * both[:, 1] @ np.log(ratios), abs=1e-9)
+    assert found["dfG"] == len(both) - 1
     thresholds = sorted({*ours, *theirs})
     gaps = [
         abs(sum(p <= x for p in ours) / len(ours) - sum(p <= x for p in theirs) / len(theirs))
@@ -78,6 +85,30 @@ def test_standardised_measures_are_one_on_average_for_a_right_synthesis(n_s):
     # Given the original the variance is that of the synthetic counts; e pools both, hence near 1.
     for name in ("S_VW", "S_FT", "S_G", "S_pMSE"):
         assert runs[name].mean() == pytest.approx(1, abs=0.1)
+
+
+def test_p_values_have_the_right_size():
+    """Independent samples suit Pearson's test, draws from the original's shares that of VW."""
+    rng, weights = np.random.default_rng(5), [0.4, 0.3, 0.2, 0.1]
+    low = {"chi_square": [], "VW": []}
+    for _ in range(300):
+        o = rng.multinomial(500, weights)
+        for name, shares in (("chi_square", weights), ("VW", o / 500)):
+            statistic = measures(o, rng.multinomial(800, shares))[name]
+            low[name].append(stats.chi2.sf(statistic, 3) < 0.2)
+    assert [np.mean(share) for share in low.values()] == pytest.approx([0.2, 0.2], abs=0.08)
+
+
+def test_association_of_a_pair_is_cramers_v_corrected_for_bias():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 400).astype(str)})
+    frame["b"] = np.where(rng.random(400) < 0.6, frame["a"], rng.integers(0, 4, 400).astype(str))
+    alone = frame.assign(b=rng.permutation(frame["b"]))
+    result = table_utility(frame, alone).result()
+    ((row,), single) = (result.of_order(ways) for ways in (2, 1))
+    expected = [cramers_v(pd.crosstab(f["a"], f["b"]).to_numpy(float)) for f in (frame, alone)]
+    assert [row.v_original, row.v_synthetic] == pytest.approx(expected, abs=1e-6)
+    assert {row.v_original for row in single} == {None}
 
 
 def random_table(seed, n=300):

@@ -8,6 +8,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.measures.survey_design import Design, design_mean
 from synthesizer.measures.utility.fits import fit_model
+from synthesizer.measures.utility.propensity import by_weighted_tree, pmse
 from synthesizer.measures.utility.weighted import Models, WeightedCounter
 from tests.tables import coded, numeric
 
@@ -128,6 +129,14 @@ def test_weights_that_are_wrong_show_with_weights_only():
         assert row.unweighted == 0
         assert row.weighted > 1.5 * row.weighted_right
         assert (row.unweighted_s_pmse, row.weighted_s_pmse > 2) == (0, True)
+
+
+def test_constant_weights_give_the_tree_without_weights():
+    tables = [survey(s).with_column(numeric("w", np.full(300, 7.0))) for s in (1, 2)]
+    names = ["town", "sex", "pay"]
+    weighted = by_weighted_tree(*tables, names, "w", rng=np.random.default_rng(1))
+    plain = pmse(*tables, model="cart", names=names, permutations=10).datasets[0]
+    assert weighted.pmse == pytest.approx(plain.pmse)
 
 
 def models_of(original, made):

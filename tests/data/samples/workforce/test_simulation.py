@@ -80,6 +80,26 @@ def test_agencies_have_their_years_and_occupations_and_these_need_education(fram
     assert (frame["occupational_category"].cat.codes == fixed.category[occupation]).all()
 
 
+def test_few_people_move_leave_for_a_time_or_change_what_stays(frame):
+    people, year = frame.groupby("person"), frame["year"]
+    agencies, first, last = people["agency"].nunique(), people["year"].min(), people["year"].max()
+    known = frame[frame["education"] != p.MISSING]
+    rise = known["education"].cat.codes.groupby(known["person"]).diff()
+    fell = known["person"][rise < 0], frame["person"][people["military_service"].diff() < 0]
+    customs = frame["person"][(frame["agency"] == "TRCU") & (year == 2002)]
+    heirs = frame["agency"][(year == 2003) & frame["person"].isin(customs)].isin(["HSCB", "HSIC"])
+    races = simulate(20_000, seed=2).select(["person", "race"]).to_pandas()
+    for value, low, high in (
+        (agencies.mean(), 1.1, 1.3), ((agencies == 1).mean(), 0.8, 1), (heirs.mean(), 0.8, 1),
+        ((last - first + 1 > people.size()).mean(), 0.04, 0.12), ((rise > 0).mean(), 0.005, 0.2),
+        ((first == 1988).mean(), 0.25, 0.4), ((last < 2011).mean(), 0.5, 1),
+        (1 - len(known) / len(frame), 0.014, 0.024),
+        *((persons.nunique() / 4000, 0.0002, 0.03) for persons in fell),
+        ((races.groupby("person")["race"].nunique() == 1).mean(), 0.969, 0.977),
+    ):  # fmt: skip
+        assert low < value <= high
+
+
 def test_pay_is_that_of_the_table_but_for_two_percent_at_a_neighbouring_step(codes):
     grades = levels()["grade"]
     stepped = np.array([plan.stepped for plan in PLANS.values()])[codes["pay_plan"]]
