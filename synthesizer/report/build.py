@@ -26,7 +26,7 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),
-    ("waves", "waves_section", lambda record: record.manifest.extends is not None),
+    ("careers", "waves_section", lambda record: record.manifest.extends is not None),
     ("genetic", "genetic_section", lambda record: record.evolution is not None),
     ("propensity_scores", "propensity_section", None),
     ("model_fits", "estimates_section", None),

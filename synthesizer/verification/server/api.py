@@ -6,7 +6,7 @@ from ``checking`` through ``waiting`` to ``answered``, or ends as ``refused``, w
 Epsilon, partitions and errors of a query are for experts: without all three the dry run chooses
 them, and says in ``outlook`` whether an answer would decide the question.
 
-Stewards and admins work on the pages (`steward_pages`) and by ``synthesizer server``.
+Stewards and admins work on the pages (`steward_pages`) and by ``synthesizer verification``.
 """
 
 from __future__ import annotations
