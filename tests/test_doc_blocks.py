@@ -5,7 +5,7 @@ schema, a script's options by its text. ``READ`` says why a command is not run.
 """
 
 import ast
-import importlib
+import importlib.util
 import re
 import shlex
 import shutil
@@ -28,7 +28,8 @@ from synthesizer.verification.server.server_config import ServerConfig
 from tests.report.test_notebook import LARGEST, page_of
 from tests.scenes import SCENES
 
-PAGES = {path.stem: path for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]}
+FRONT = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+PAGES = {path.stem: path for path in [*FRONT, *sorted((ROOT / "docs").glob("*.md"))]}
 BLOCKS = [
     pytest.param(name, number, id=f"{name}-{number}-{block.kind}")
     for name, path in PAGES.items()
@@ -93,6 +94,8 @@ def check_command(command):
         assert [option for option in options if not re.search(rf"\b_*{option}\b", text)] == []
     elif words[:3] == ["python", "-m", "pytest"]:
         assert [word for word in words[3:] if not (ROOT / word).exists()] == []
+    elif words[:2] == ["python", "-m"]:
+        assert importlib.util.find_spec(words[2]) is not None
     else:
         assert words[0] in OTHERS
 

@@ -3,10 +3,12 @@
 import importlib.util
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 from fill_pages import blocks as fences
 from measure_dependencies import requirements
 from pydantic import Field
@@ -99,9 +101,17 @@ def test_the_entry_and_the_option_of_the_page_are_taken(example):
     option = next(text for text in blocks if "columns: int" in text)
     names = {"AttackOptions": AttackOptions, "Field": Field}
     exec(f"class Wider(AttackOptions):\n{option}", names)
-    assert names["Wider"](columns=4).columns == 4
+    assert names["Wider"](columns=5).columns == 5
     with pytest.raises(ValueError, match="columns: must be at least 1"):
         names["Wider"](columns=0)
+
+
+def test_the_citation_is_of_the_project():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for key in ("version", "license", "authors"):
+        assert citation[key] == project[key]
+    assert citation["title"] == project["name"]
 
 
 @pytest.mark.parametrize("axis", ["risk", "utility"])
