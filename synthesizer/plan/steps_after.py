@@ -144,9 +144,10 @@ def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
     if after.blank_rare is not None:
         yield from _emptied(context, after.blank_rare)
     changed = {*after.round, *after.bottom_code, *after.top_code}
-    for step, settings in context.config.variables.items():
-        method = settings.method or context.config.named_methods.get(step, "")
-        text = settings.derived or (method[1:] if method.startswith("~") else "")
+    variables = context.config.variables.items()
+    own = {name: f"~{said.derived}" if said.derived else said.method for name, said in variables}
+    for step, method in {**own, **context.config.named_methods}.items():
+        text = method[1:].strip() if method and method.startswith("~") else ""
         inputs = sorted(changed & {*_names(text)}) if step not in changed else []
         if inputs:
             yield note("computed_before_steps", step=step, inputs=", ".join(inputs))

@@ -169,6 +169,15 @@ def test_workers_and_steps_do_not_matter(published: Path, tmp_path: Path) -> Non
     assert waves[0].startswith((run / "synthetic_1.csv").read_bytes())
 
 
+def test_a_wide_panel_goes_on_with_its_own_career(published: Path, tmp_path: Path) -> None:
+    _, content = wide_of(4)
+    panel = {k: v for k, v in content["panel"].items() if k != "career"}
+    run = published / "parquet" / "out"
+    result = extended(tmp_path, published / "wide4.csv", run, content | {"panel": panel})
+    assert result.exit_code == 2
+    assert "career is" in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize("form", ["csv.gz", "parquet"])
 def test_wide_cells_stay(form: str, published: Path, tmp_path: Path) -> None:
     _, content = wide_of(4)

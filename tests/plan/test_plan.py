@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer.config.reading import read_chain_config
+from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.plan.inputs import Columns, Input
-from synthesizer.plan.plan import Plan, make_plan
+from synthesizer.plan.plan import Plan, make_plan, plain_config
 from tests.tables import coded, numeric, persons
 
 REGISTRY = Registry.load()
@@ -209,3 +209,26 @@ def test_inequalities_in_a_circle_are_refused(
     assert plan(table, rules=["a <= b", "b <= c"])
     told = problems(table, **conditions)
     assert f"{caught} would have to be smaller than themselves" in told
+
+
+def test_a_configuration_is_repeated_in_its_own_words_and_without_a_password() -> None:
+    content = {
+        "data": {"sql": {"url": "postgresql://ann:hidden@host/db", "query": "SELECT 1"}},
+        "secret": {"from": "/out/manifest.json"},
+        "rules": [{"if": "age < 15", "then": {"income": "5"}}],
+    }
+    config = read_config(content)
+    told = plain_config(config)
+    assert "hidden" not in str(told)
+    again = read_config(told)
+    assert (again.rules, again.secret) == (config.rules, config.secret)
+
+
+@pytest.mark.parametrize(
+    "options", [{"variables": {"double": {"derived": "age * 2"}}},
+                {"method": {"double": "~ age * 2"}}]
+)  # fmt: skip
+def test_what_is_computed_before_numbers_are_rounded_is_told(options: dict[str, Any]) -> None:
+    double = numeric("double", TABLE["age"].data * 2)
+    made = plan(Table([*TABLE.columns, double]), after={"round": {"age": 5}}, **options)
+    assert sum("double" in note and "age" in note for note in made.notes) == 1
