@@ -148,8 +148,7 @@ def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
     own = {name: f"~{said.derived}" if said.derived else said.method for name, said in variables}
     for step, method in {**own, **context.config.named_methods}.items():
         text = method[1:].strip() if method and method.startswith("~") else ""
-        inputs = sorted(changed & {*_names(text)}) if step not in changed else []
-        if inputs:
+        if step not in changed and (inputs := sorted(changed & {*_names(text)})):
             yield note("computed_before_steps", step=step, inputs=", ".join(inputs))
 
 
