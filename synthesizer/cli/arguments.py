@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from synthesizer.data.errors import ConfigError, LimitExceededError, Problems
+from synthesizer.data.errors import ConfigError, LimitExceededError, Problems, did_you_mean
 
 if TYPE_CHECKING:
     from synthesizer.data.workers import Listener
@@ -124,9 +125,9 @@ def settings_in(
 ) -> dict[str, Any]:
     """Return keys of a configuration from texts such as ``checks.suda.max_size=2``.
 
-    Keys belong to ``section``, but for those that begin with it or with one ``beside`` it.
-    ``named`` are keys that have options of their own. Problems are added to ``problems``. Values
-    of ``paths`` become absolute.
+    Names with dots stand in backticks. Keys belong to ``section``, but for those that begin with
+    it or with one ``beside`` it. ``named`` are keys that have options of their own. Problems are
+    added to ``problems``. Values of ``paths`` become absolute.
 
     Examples
     --------
@@ -135,29 +136,38 @@ def settings_in(
     >>> settings_in(["suda.max_size=2", "seed=1"], Problems(), section="checks", beside=["seed"])
     {'checks': {'suda': {'max_size': 2}}, 'seed': 1}
     """
+    from synthesizer.jobs.grid import parts_of
+
     content: dict[str, Any] = {
         key: {**value} if isinstance(value, Mapping) else value
         for key, value in (named or {}).items()
     }
     for text in texts or ():
-        key, equal, value = text.partition("=")
-        path = [part.strip() for part in key.split(".")]
-        if section and path[0] not in (section, *beside):
-            path = [section, *path]
-        *sections, last = path
-        if not equal or not all(path):
-            problems.append(f"--set {text}: write KEY=VALUE, such as --set secret=none")
+        written = _SETTING.fullmatch(text)
+        path = parts_of(written["key"]) if written else ()
+        if section and path[:1] not in [(name,) for name in (section, *beside)]:
+            path = (section, *path)
+        if written is None or not all(path) or len(path) > _MOST_PARTS:
+            problems.append(f"--set {text[:80]}: write KEY=VALUE, such as --set secret=none")
             continue
         with problems.gathered():
-            inner = content
-            for part in sections:
+            inner: Any = content
+            for part in path[:-1]:
                 inner = inner.setdefault(part, {}) if isinstance(inner, dict) else inner
-            if not isinstance(inner, dict) or last in inner:
-                raise ConfigError(f"--set {key}: is there twice; keep one")
-            inner[last] = _value(value, key)
-            if ".".join(path) in paths and isinstance(inner[last], str):
-                inner[last] = str(Path(inner[last]).absolute())
+            if not isinstance(inner, dict) or path[-1] in inner:
+                raise ConfigError(f"--set {written['key']}: is there twice; keep one")
+            inner[path[-1]] = _value(written["value"], written["key"])
+    for path in map(parts_of, paths):
+        inner = content
+        for part in path[:-1]:
+            inner = inner.get(part) if isinstance(inner, dict) else None
+        if isinstance(inner, dict) and isinstance(inner.get(path[-1]), str):
+            inner[path[-1]] = str(Path(inner[path[-1]]).expanduser().absolute())
     return content
+
+
+_SETTING = re.compile(r"(?P<key>(?:`[^`]*`|[^`=])+)=(?P<value>.*)", re.DOTALL)
+_MOST_PARTS = 10
 
 
 def _value(text: str, key: str) -> Any:
@@ -166,7 +176,10 @@ def _value(text: str, key: str) -> Any:
 
     if len(text) == 1 and not text.isalnum() and text not in "{[":
         return text
-    return parse_yaml(f"value: {text}", origin=f"--set {key}")["value"]
+    content = parse_yaml(f"value: {text}", origin=f"--set {key}")
+    if list(content) != ["value"]:
+        raise ConfigError(f"--set {key}: write one value; lists in brackets, maps in braces")
+    return content["value"]
 
 
 def number_in(content: dict[str, Any], key: str, problems: Problems) -> int | None:
@@ -180,10 +193,11 @@ def number_in(content: dict[str, Any], key: str, problems: Problems) -> int | No
 
 def refuse_others(content: Mapping[str, Any], known: Collection[str], problems: Problems) -> None:
     """Add a problem for each key of a map of sections that a command does not know."""
+    listed = f"known: {', '.join(name.removeprefix('genetic.') for name in known)}"
     for section, keys in content.items():
         names = [f"{section}.{key}" for key in keys] if isinstance(keys, Mapping) else [section]
         problems += [
-            f"--set {name}: unknown key here; this command takes {', '.join(known)}"
+            f"--set {name}: unknown key of this command; {did_you_mean(name, known, listed)}"
             for name in names
             if name not in known
         ]

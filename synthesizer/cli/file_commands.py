@@ -199,6 +199,7 @@ def refine(
     Exit code 3 means: the limit was not reached (the best file is written).
     """
     from synthesizer.cli.screen import show_refined
+    from synthesizer.engine.genetic.genetic_options import GeneticOptions
     from synthesizer.jobs.refine import refine_file
 
     problems = Problems()
@@ -206,6 +207,11 @@ def refine(
     name_in(problems, target=target)
     asked = settings_in(settings, problems, section="genetic", beside=("seed", "secret", "workers"))
     seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
+    elsewhere = {"mode", "start", "risk_at_most"}
+    known = [
+        f"genetic.{name}" for name in GeneticOptions.__dataclass_fields__ if name not in elsewhere
+    ]
+    refuse_others(asked, [*known, "secret", "secret.from"], problems)
     problems.settle(ConfigError)
     with progress(quiet=quiet) as listener:
         outcome = refine_file(

@@ -12,8 +12,10 @@ import pytest
 import yaml
 from typer.main import get_command
 
+from synthesizer.cli.arguments import settings_in
 from synthesizer.cli.commands import FORMER, TASKS, app, name_of
 from synthesizer.cli.printing import show_table
+from synthesizer.data.errors import Problems
 from synthesizer.engine.registry import Registry
 from synthesizer.report.blocks import DataTable
 from tests.end_to_end.commands import call, persons_frame, write_yaml
@@ -201,6 +203,36 @@ def test_a_plan_writes_nothing_and_names_what_stands_in_the_way_of_a_run(folder:
 def test_former_commands_are_refused_with_the_new_ones(name: str) -> None:
     result = call(name, "x.yaml")
     assert (result.exit_code, f"is now 'synthesizer {FORMER[name]}'" in result.output) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("variables.`Jul.93`.kind=ordered", {"variables": {"Jul.93": {"kind": "ordered"}}}),
+        ("`a=b`.c=[1, 2]", {"a=b": {"c": [1, 2]}}),
+        ("data.delimiter=;", {"data": {"delimiter": ";"}}),
+        ("output={directory: out}", {"output": {"directory": str(Path("out").absolute())}}),
+        ("output.directory=out", {"output": {"directory": str(Path("out").absolute())}}),
+        ("seed=1\nm: 5", None),
+        ("a." * 3000 + "b=1", None),
+        ("seed", None),
+        ("=3", None),
+        ("seed={", None),
+    ],
+)
+def test_settings_are_keys_of_the_yaml(text: str, content: dict[str, object] | None) -> None:
+    problems = Problems()
+    found = settings_in([text], problems)
+    assert (found, len(problems)) == (({}, 1) if content is None else (content, 0))
+
+
+def test_options_of_an_evolution_have_one_place(folder: Path) -> None:
+    files = (folder / "persons.csv", folder / "persons.csv")
+    words = [word for key in ("risk_at_most=0.1", "keys=[sex]", "genertions=2")
+             for word in ("--set", key)]  # fmt: skip
+    result = call("refine", *files, "--keys", "sex", "--target", "marital", *words)
+    assert (result.exit_code, result.output.count("unknown key")) == (2, 3)
+    assert "did you mean 'genetic.generations'" in " ".join(result.output.split())
 
 
 def test_former_options_are_refused_with_the_key_to_set() -> None:
