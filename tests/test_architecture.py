@@ -124,7 +124,7 @@ CEILINGS = {
     "verification": 7041,
     "plan": 4495,
     "jobs": 4439,
-    "cli": 2029,
+    "cli": 2026,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600."""

@@ -34,8 +34,6 @@ FailOn = Annotated[
     option("Exit code 3 where the verdict is fail, or unclear or fail.", "--fail-on"),
 ]
 Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
-Seed = Annotated[int | None, option("Replaces the seed of the configuration.")]
-Datasets = Annotated[int | None, option("Replaces the number of datasets.", "-m")]
 Plugins = Annotated[
     list[str] | None,
     option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
@@ -193,7 +191,7 @@ def number_in(content: dict[str, Any], key: str, problems: Problems) -> int | No
 
 def refuse_others(content: Mapping[str, Any], known: Collection[str], problems: Problems) -> None:
     """Add a problem for each key of a map of sections that a command does not know."""
-    listed = f"known: {', '.join(name.removeprefix('genetic.') for name in known)}"
+    listed = f"known: {', '.join(known)}"
     for section, keys in content.items():
         names = [f"{section}.{key}" for key in keys] if isinstance(keys, Mapping) else [section]
         problems += [
