@@ -24,10 +24,9 @@ from math import inf, sqrt
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, model_validator
-from scipy.signal import fftconvolve
-from scipy.stats import t as student
 
 from synthesizer.data.errors import DataError, did_you_mean
 from synthesizer.data.randomness import Seed
@@ -502,7 +501,7 @@ class Significance(OfCoefficient):
         """
         reach = self._units
         edges = (np.arange(-reach, reach) + 0.5) / UNITS
-        below = np.concatenate([[0.0], student.cdf(edges, df), [1.0]])
+        below = np.concatenate([[0.0], scipy.stats.t.cdf(edges, df), [1.0]])
         one = np.diff(below)
         size = 2 * reach * m + 1
         spectrum = np.fft.rfft(one, n=2 * size)
@@ -511,7 +510,7 @@ class Significance(OfCoefficient):
         decay = np.exp(-1 / scale)
         noise = (1 - decay) / (1 + decay) * decay ** np.abs(np.arange(1 - size, size))
         # noise beyond the bounds is at their ends, which are as far from 0 as any place
-        inside = fftconvolve(sums, noise)[size - 1 : 2 * size - 1]
+        inside = scipy.signal.fftconvolve(sums, noise)[size - 1 : 2 * size - 1]
         near = float(inside[np.abs(places) < abs(total)].sum())
         return float(np.clip(1 - near / sums.sum(), 0.0, 1.0))
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 from scipy.special import betainc, expit, gammaln, log_expit, logsumexp
 
 from synthesizer.data.table import FloatArray
@@ -81,7 +81,7 @@ class Posterior:
 
         if excess(-_FARTHEST) <= 0 or excess(_FARTHEST) >= 0:
             return float(excess(_FARTHEST) >= 0)
-        return float(expit(brentq(excess, -_FARTHEST, _FARTHEST, xtol=1e-12)))
+        return float(expit(scipy.optimize.brentq(excess, -_FARTHEST, _FARTHEST, xtol=1e-12)))
 
     @property
     def mean(self) -> float:
@@ -113,7 +113,7 @@ class Posterior:
         def excess(share: float) -> float:
             return float(self.weights @ betainc(k + 1, self.n - k + 1, share)) - probability
 
-        return float(brentq(excess, 0.0, 1.0, xtol=1e-13))
+        return float(scipy.optimize.brentq(excess, 0.0, 1.0, xtol=1e-13))
 
     @cached_property
     def equal_tail(self) -> tuple[float, float]:
@@ -133,7 +133,7 @@ class Posterior:
 
         candidates = [interval(0.0), interval(0.05), self.equal_tail]
         if excess(0.0) < 0 < excess(0.05):
-            candidates.append(interval(float(brentq(excess, 0.0, 0.05, xtol=1e-13))))
+            candidates.append(interval(float(scipy.optimize.brentq(excess, 0.0, 0.05, xtol=1e-13))))
         around = (ends for ends in candidates if ends[0] <= self.mode <= ends[1])
         # of a flat density the one in the middle
         return min(around, key=lambda e: (round(e[1] - e[0], 9), abs(sum(e) / 2 - self.mode)))

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 from scipy.special import expit
-from sklearn.isotonic import isotonic_regression
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.randomness import Seed
@@ -223,7 +223,7 @@ def roc_points(counts: FloatArray | IntArray) -> FloatArray:
 def rising_sums(counts: FloatArray | IntArray) -> FloatArray:
     """Return sums of noisy counts from the last one down, from 0, made to rise."""
     sums = np.concatenate([[0.0], np.cumsum(counts[::-1])])
-    return np.asarray(isotonic_regression(sums, y_min=0.0), dtype=float)
+    return np.maximum(scipy.optimize.isotonic_regression(sums).x, 0.0)
 
 
 def area_under(points: FloatArray) -> float:

@@ -144,15 +144,12 @@ def lines_of(head: str) -> list[str]:
 CASES = [block.splitlines() for block in FILE.read_text(encoding="utf-8").split("\n\n")]
 
 
-def cases(measures: dict[str, Any]) -> list[tuple[str, list[str]]]:
-    """Return the blocks of some measures: the call, and its problems."""
-    return [(head, lines) for head, *lines in CASES if head.partition(":")[0] in measures]
-
-
-def check(head: str, lines: list[str]) -> None:
-    """Raise AssertionError unless a call has these problems, without a value of the data."""
-    assert lines_of(head) == lines
-    assert not any(SECRET in line for line in lines)
+def check(measures: dict[str, Any]) -> None:
+    """Raise AssertionError unless calls have the problems of their blocks, without a value."""
+    blocks = {head: lines for head, *lines in CASES if head.partition(":")[0] in measures}
+    assert blocks
+    assert {head: lines_of(head) for head in blocks} == blocks
+    assert SECRET not in str(blocks.values())
 
 
 if __name__ == "__main__":

@@ -105,7 +105,9 @@ class Outcome(BaseModel):
 
 
 _CONTEXT = get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["opendp.prelude", __name__])
+_CONTEXT.set_forkserver_preload(
+    ["opendp.prelude", "scipy.optimize", "scipy.signal", "scipy.stats", __name__]
+)
 
 
 def run(
