@@ -147,13 +147,13 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "public-schema": Command(
         "verification schema one -o place/a.yaml",
         "place/a.yaml",
-        "verification.public_schema:schema_of_release",
+        "extensions.verification.public_schema:schema_of_release",
     ),
     "verify": Command(
         "verification answer query.yaml --synthetic made.csv --schema schema.yaml --dry-run "
         "-o place/answer",
         "place/answer/answer.html place/answer/answer.json",
-        "verification.verify:dry_run",
+        "extensions.verification.verify:dry_run",
     ),
     "ledger new": Command(NEW, LEDGER),
     "verify, charge and answer": Command(VERIFY, LEDGER),

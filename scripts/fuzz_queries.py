@@ -42,9 +42,9 @@ from fuzz_inputs import (
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import RawTable
+from synthesizer.extensions.verification.public_schema import PublicSchema, strictly
+from synthesizer.extensions.verification.verify import begin_ledger
 from synthesizer.jobs.run import run
-from synthesizer.verification.public_schema import PublicSchema, strictly
-from synthesizer.verification.verify import begin_ledger
 
 PERSONS = 40
 COLUMNS = ("person", "year", "sex", "town", "age", "pay", "born")

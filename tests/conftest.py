@@ -62,10 +62,10 @@ THOROUGH = (
     "report/test_pages_in_browser.py",
     "scripts/",
     "test_site.py",
-    "verification/server/test_browser.py",
-    "verification/server/test_fuzz_server.py",
-    "verification/server/test_http_channels.py",
-    "verification/server/test_store_trials.py",
+    "extensions/verification/server/test_browser.py",
+    "extensions/verification/server/test_fuzz_server.py",
+    "extensions/verification/server/test_http_channels.py",
+    "extensions/verification/server/test_store_trials.py",
 )
 """Tests that need a browser, R or minutes: files and folders that run with --all alone, as those
 of PostgreSQL do."""

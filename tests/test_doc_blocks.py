@@ -22,9 +22,9 @@ from fill_pages import ROOT, blocks, filled, run_here, words_of
 
 from synthesizer.cli.commands import app
 from synthesizer.config.reading import read_config
-from synthesizer.verification.public_schema import strictly
-from synthesizer.verification.query import query_of
-from synthesizer.verification.server.server_config import ServerConfig
+from synthesizer.extensions.verification.public_schema import strictly
+from synthesizer.extensions.verification.query import query_of
+from synthesizer.extensions.verification.server.server_config import ServerConfig
 from tests.report.test_notebook import LARGEST, page_of
 from tests.scenes import SCENES
 
@@ -42,7 +42,7 @@ READ = {
 }
 OTHERS = {"R", "dask", "install", "pg_dump"}
 """Programs of others."""
-FOREIGN = {"dask_jobqueue", "synthesizer.verification.client"}
+FOREIGN = {"dask_jobqueue", "synthesizer.extensions.verification.client"}
 """What an example needs a cluster or a server for."""
 
 

@@ -64,7 +64,7 @@ def test_the_site_asks_nobody_and_its_reference_is_made_from_the_code(site):
 @pytest.fixture
 def browser():
     webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    from tests.verification.server.test_browser import AXE, axe_script
+    from tests.extensions.verification.server.test_browser import AXE, axe_script
 
     programs = [shutil.which(name) for name in ("chromium", "chromedriver")]
     if None in programs or not axe_script():

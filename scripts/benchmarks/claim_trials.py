@@ -21,14 +21,14 @@ from replay_trials import Exact
 from scipy.special import expit
 
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.verification.choosing import Chosen, chosen
-from synthesizer.verification.claims import Claim, ClaimAnswer
-from synthesizer.verification.coefficient_questions import Significance, Statements
-from synthesizer.verification.mechanisms import Mechanism
-from synthesizer.verification.public_schema import PublicSchema, PublicVariable
-from synthesizer.verification.query import Query, query_of
-from synthesizer.verification.questions import View
-from synthesizer.verification.verify import Asked
+from synthesizer.extensions.verification.choosing import Chosen, chosen
+from synthesizer.extensions.verification.claims import Claim, ClaimAnswer
+from synthesizer.extensions.verification.coefficient_questions import Significance, Statements
+from synthesizer.extensions.verification.mechanisms import Mechanism
+from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.extensions.verification.query import Query, query_of
+from synthesizer.extensions.verification.questions import View
+from synthesizer.extensions.verification.verify import Asked
 
 JOBS = tuple("abcdefghijkl")
 SCHEMA = PublicSchema(

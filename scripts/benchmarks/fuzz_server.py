@@ -29,15 +29,15 @@ from measuring import Row, Rows, job
 from panel_server import ROLES, Idle, database_url, panel_content, service_of, with_tokens
 from replay_trials import GAP, QUESTIONS
 
-from synthesizer.verification.questions import (
+from synthesizer.extensions.verification.questions import (
     LEAST_EPSILON,
     LEAST_PARTITIONS,
     MOST_EPSILON,
     MOST_PARTITIONS,
 )
-from synthesizer.verification.server.accounts import Accounts
-from synthesizer.verification.server.app import create_app
-from synthesizer.verification.server.security import csrf_of
+from synthesizer.extensions.verification.server.accounts import Accounts
+from synthesizer.extensions.verification.server.app import create_app
+from synthesizer.extensions.verification.server.security import csrf_of
 
 CANARY = "zqCANARY7"
 """Stands in bodies outside of queries, and must never come back."""

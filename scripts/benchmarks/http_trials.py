@@ -29,13 +29,13 @@ from measuring import Row, Rows, job
 from panel_server import ROLES, panel_content, service_of, with_tokens
 from replay_trials import GAP, QUESTIONS, Exact, neighbour, people
 
-from synthesizer.verification.mechanisms import DryNoise, Mechanism
-from synthesizer.verification.server import accounts, audit, dispatch, runner, service
-from synthesizer.verification.server.app import create_app
-from synthesizer.verification.server.dispatch import Dispatcher
-from synthesizer.verification.server.runner import Outcome, Task
-from synthesizer.verification.server.security import FieldFormatter
-from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.extensions.verification.mechanisms import DryNoise, Mechanism
+from synthesizer.extensions.verification.server import accounts, audit, dispatch, runner, service
+from synthesizer.extensions.verification.server.app import create_app
+from synthesizer.extensions.verification.server.dispatch import Dispatcher
+from synthesizer.extensions.verification.server.runner import Outcome, Task
+from synthesizer.extensions.verification.server.security import FieldFormatter
+from synthesizer.extensions.verification.server.server_config import JobLimits
 
 Run = Callable[[Task], Outcome | None]
 COUNTS = {"ask": {"measure": "counts", "by": ["sex"]}}

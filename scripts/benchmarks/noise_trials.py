@@ -20,13 +20,13 @@ from scipy.special import expit, gammaln, logsumexp
 from sklearn.metrics import roc_auc_score
 
 from synthesizer.data.table import FloatArray
-from synthesizer.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP
-from synthesizer.verification.posterior import (
+from synthesizer.extensions.verification.mechanisms import MICRO, DryNoise, Mechanism, Noise, OpenDP
+from synthesizer.extensions.verification.posterior import (
     Posterior,
     posterior_of_categories,
     posterior_of_count,
 )
-from synthesizer.verification.prediction_questions import (
+from synthesizer.extensions.verification.prediction_questions import (
     area_under,
     class_counts,
     grid_counts,

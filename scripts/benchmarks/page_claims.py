@@ -25,16 +25,16 @@ import yaml
 from fastapi.testclient import TestClient
 from measuring import Row, Rows, job, rows_of
 
-from synthesizer.jobs.serve import DEMO_CONFIG, make_demo, opened
-from synthesizer.verification.coefficient_questions import Interval
-from synthesizer.verification.public_schema import PublicSchema, strictly
-from synthesizer.verification.query import query_of
-from synthesizer.verification.questions import view_of
-from synthesizer.verification.server import runner
-from synthesizer.verification.server.app import create_app
-from synthesizer.verification.server.dispatch import Dispatcher
-from synthesizer.verification.server.server_config import JobLimits
-from synthesizer.verification.server.service import Service
+from synthesizer.extensions.verification.coefficient_questions import Interval
+from synthesizer.extensions.verification.public_schema import PublicSchema, strictly
+from synthesizer.extensions.verification.query import query_of
+from synthesizer.extensions.verification.questions import view_of
+from synthesizer.extensions.verification.server import runner
+from synthesizer.extensions.verification.server.app import create_app
+from synthesizer.extensions.verification.server.dispatch import Dispatcher
+from synthesizer.extensions.verification.server.serve import DEMO_CONFIG, make_demo, opened
+from synthesizer.extensions.verification.server.server_config import JobLimits
+from synthesizer.extensions.verification.server.service import Service
 
 PATIENCE = 3600.0
 """Seconds until an answer that does not come is a fault."""

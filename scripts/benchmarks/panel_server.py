@@ -20,13 +20,13 @@ from typing import Any
 
 from replay_trials import SCHEMA, people
 
-from synthesizer.verification.database import connect
-from synthesizer.verification.public_schema import PublicSchema, strictly, yaml_of
-from synthesizer.verification.server.accounts import Accounts
-from synthesizer.verification.server.server_config import ServerConfig
-from synthesizer.verification.server.server_datasets import open_datasets
-from synthesizer.verification.server.server_tables import create_tables
-from synthesizer.verification.server.service import Service
+from synthesizer.extensions.verification.database import connect
+from synthesizer.extensions.verification.public_schema import PublicSchema, strictly, yaml_of
+from synthesizer.extensions.verification.server.accounts import Accounts
+from synthesizer.extensions.verification.server.server_config import ServerConfig
+from synthesizer.extensions.verification.server.server_datasets import open_datasets
+from synthesizer.extensions.verification.server.server_tables import create_tables
+from synthesizer.extensions.verification.server.service import Service
 
 MANY = 1_000_000
 """More requests a minute, and jobs in line, than a trial has."""

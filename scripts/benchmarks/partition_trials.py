@@ -18,13 +18,13 @@ from replay_trials import Exact
 from scipy.stats import chi2
 
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.verification import partition_fits
-from synthesizer.verification.coefficient_questions import OfCoefficient
-from synthesizer.verification.mechanisms import Mechanism
-from synthesizer.verification.partition_fits import PartitionFits, Regression
-from synthesizer.verification.public_schema import PublicSchema, PublicVariable
-from synthesizer.verification.query import Query, query_of
-from synthesizer.verification.questions import View
+from synthesizer.extensions.verification import partition_fits
+from synthesizer.extensions.verification.coefficient_questions import OfCoefficient
+from synthesizer.extensions.verification.mechanisms import Mechanism
+from synthesizer.extensions.verification.partition_fits import PartitionFits, Regression
+from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.extensions.verification.query import Query, query_of
+from synthesizer.extensions.verification.questions import View
 
 Codes = npt.NDArray[np.int64]
 RACES, JOBS, YEARS = ("White", "Black", "Asian"), tuple("abcdef"), (2001, 2002, 2003)

@@ -23,12 +23,12 @@ import pandas as pd
 from measuring import Row, Rows, job
 
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.verification.coefficient_questions import Interval
-from synthesizer.verification.ledger import Ledger
-from synthesizer.verification.mechanisms import DryNoise, Mechanism
-from synthesizer.verification.public_schema import PublicSchema, strictly
-from synthesizer.verification.query import query_of
-from synthesizer.verification.verify import begin_ledger, verify
+from synthesizer.extensions.verification.coefficient_questions import Interval
+from synthesizer.extensions.verification.ledger import Ledger
+from synthesizer.extensions.verification.mechanisms import DryNoise, Mechanism
+from synthesizer.extensions.verification.public_schema import PublicSchema, strictly
+from synthesizer.extensions.verification.query import query_of
+from synthesizer.extensions.verification.verify import begin_ledger, verify
 
 SCHEMA: dict[str, Any] = {
     "person": "person",

@@ -21,11 +21,11 @@ from measuring import Row, Rows, job
 from scipy.stats import fisher_exact
 
 from synthesizer.data.files import sha256
-from synthesizer.verification.public_schema import PublicSchema, strictly
-from synthesizer.verification.query import query_of
-from synthesizer.verification.questions import write_prepared
-from synthesizer.verification.server.runner import Task, run
-from synthesizer.verification.server.server_config import JobLimits
+from synthesizer.extensions.verification.public_schema import PublicSchema, strictly
+from synthesizer.extensions.verification.query import query_of
+from synthesizer.extensions.verification.questions import write_prepared
+from synthesizer.extensions.verification.server.runner import Task, run
+from synthesizer.extensions.verification.server.server_config import JobLimits
 
 KEY = bytes(range(32))
 UNBOUND = 10_000

@@ -23,15 +23,15 @@ from replay_trials import GAP
 from scipy.stats import ks_2samp, spearmanr
 
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.verification.database import now, transaction
-from synthesizer.verification.mechanisms import Mechanism, OpenDP
-from synthesizer.verification.server import runner
-from synthesizer.verification.server.accounts import Account, Accounts
-from synthesizer.verification.server.dispatch import Dispatcher
-from synthesizer.verification.server.projects import MOST_QUESTIONS
-from synthesizer.verification.server.server_config import JobLimits
-from synthesizer.verification.server.server_tables import JOB
-from synthesizer.verification.server.service import Service
+from synthesizer.extensions.verification.database import now, transaction
+from synthesizer.extensions.verification.mechanisms import Mechanism, OpenDP
+from synthesizer.extensions.verification.server import runner
+from synthesizer.extensions.verification.server.accounts import Account, Accounts
+from synthesizer.extensions.verification.server.dispatch import Dispatcher
+from synthesizer.extensions.verification.server.projects import MOST_QUESTIONS
+from synthesizer.extensions.verification.server.server_config import JobLimits
+from synthesizer.extensions.verification.server.server_tables import JOB
+from synthesizer.extensions.verification.server.service import Service
 
 LEAST_P = 1e-3
 MOST_CORRELATION = 0.03

@@ -27,15 +27,15 @@ from panel_server import database_url, panel_content, with_tokens
 from replay_trials import GAP
 from sqlalchemy import Engine, func, select
 
-from synthesizer.jobs.serve import check, database_of, opened
-from synthesizer.verification.database import transaction
-from synthesizer.verification.ledger import ANSWER, Ledger
-from synthesizer.verification.server.projects import MOST_QUESTIONS
-from synthesizer.verification.server.server_tables import AUDIT, JOB
+from synthesizer.extensions.verification.database import transaction
+from synthesizer.extensions.verification.ledger import ANSWER, Ledger
+from synthesizer.extensions.verification.server.projects import MOST_QUESTIONS
+from synthesizer.extensions.verification.server.serve import check, database_of, opened
+from synthesizer.extensions.verification.server.server_tables import AUDIT, JOB
 
-PROGRAM = "from pathlib import Path; from synthesizer.jobs.serve import serve; "
+PROGRAM = "from pathlib import Path; from synthesizer.extensions.verification.server import serve; "
 FORGETFUL = """
-from synthesizer.verification.server.dispatch import Dispatcher
+from synthesizer.extensions.verification.server.dispatch import Dispatcher
 Dispatcher.start = lambda self: [thread.start() for thread in self._threads]
 """
 """What makes a server leave what an earlier one had begun."""

@@ -28,18 +28,18 @@ from noise_trials import race
 from panel_server import MISSING, programs, running
 from sqlalchemy import Connection, Engine, delete, func, insert, select, text, update
 
-from synthesizer.data.errors import LedgerError, RequestError
-from synthesizer.verification.database import connect, transaction
-from synthesizer.verification.ledger import ANSWER, Ledger, new_dataset, new_version
-from synthesizer.verification.mechanisms import MICRO
-from synthesizer.verification.query import query_of
-from synthesizer.verification.server import audit
-from synthesizer.verification.server.accounts import Account, Accounts
-from synthesizer.verification.server.audit import AuditEntry, Verified
-from synthesizer.verification.server.problem_json import install
-from synthesizer.verification.server.security import Guard, GuardedRoute, Shield
-from synthesizer.verification.server.server_config import Access
-from synthesizer.verification.server.server_tables import AUDIT, TOKEN, create_tables
+from synthesizer.extensions.verification.database import connect, transaction
+from synthesizer.extensions.verification.ledger import ANSWER, Ledger, new_dataset, new_version
+from synthesizer.extensions.verification.mechanisms import MICRO
+from synthesizer.extensions.verification.query import query_of
+from synthesizer.extensions.verification.server import audit
+from synthesizer.extensions.verification.server.accounts import Account, Accounts
+from synthesizer.extensions.verification.server.audit import AuditEntry, Verified
+from synthesizer.extensions.verification.server.problem_json import install
+from synthesizer.extensions.verification.server.security import Guard, GuardedRoute, Shield
+from synthesizer.extensions.verification.server.server_config import Access
+from synthesizer.extensions.verification.server.server_tables import AUDIT, TOKEN, create_tables
+from synthesizer.extensions.verification.verification_errors import LedgerError, RequestError
 
 TENTH = MICRO // 10
 SCOPES = ("global", "user", "analysis")

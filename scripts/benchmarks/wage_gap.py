@@ -29,10 +29,10 @@ from workforce import COEFFICIENTS, CONFIG, RACES
 from synthesizer import compare_fit_by, run
 from synthesizer.data.samples.workforce import constants as simulated
 from synthesizer.data.samples.workforce.simulation import simulate
+from synthesizer.extensions.verification.answer import ShareAnswer, Statement
+from synthesizer.extensions.verification.public_schema import schema_of_release, yaml_of
+from synthesizer.extensions.verification.verify import begin_ledger, verify
 from synthesizer.measures.utility.coefficients import CoefficientComparison, FitComparison
-from synthesizer.verification.answer import ShareAnswer, Statement
-from synthesizer.verification.public_schema import schema_of_release, yaml_of
-from synthesizer.verification.verify import begin_ledger, verify
 
 SEXES = {"M": "men", "F": "women"}
 FIRST, LAST = 1988, 2011

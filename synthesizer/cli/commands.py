@@ -5,77 +5,65 @@ from __future__ import annotations
 import errno
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from synthesizer.cli import file_commands as files
 from synthesizer.cli import run_commands as runs
-from synthesizer.cli import verification_commands as verification
-from synthesizer.data.errors import OutputError, SynthesizerError
+from synthesizer.config.extension import Command, CommandGroup, extensions
+from synthesizer.data.errors import OutputError, SynthesizerError, did_you_mean
 from synthesizer.data.files import discard_output, written_paths
 
-Function = Callable[..., None]
-
-
-class Group(NamedTuple):
-    """Commands under one name, which ends the names of their functions."""
-
-    name: str
-    about: str
-    functions: Sequence[Function]
-
-
-TASKS: Mapping[str, Sequence[Function | Group]] = {
+Entry = Command | CommandGroup
+CORE: Mapping[str, Sequence[Entry]] = {
     "From data to a release": (runs.init, runs.plan, runs.run, files.report, runs.codebook),
     "Choose between settings": (runs.advise, runs.frontier, runs.compare),
     "Judge files, whoever made them": (files.check, files.refine, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
-    "Verify findings": (
-        Group(
-            "verification",
-            "Answer questions under differential privacy: schema, ledger, server.",
-            (
-                verification.schema_verification, verification.new_ledger,
-                verification.show_ledger, verification.cap_ledger, verification.answer,
-                verification.serve, verification.add_account, verification.check_server,
-                verification.backup_server,
-            ),
+}
+LOOK_UP: Mapping[str, Sequence[Entry]] = {
+    "Look up": (
+        CommandGroup(
+            "reference", "Models and their options; schema of the YAML.", (runs.models, runs.schema)
         ),
     ),
-    "Look up": (
-        Group("reference", "Models and their options; schema of the YAML.", (
-            runs.models, runs.schema,
-        )),
-    ),
-}  # fmt: skip
-"""Every command, in the order in which it is listed."""
+}
 
 
-def name_of(entry: Function | Group, group: str = "") -> str:
+def _tasks() -> dict[str, list[Entry]]:
+    """Return every command by what it is for, in the order in which it is listed."""
+    own = [(one.task, one.commands) for one in extensions().values() if one.commands]
+    tasks: dict[str, list[Entry]] = {}
+    for task, entries in (*CORE.items(), *own, *LOOK_UP.items()):
+        tasks.setdefault(task, []).extend(entries)
+    return tasks
+
+
+TASKS = _tasks()
+
+
+def name_of(entry: Entry, group: str = "") -> str:
     """Return the name by which a command is called, alone or in a group."""
-    if isinstance(entry, Group):
+    if isinstance(entry, CommandGroup):
         return entry.name
     return entry.__name__.removesuffix(f"_{group}").replace("_", "-")
 
 
 FORMER = {
+    name: now for one in extensions().values() for name, now in one.former_commands.items()
+} | {
     "risk": "check ORIGINAL SYNTHETIC --only risk",
     "utility": "check ORIGINAL SYNTHETIC --only utility",
     "validate": "plan",
     "models": "reference models",
     "schema": "reference schema",
-    "public-schema": "verification schema",
-    "ledger": "verification new-ledger, show-ledger or cap-ledger",
-    "verify": "verification answer",
-    "serve": "verification serve",
-    "server": "verification add-account, check-server or backup-server",
 }
 """Commands of earlier versions, and what to type in their place."""
 
@@ -101,6 +89,10 @@ class Tasks(TyperGroup):
         """Return the command that was typed; name the one in place of an earlier one."""
         if args and args[0] in FORMER:
             ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
+        if args and args[0] not in self.commands and ctx.parent is None:
+            hint = did_you_mean(args[0], self.commands)
+            installed = ", ".join(extensions()) or "none"
+            ctx.fail(f"no command '{args[0]}'; {hint or f'installed extensions: {installed}'}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
@@ -228,7 +220,7 @@ def _options(
     """Turn confidential microdata into synthetic microdata, and measure what was made."""
 
 
-def add_command(group: typer.Typer, name: str, function: Function) -> None:
+def add_command(group: typer.Typer, name: str, function: Command) -> None:
     """Make a function a command, whose errors are told; it imports what it needs when called."""
 
     @wraps(function)
@@ -240,7 +232,7 @@ def add_command(group: typer.Typer, name: str, function: Function) -> None:
 
 
 for _entry in chain.from_iterable(TASKS.values()):
-    if isinstance(_entry, Group):
+    if isinstance(_entry, CommandGroup):
         _group = typer.Typer(help=_entry.about, no_args_is_help=True, rich_markup_mode=None)
         for _function in _entry.functions:
             add_command(_group, name_of(_function, _entry.name), _function)

@@ -42,10 +42,9 @@ if TYPE_CHECKING:
     from synthesizer.plan.forecast import Forecast
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
-    from synthesizer.report.advice import Advised
     from synthesizer.report.comparison import ComparedRuns
+    from synthesizer.report.decision import Advised
     from synthesizer.report.record import Record
-    from synthesizer.verification.answer import Verification
 
 MOST_ZEROS = 10
 
@@ -498,12 +497,6 @@ def _lines(refined: Refined) -> Iterator[str]:
         count = f"{len(evolved.history) - 1} generations"
         why = "" if evolved.stopped == count else f": {evolved.stopped}"
         yield f"ended after {count}{why}"
-
-
-def show_verification(made: Verification) -> None:
-    """Print an answer in words."""
-    for paragraph in made.lines:
-        say(paragraph)
 
 
 def show_starter(starter: Starter) -> None:

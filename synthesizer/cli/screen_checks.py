@@ -13,7 +13,7 @@ from synthesizer.data.errors import listed
 from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
-from synthesizer.report.advice import worst_things
+from synthesizer.report.decision import worst_things
 from synthesizer.report.figures import figure_table
 from synthesizer.report.scale import drawn, in_letters
 

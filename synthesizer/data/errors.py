@@ -10,8 +10,6 @@
     ├── ModelError           a conditional model cannot be fitted, drawn from or found
     │   └── RuleError        no allowed value is left under the rules (structural zeros)
     ├── SavedModelError      a saved model is cut short, altered or unknown (exit code 2)
-    ├── LedgerError          a ledger of verification cannot serve, or its budget is used up (2)
-    ├── RequestError         a request to the verification server is refused
     ├── OutputError          the output cannot be written, or exists already (exit code 2)
     └── LimitExceededError   a check exceeded a limit that the configuration sets (exit code 3)
 
@@ -168,28 +166,6 @@ class OutputError(SynthesizerError):
 
     exit_code = 2
     code = "output"
-
-
-class LedgerError(SynthesizerError):
-    """A ledger is locked, damaged, of other data or read-only, or the budget does not suffice."""
-
-    exit_code = 2
-
-
-class RequestError(SynthesizerError):
-    """A request to the verification server is refused: what it names, or who makes it.
-
-    Parameters
-    ----------
-    problems : str or iterable of str
-        Why.
-    status : int
-        Of HTTP: 401, 403, 404, 409, 413, 422 or 429.
-    """
-
-    def __init__(self, problems: str | Iterable[str], status: int) -> None:
-        super().__init__(problems)
-        self.status = status
 
 
 class LimitExceededError(SynthesizerError):

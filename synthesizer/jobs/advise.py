@@ -32,7 +32,7 @@ from synthesizer.measures.halves import half_runs
 from synthesizer.measures.verdict import CheckResults, Subject, verdict
 from synthesizer.models.base import ConditionalModel
 from synthesizer.plan.plan import Plan, prepare
-from synthesizer.report.advice import Advised, Trial, finding_of, trial_of
+from synthesizer.report.decision import Advised, Trial, finding_of, trial_of
 
 MAX_OTHERS = 3
 """Settings that are tried beside the present one."""

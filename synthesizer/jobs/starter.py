@@ -45,8 +45,8 @@ from synthesizer.jobs.starter_hints import (
 )
 from synthesizer.measures.risk.suggest import Suggestion, suggest
 from synthesizer.plan.arrange import arrangement_of
+from synthesizer.plan.dependents import suggest_pair
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
-from synthesizer.plan.survival import suggest_pair
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -55,6 +55,7 @@ from synthesizer.plan.context import (
     with_any_head,
     without_others,
 )
+from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words
@@ -62,7 +63,6 @@ from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, w
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
-from synthesizer.plan.survival import survival_findings
 from synthesizer.plan.weighting import plan_redrawing, plan_replicating, plan_weights
 
 if TYPE_CHECKING:

@@ -25,10 +25,9 @@ from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.context import Context, broken_findings, counted_columns, of_heads
-from synthesizer.plan.dependents import dependents
+from synthesizer.plan.dependents import dependents, pairs_last
 from synthesizer.plan.findings import Findings, Found, problem
 from synthesizer.plan.rules import differing_rows, rows_of_other_labels
-from synthesizer.plan.survival import pairs_last
 
 
 @dataclass(frozen=True)

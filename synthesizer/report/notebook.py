@@ -24,7 +24,6 @@ from synthesizer.data.options import public
 from synthesizer.measures.catalogue import SUMMARY
 from synthesizer.measures.figure import Figure, Row, columns
 from synthesizer.measures.verdict import Verdict, VerdictLine
-from synthesizer.report.advice import worst_things
 from synthesizer.report.blocks import (
     Block,
     Chart,
@@ -37,6 +36,7 @@ from synthesizer.report.blocks import (
     written,
 )
 from synthesizer.report.charts import Bar, DotRow, bars, el, text
+from synthesizer.report.decision import glance_section, worst_things
 from synthesizer.report.figures import (
     FIGURES,
     MOST_DRAWN,
@@ -52,7 +52,6 @@ from synthesizer.report.figures import (
     tables_of,
     values_of,
 )
-from synthesizer.report.glance import glance_section
 from synthesizer.report.page import chart_style, fragment, from_template, own_style, sound_text
 from synthesizer.report.scale import sentence_of
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Table
-from synthesizer.plan.survival import suggest_pair
+from synthesizer.plan.dependents import suggest_pair
 from tests.plan.test_plan import methods, plan, problems
 from tests.tables import coded, numeric
 

@@ -9,7 +9,14 @@ import pytest
 
 from synthesizer.measures.evidence import Evidence, Word
 from synthesizer.measures.verdict import HALVES, Subject, Verdict, VerdictLine
-from synthesizer.report.advice import TRY_SETTINGS, Advice, Advised, Trial, finding_of, worst_things
+from synthesizer.report.decision import (
+    TRY_SETTINGS,
+    Advice,
+    Advised,
+    Trial,
+    finding_of,
+    worst_things,
+)
 from tests.report.utility_examples import manifest, run, step
 
 

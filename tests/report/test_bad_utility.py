@@ -2,13 +2,13 @@
 
 import pytest
 
-from synthesizer.report.expected import Expected, table_mark
-from synthesizer.report.glance import (
+from synthesizer.report.decision import (
     bad_utility,
     is_bad_fit,
     lowest_overlap,
     overlap_marks,
 )
+from synthesizer.report.expected import Expected, table_mark
 from tests.report.utility_examples import (
     EVIL,
     coefficient,

@@ -12,7 +12,7 @@ from synthesizer.measures.utility.tables import OrderTables
 from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.appendix import figures_section, run_section
 from synthesizer.report.blocks import Block, Chart, DataTable, Fold, Note, Section
-from synthesizer.report.glance import glance_section
+from synthesizer.report.decision import glance_section
 from synthesizer.report.record import Record
 from synthesizer.report.risk import keys_advice, unmeasured
 from tests.report import risk_examples, utility_examples

@@ -17,7 +17,7 @@ from synthesizer.measures.evidence import Evidence, Word, judged
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import CheckResults, verdict
-from synthesizer.report.glance import glance_section
+from synthesizer.report.decision import glance_section
 from synthesizer.report.page import sections_html
 from synthesizer.report.record import Record
 from synthesizer.report.scale import (

@@ -1,0 +1,1 @@
+"""Capabilities that the core does without, each a folder that can be removed."""

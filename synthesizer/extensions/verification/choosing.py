@@ -1,0 +1,319 @@
+"""What a question is asked with, chosen for the researcher from the synthetic data alone.
+
+A researcher brings a question; the charge (epsilon) and the number of groups of persons (M) follow
+from a look at the synthetic data, which costs nothing and reveals nothing: in how many groups the
+model has a fit, whether small groups are biased, and whether the answer would be decided. Small
+groups make the answer precise, since the noise is that of one group; too small ones have no fit.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil, floor, inf, isinf, log10, sqrt
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from synthesizer.data.table import FloatArray
+from synthesizer.extensions.verification.answer import ShareAnswer
+from synthesizer.extensions.verification.claims import Claim, shares_at_ends, verdict_of
+from synthesizer.extensions.verification.coefficient_questions import (
+    CoefficientRange,
+    Counted,
+    OfCoefficient,
+    Statements,
+)
+from synthesizer.extensions.verification.messages import Outlook
+from synthesizer.extensions.verification.public_schema import PublicSchema
+from synthesizer.extensions.verification.query import Query
+from synthesizer.extensions.verification.questions import Question, View
+from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.table_questions import Cell, Means
+from synthesizer.extensions.verification.verify import Asked
+
+PARTITIONS = (20, 50, 100, 200)
+"""Numbers of groups that are tried; each costs a fit of all synthetic rows."""
+EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0)
+MOST_UNFITTED = 0.1
+"""Share of groups that may have no fit in the synthetic data."""
+MOST_BIAS = 1.0
+"""Limit of the bias of groups, in standard errors of the share that exceeds the coefficient."""
+FEW = 20
+"""Persons of each of the largest groups: with fewer a level is too rare."""
+LIKELY = 0.8
+"""Probability from which on an answer other than "cannot tell" is expected."""
+MARGIN = 0.5
+"""Part of the way to the synthetic estimate by which the border is moved for the price: the
+confidential coefficient is another. Less than the most is paid if it decides even then."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A question with its epsilon and number of groups, and what may be expected of it."""
+
+    query: Query
+    """With epsilon, partitions and errors, of the same schema and synthetic file."""
+    outlook: Outlook
+    words: tuple[str, ...]
+    """Plain sentences for the researcher; of cells also how wide their intervals are."""
+
+    @property
+    def content(self) -> dict[str, object]:
+        """What was chosen, as plain values."""
+        price = {key: getattr(self.query, key) for key in ("partitions", "epsilon", "errors")}
+        return {**price, "outlook": self.outlook, "words": [*self.words]}
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """What the screen shows."""
+        query = self.query
+        yield (
+            f"Ask with partitions: {query.partitions}, epsilon: {query.epsilon:g}, errors: "
+            f"{query.errors}. Outlook: {self.outlook}."
+        )
+        yield from self.words
+        yield "Computed from the synthetic data alone; it costs nothing."
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a question is about in all persons and in m groups of the synthetic data."""
+
+    numbers: FloatArray
+    """Shape (statements, m), NaN without a fit."""
+    estimates: FloatArray
+    """Of all persons, shape (statements,)."""
+
+    @property
+    def m(self) -> int:
+        """Number of groups."""
+        return len(self.numbers[0])
+
+    @property
+    def unfitted(self) -> float:
+        """Largest share of groups without a fit."""
+        return float(np.isnan(self.numbers).mean(axis=1).max())
+
+    @property
+    def excess(self) -> FloatArray:
+        """How many groups more than half exceed the number of all, in standard errors of it."""
+        n = np.isfinite(self.numbers).sum(axis=1)
+        above = (self.numbers > self.estimates[:, None]).sum(axis=1)
+        return np.asarray((2 * above - n) / np.sqrt(np.maximum(n, 1)))
+
+
+def unbiased(looks: Sequence[Look]) -> list[Look]:
+    """Return the looks whose groups scatter evenly about the number of all persons.
+
+    The median of skewed estimates is off by a part of their standard error that grows with the root
+    of M (Edgeworth), so the excess grows with M. All looks together estimate by how much: a look
+    alone has a standard error of about 0.6 by chance.
+    """
+    growth = sum(look.m * look.excess for look in looks) / sum(look.m**2 for look in looks)
+    return [look for look in looks if (np.abs(growth) * look.m <= MOST_BIAS).all()]
+
+
+def chosen(asked: Asked, most_epsilon: float) -> Chosen:
+    """Return a question with epsilon, partitions and errors, chosen from the synthetic data alone.
+
+    Parameters
+    ----------
+    asked : Asked
+        The question; its own epsilon, partitions and errors do not matter.
+    most_epsilon : float
+        The most that it may cost. A claim costs the least that probably decides it.
+
+    Raises
+    ------
+    SynthesizerError
+        If the synthetic data do not have what is asked about.
+    """
+    ask, view = asked.ask, asked.view()
+    errors = "report" if ask.reports_errors else "out"
+    query = asked.query.model_copy(update={"epsilon": most_epsilon, "errors": errors})
+    if not isinstance(ask, OfCoefficient):
+        return _of_cells(query, ask, asked.schema, view)
+    estimates = ask.estimates(query, asked.schema, view)
+    looks = [Look(ask.numbers(query, asked.schema, view, m), estimates) for m in PARTITIONS]
+    fitted = [look for look in looks if look.unfitted <= MOST_UNFITTED]
+    able = unbiased(fitted) if fitted else []
+    if not able:
+        best = min(looks, key=lambda look: look.unfitted)
+        advice = _smaller(ask, asked)
+        return Chosen(_with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], advice))
+    if not isinstance(ask, Counted):
+        return Chosen(_with(query, able[-1].m), "decided", ())
+    stated = ask.stated(asked.schema, estimates)
+    if isinstance(ask, Claim):
+        return _of_claim(query, ask, stated, able)
+    return _of_shares(query, ask, stated, able)
+
+
+def _smaller(ask: OfCoefficient, asked: Asked) -> str:
+    """Return what to ask where groups have no fit: what few persons have is the first reason."""
+    model, view = asked.query.model(asked.schema), asked.view()
+    _, columns, rows = model.columns_of(view.table)
+    column = columns[:, model.place(ask.coefficient) or 0]
+    n_persons = len(np.unique(view.owners[rows][column != 0]))
+    is_level = {*np.unique(column).tolist()} <= {0.0, 1.0}
+    kind = "level" if is_level and n_persons < FEW * PARTITIONS[0] else "model"
+    return str(WORDS["unfit"][kind].format(ask.coefficient, n_persons))
+
+
+def _with(query: Query, m: int, epsilon: float | None = None) -> Query:
+    """Return the query with another number of groups, and epsilon if it is another."""
+    return query.model_copy(update={"partitions": m, "epsilon": epsilon or query.epsilon})
+
+
+def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[Look]) -> Chosen:
+    """Return a claim at the least epsilon that probably decides it, with the largest groups."""
+    near = _moved(stated)
+    for epsilon in (*(e for e in EPSILONS if e < query.epsilon), query.epsilon):
+        for look in able:
+            asked = _with(query, look.m, epsilon)
+            if chance_of(asked, ask, near, look) >= LIKELY:
+                return Chosen(asked, "decided", ())
+    chances = [chance_of(_with(query, look.m), ask, stated, look) for look in able]
+    best = max(chances)
+    look = able[chances.index(best)]
+    asked = _with(query, look.m)
+    if best >= LIKELY:
+        return Chosen(asked, "decided", ())
+    words = WORDS["outlook"]
+    if best == 0:
+        return Chosen(asked, "impossible", (words["hidden"], words["budget"]))
+    told = words["may be open" if best > 0.1 else "probably open"].format(round(10 * best))
+    return Chosen(asked, "open", (told, _decidable(asked, ask, stated, look)))
+
+
+def _moved(stated: Statements) -> Statements:
+    """Return a claim with its borders moved by a part of the way to the synthetic estimate."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    low, high = (
+        None if end is None else end + MARGIN * (estimate - end) for end in (where.low, where.high)
+    )
+    return replace(stated, ranges=(CoefficientRange(low=low, high=high),))
+
+
+def chance_of(query: Query, ask: Claim, stated: Statements, look: Look) -> float:
+    """Return how probably a claim gets yes or no, if persons are like those of the synthetic data:
+    0 where even groups that all agree do not decide it.
+
+    The coefficient is the synthetic one but for the standard error of a difference of two files,
+    and groups of persons scatter as those of the synthetic data do; the noise is taken as normal.
+    """
+    (noise,) = ask.mechanisms(query, stated)
+    values = look.numbers[0][np.isfinite(look.numbers[0])]
+    n = len(values)
+    needed = _needed(look.m, n, noise.size, noise.scale)
+    error = np.subtract(*np.quantile(values, (0.84, 0.16))) / sqrt(2 * n)
+    moved = values + error * _SHIFTS[:, None]
+    yes, no = np.ones(len(_SHIFTS)), np.zeros(len(_SHIFTS))
+    for out in np.mean(stated.ranges[0].beyond(moved), axis=2):
+        ahead = n * (1 - 2 * out)
+        spread = np.sqrt(4 * n * out * (1 - out) + 4 * noise.scale**2)
+        yes = np.minimum(yes, ndtr((ahead - needed) / spread))
+        no = np.maximum(no, ndtr((-ahead - needed) / spread))
+    return float((yes + no).mean())
+
+
+_SHIFTS: FloatArray = ndtri((np.arange(25) + 0.5) / 25)
+"""Standard errors by which the confidential coefficient is another, equally probable."""
+
+
+@lru_cache(maxsize=256)
+def _needed(m: int, fits: int, size: int, scale: float) -> float:
+    """Return how many groups more must lie on one side of an end to decide it; inf if never."""
+
+    def decides(ahead: int) -> bool:
+        sides = (fits + ahead) / 2, max((fits - ahead) / 2, 0)
+        counts = (*sides, *(0 for _ in range(size - 3)), m - fits)
+        return verdict_of(shares_at_ends(counts, m, scale)[:1]) == "yes"
+
+    least = bisect_left(range(m + 1), True, key=decides)
+    return least if least <= m else inf
+
+
+def _decidable(query: Query, ask: Claim, stated: Statements, look: Look) -> str:
+    """Return which borders would probably be decided, in words."""
+    estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
+    farthest = 2 * float(np.nanmax(np.abs(look.numbers - estimate)))
+    distances: list[float] = np.geomspace(farthest / 200, farthest, 100).tolist()
+
+    def least(low: int | None, high: int | None) -> float:
+        """Return the distance from which ends below or above the estimate are decided."""
+
+        def is_decided(distance: float) -> bool:
+            ends = (None if side is None else estimate + side * distance for side in (low, high))
+            ranges = (CoefficientRange(low=next(ends), high=next(ends)),)
+            return chance_of(query, ask, replace(stated, ranges=ranges), look) >= LIKELY
+
+        place = bisect_left(distances, True, key=is_decided)
+        return [*distances, inf][place]
+
+    if where.low is not None and where.high is not None:
+        below = above = least(-1, 1)
+        name = "range"
+    else:
+        sides = [(side, None) if where.high is None else (None, side) for side in (-1, 1)]
+        below, above = (least(*side) for side in sides)
+        name = "border"
+    if isinf(below + above):
+        return str(WORDS["outlook"]["budget"])
+    side = "at least" if where.high is None else "at most"
+    ends = (_beyond(estimate, -below), _beyond(estimate, above), side)
+    return str(WORDS["outlook"][name].format(*ends))
+
+
+def _beyond(estimate: float, distance: float) -> str:
+    """Return a border in two digits of its distance, not nearer than it is."""
+    unit = 10.0 ** (floor(log10(abs(distance))) - 1)
+    rounded = ceil if distance > 0 else floor
+    return f"{rounded((estimate + distance) / unit) * unit:g}"
+
+
+def _of_shares(query: Query, ask: Counted, stated: Statements, able: Sequence[Look]) -> Chosen:
+    """Return the question with the groups whose interval of r is farthest from 1/2."""
+    telling = [_telling(_with(query, look.m), ask, stated, look) for look in able]
+    best = telling.index(max(telling))
+    asked = _with(query, able[best].m)
+    if telling[best] > 0.5:
+        return Chosen(asked, "decided", ())
+    words = "The answer will probably leave open whether the statement holds in most groups."
+    return Chosen(asked, "open", (words,))
+
+
+def _telling(query: Query, ask: Counted, stated: Statements, look: Look) -> float:
+    """Return how far the interval of r is from the side where it is not, without noise."""
+    prepared = ask.looked_at(stated, look.numbers)
+    counts = tuple(map(tuple, ask.counts(query, prepared, look.numbers)))
+    answer = ask.conclude(query, prepared, counts)
+    assert isinstance(answer, ShareAnswer)  # noqa: S101 - what counts partitions has this answer
+    return min(max(row.low, 1 - row.high) for row in answer.statements)
+
+
+def _of_cells(query: Query, ask: Question, schema: PublicSchema, view: View) -> Chosen:
+    """Return a question that needs no groups, with the width of intervals of cells, and a warning
+    where noise hides most cells, or differences between means.
+    """
+    prepared = ask.prepare(query, schema, view)
+    reach = ask.mechanisms(query, prepared)[-1].within(0.95)
+    numbers = tuple(map(tuple, ask.whole_numbers(query, prepared, view)))
+    counts, answer = np.asarray(numbers[-1]), ask.conclude(query, prepared, numbers)
+    cells, words = getattr(answer, "cells", ()), []
+    if counts[counts <= reach].sum() > counts.sum() / 2:
+        words = [word.format(reach) for word in WORDS["tables"]["small"]]
+    elif isinstance(ask, Means) and _are_wide(cells):
+        words = [WORDS["tables"]["wide"]]
+    return Chosen(query, "open" if words else "decided", (*words, *answer.words[: len(cells[:1])]))
+
+
+def _are_wide(cells: Sequence[Cell]) -> bool:
+    """Return whether half of the intervals are wider than half of the differences of the means."""
+    means = np.array([cell.synthetic for cell in cells if cell.synthetic is not None])
+    apart = np.abs(np.subtract.outer(means, means))[np.triu_indices(len(means), 1)]
+    widths = [cell.high - cell.low for cell in cells]
+    return bool(len(apart)) and bool(np.median(widths) >= np.median(apart))

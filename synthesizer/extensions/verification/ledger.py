@@ -1,0 +1,634 @@
+"""The ledger: what was asked of the versions of confidential data, and what is spent.
+
+A steward's ledger is one SQLite file, readable by its owner alone, of one version of one dataset.
+The server's database holds many datasets, each with versions that share its budgets: what a change
+of the data tells is paid like all else. A ledger holds the SHA-256 of the confidential file, the
+secret key by which persons fall into partitions, the budgets in millionths of epsilon (global, of
+each user, of each analysis), and every answer. The order is always
+
+    reserve (charge, in one transaction)  ->  compute  ->  store  ->  show what is stored
+
+What it is made against:
+
+- *Averaging*: the same question again would get new noise, and the mean of many answers the truth.
+  The first answer is stored under the digest of the question and shown to whoever asks again, at no
+  charge. Of two processes that compute it at once, both show what the first one stored.
+- *Races*: of many questions at once each sees the budget before the others are charged. A charge is
+  one conditional update; the global budget is locked for writing before it is read, and a CHECK of
+  the table holds the cap by itself.
+- *A crash between charge and answer*: the charge stands. Whoever asks again is not charged twice,
+  because nothing was shown.
+- *Refunds*, of which the data could decide: there are none; a trigger forbids them.
+- *Tiny or fractional charges*: sums of floats grant 1e-17 for ever. Charges are integers above 0.
+- *Colluding users*: the global cap counts what all of them spent together.
+
+An older copy of the database would give spent budget back: who may write it is trusted.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Required, TypedDict, Unpack
+
+from synthesizer.data.files import create, new_file
+from synthesizer.extensions.verification.answer import Budget, Entry, Spending
+from synthesizer.extensions.verification.database import (
+    METADATA,
+    SECONDS,
+    Moment,
+    connect_file,
+    forbid,
+    now,
+    place_of,
+    transaction,
+)
+from synthesizer.extensions.verification.mechanisms import MICRO, micro
+from synthesizer.extensions.verification.questions import Released
+from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.verification_errors import LedgerError
+
+# isort: split
+# Where SQLAlchemy is missing, `database` says so in words.
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    case,
+    false,
+    insert,
+    select,
+    update,
+)
+
+_FORM = 2
+"""Version of the tables below, in a steward's file."""
+LONGEST_NAME = 200
+
+
+def _whole(name: str) -> CheckConstraint:
+    """Return a CHECK for SQLite, whose columns of numbers take texts, too."""
+    return CheckConstraint(f"typeof({name}) = 'integer'", name=f"{name}_whole").ddl_if(
+        dialect="sqlite"
+    )
+
+
+DATASET = Table(
+    "dataset",
+    METADATA,
+    Column("name", String(LONGEST_NAME), primary_key=True),
+    Column("user_cap", BigInteger, nullable=False),
+    Column("analysis_cap", BigInteger, nullable=False),
+    Column("is_paused", Boolean, nullable=False, server_default=false()),
+)
+"""What shares budgets; a steward's file has one, named "". The caps are those a budget begins
+with."""
+VERSION = Table(
+    "version",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("dataset", ForeignKey("dataset.name"), nullable=False),
+    Column("data", String(64), nullable=False),
+    Column("key", LargeBinary, nullable=False),
+    Column("made", Moment, nullable=False),
+    CheckConstraint("length(data) = 64", name="data"),
+    CheckConstraint("length(key) = 32", name="key"),
+    UniqueConstraint("dataset", "data"),
+)
+"""Confidential files by their SHA-256, each with the key of its partitions."""
+BUDGET = Table(
+    "budget",
+    METADATA,
+    Column("dataset", ForeignKey("dataset.name"), primary_key=True),
+    Column("scope", String(8), primary_key=True),
+    Column("name", String(LONGEST_NAME), primary_key=True),
+    Column("cap", BigInteger, nullable=False),
+    Column("spent", BigInteger, nullable=False, server_default="0"),
+    CheckConstraint("scope IN ('global', 'user', 'analysis')", name="scope"),
+    CheckConstraint("cap > 0", name="cap"),
+    CheckConstraint("spent >= 0 AND spent <= cap", name="spent"),
+    _whole("cap"),
+    _whole("spent"),
+)
+ANSWER = Table(
+    "answer",
+    METADATA,
+    Column("version", ForeignKey("version.id"), primary_key=True, autoincrement=False),
+    Column("query", String(64), primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("user", String(LONGEST_NAME), nullable=False),
+    Column("analysis", String(LONGEST_NAME), nullable=False),
+    Column("epsilon", BigInteger, nullable=False),
+    Column("asked", Moment, nullable=False),
+    Column("released", Text),
+    CheckConstraint("epsilon > 0", name="epsilon"),
+    _whole("epsilon"),
+)
+"""Questions that were charged for, by their digest, with the canonical form; ``released`` is JSON
+of whole numbers, once they are known."""
+TABLES = (DATASET, VERSION, BUDGET, ANSWER)
+"""All tables of a steward's file."""
+
+for _table in TABLES:
+    forbid(_table, f"no_end_of_{_table.name}", "DELETE", "kept")
+forbid(VERSION, "one_key", "UPDATE", "kept")
+forbid(BUDGET, "no_refund", "UPDATE OF spent", "no refund", "new.spent < old.spent")
+forbid(BUDGET, "one_budget", "UPDATE OF dataset, scope, name", "kept")
+forbid(
+    ANSWER,
+    "one_question",
+    'UPDATE OF version, query, content, "user", analysis, epsilon, asked',
+    "kept",
+)
+forbid(ANSWER, "one_answer", "UPDATE OF released", "kept", "old.released IS NOT NULL")
+
+
+class Caps(TypedDict, total=False):
+    """Epsilon that may be spent in all, and by each user and each analysis: as much if absent."""
+
+    cap: Required[float]
+    user_cap: float | None
+    analysis_cap: float | None
+
+
+class Payers(TypedDict):
+    """Who pays for a question beside the global budget."""
+
+    user: str
+    analysis: str
+
+
+class Ledger:
+    """An open ledger of one version of the confidential data.
+
+    Every method that takes ``within`` can be a part of the caller's own `transaction` on the same
+    database: what it writes is kept or not kept with all else of that. It locks the global budget
+    of the dataset, so call it before other rows are locked; without ``within`` it is a transaction
+    by itself.
+
+    Parameters
+    ----------
+    place : Path or Engine
+        File that `new_ledger` made, or the server's database (`database.connect`).
+    dataset : str
+        Name of the dataset on the server; a file has one, named "".
+    data : str, optional
+        SHA-256 of the confidential file that is about to be read. Where absent it is the latest
+        version.
+    seconds : float
+        So long another process may hold the file; of a server its engine says so.
+    within : Connection, optional
+        The caller's transaction.
+
+    Attributes
+    ----------
+    version : int
+        Number of the version in the tables.
+    data : str
+        SHA-256 of the confidential file.
+    key : bytes
+        Secret key of the partitions of this version, 32 bytes.
+
+    Raises
+    ------
+    LedgerError
+        If it is missing, damaged, read-only, open to others, locked or of other data.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = new_ledger(Path(folder.name) / "ledger.sqlite", data="0" * 64, cap=1.0)
+    >>> ledger.reserve("d1", content="{}", epsilon=600_000, user="ada", analysis="gap")
+    >>> ledger.store("d1", ((48,),))
+    ((48,),)
+    >>> ledger.reserve("d1", content="{}", epsilon=600_000, user="bob", analysis="other")
+    ((48,),)
+    >>> ledger.refusals("d2", epsilon=600_000, user="bob", analysis="other")
+    ['the global budget has 0.4 of 1.0 left and the question costs 0.6: offer less epsilon']
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        place: Path | Engine,
+        *,
+        dataset: str = "",
+        data: str | None = None,
+        seconds: float = SECONDS,
+        within: Connection | None = None,
+    ) -> None:
+        is_file = not isinstance(place, Engine)
+        self.engine = place if isinstance(place, Engine) else connect_file(place, seconds=seconds)
+        self.dataset = dataset
+        with self._transaction(within, reads=not is_file) as store:
+            if is_file:
+                _check_form(store, self._place)
+            known = store.execute(
+                select(VERSION.c.id, VERSION.c.data, VERSION.c.key)
+                .where(VERSION.c.dataset == dataset)
+                .order_by(VERSION.c.data != (data or ""), VERSION.c.id.desc())
+            ).first()
+            if known is None:
+                raise LedgerError(f"{self._place} has no dataset {dataset!r}; make it first")
+            self.version, self.data, self.key = known
+            if is_file:
+                self.check(store)
+        if data is not None and data != self.data:
+            raise LedgerError(WORDS["refused"]["other_version"].format(self._place))
+
+    def answer(self, query: str, *, within: Connection | None = None) -> Released | None:
+        """Return what was released to a question, by its digest; None if nothing was."""
+        with self._transaction(within, reads=True) as store:
+            kept = store.execute(select(ANSWER.c.released).where(*self._asked(query))).scalar()
+        return None if kept is None else tuple(tuple(values) for values in json.loads(kept))
+
+    def refusals(
+        self,
+        query: str,
+        *,
+        epsilon: int,
+        within: Connection | None = None,
+        **payers: Unpack[Payers],
+    ) -> list[str]:
+        """Return why a question would not be charged now; nothing is if it was charged before."""
+        with self._transaction(within, reads=True) as store:
+            if self.is_charged(query, within=store):
+                return []
+            return self._refusals(store, epsilon, payers)
+
+    def reserve(
+        self,
+        query: str,
+        *,
+        content: str,
+        epsilon: int,
+        within: Connection | None = None,
+        **payers: Unpack[Payers],
+    ) -> Released | None:
+        """Charge a question, unless it was charged before.
+
+        Parameters
+        ----------
+        query, content : str
+            Digest of the canonical form of the question, and that form.
+        epsilon : int
+            The charge in millionths.
+        user, analysis : str
+            Who pays beside the global budget.
+        within : Connection, optional
+            The caller's transaction. A refusal leaves it as it was, so that the caller may catch
+            it and write down the refusal.
+
+        Returns
+        -------
+        Released or None
+            What was released to the same question before; None if it is to be computed now.
+
+        Raises
+        ------
+        LedgerError
+            If a budget does not suffice, the dataset is paused, or the database cannot be written:
+            nothing is charged.
+        """
+        with self._transaction(within, "nothing was charged") as store:
+            self.lock(store)
+            if self.is_charged(query, within=store):
+                return self.answer(query, within=store)
+            if problems := self._refusals(store, epsilon, payers):
+                raise LedgerError(problems)
+            for scope, name in scopes(payers):
+                self._charge(store, scope, name, epsilon)
+            store.execute(
+                insert(ANSWER).values(
+                    version=self.version, query=query, content=content, epsilon=epsilon,
+                    asked=now(), **payers,
+                )
+            )  # fmt: skip
+        return None
+
+    def is_charged(self, query: str, *, within: Connection | None = None) -> bool:
+        """Return whether a question was charged before, so that it costs nothing now."""
+        with self._transaction(within, reads=True) as store:
+            found = store.execute(select(ANSWER.c.query).where(*self._asked(query)))
+            return found.first() is not None
+
+    def store(
+        self, query: str, released: Sequence[Sequence[int]], *, within: Connection | None = None
+    ) -> Released:
+        """Keep what was released to a question, and return it, or what another process kept first.
+
+        Only what this returns may be shown.
+        """
+        with self._transaction(within, "the charge stands, ask again: that is free") as store:
+            store.execute(
+                update(ANSWER)
+                .where(*self._asked(query), ANSWER.c.released.is_(None))
+                .values(released=json.dumps(released))
+            )
+            kept = self.answer(query, within=store)
+        if kept is None:
+            raise LedgerError(f"{self._place}: the question was not charged; reserve comes first")
+        return kept
+
+    def spending(self, *, within: Connection | None = None) -> Spending:
+        """Return budgets and charged questions, of all versions."""
+        scope = case({"global": 0, "user": 1}, value=BUDGET.c.scope, else_=2)
+        with self._transaction(within, reads=True) as store:
+            budgets = store.execute(
+                select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.cap, BUDGET.c.spent)
+                .where(BUDGET.c.dataset == self.dataset)
+                .order_by(scope, BUDGET.c.name)
+            ).all()
+            entries = store.execute(
+                select(ANSWER)
+                .join(VERSION)
+                .where(VERSION.c.dataset == self.dataset)
+                .order_by(ANSWER.c.asked, ANSWER.c.query)
+            ).all()
+        return Spending(
+            data=self.data,
+            budgets=tuple(Budget(scope=s, name=n, cap=c, spent=p) for s, n, c, p in budgets),
+            entries=tuple(
+                Entry(
+                    query=row.query,
+                    user=row.user,
+                    analysis=row.analysis,
+                    epsilon=row.epsilon,
+                    asked=row.asked.isoformat(timespec="seconds"),
+                    is_answered=row.released is not None,
+                )
+                for row in entries
+            ),
+        )
+
+    def set_cap(
+        self, scope: str, name: str, cap: float, *, within: Connection | None = None
+    ) -> None:
+        """Change the budget of a scope (``global`` has the name ""), not below what is spent."""
+        if problems := [*_scope_problems(scope, name)]:
+            raise LedgerError(problems)
+        with self._transaction(within, "the cap is as before") as store:
+            self.lock(store)
+            spent = store.execute(
+                select(BUDGET.c.spent).where(*self._budget(scope, name))
+            ).scalar_one_or_none()
+            if not max(1, spent or 0) <= micro(cap):
+                raise LedgerError(WORDS["refused"]["cap"].format((spent or 0) / MICRO))
+            if spent is None:
+                row = {"dataset": self.dataset, "scope": scope, "name": name, "cap": micro(cap)}
+                store.execute(insert(BUDGET).values(row))
+            else:
+                store.execute(
+                    update(BUDGET).where(*self._budget(scope, name)).values(cap=micro(cap))
+                )
+
+    def set_paused(self, is_paused: bool, *, within: Connection | None = None) -> None:
+        """Stop charging questions about the dataset, or go on."""
+        with self._transaction(within) as store:
+            self.lock(store)
+            store.execute(
+                update(DATASET).where(DATASET.c.name == self.dataset).values(is_paused=is_paused)
+            )
+
+    def check(self, within: Connection | None = None) -> None:
+        """Raise LedgerError where what a budget spent is not the sum of what was asked."""
+        with self._transaction(within, reads=True) as store:
+            budgets = select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.spent)
+            spent = {
+                (scope, name): amount
+                for scope, name, amount in store.execute(
+                    budgets.where(BUDGET.c.dataset == self.dataset, BUDGET.c.spent > 0)
+                )
+            }
+            charges = select(ANSWER.c.user, ANSWER.c.analysis, ANSWER.c.epsilon).join(VERSION)
+            charged: Counter[tuple[str, str]] = Counter()
+            for user, analysis, epsilon in store.execute(
+                charges.where(VERSION.c.dataset == self.dataset)
+            ):
+                for payer in scopes({"user": user, "analysis": analysis}):
+                    charged[payer] += epsilon
+        if spent != charged:
+            raise LedgerError(WORDS["refused"]["not_the_sum"].format(self._place))
+
+    @property
+    def _place(self) -> str:
+        return place_of(self.engine)
+
+    @contextmanager
+    def _transaction(
+        self, within: Connection | None, after: str = "", *, reads: bool = False
+    ) -> Iterator[Connection]:
+        """Yield the caller's connection, or a transaction of its own."""
+        if within is None:
+            with transaction(self.engine, after, reads=reads) as store:
+                yield store
+        elif reads:
+            yield within
+        else:
+            with within.begin_nested():
+                yield within
+
+    def _budget(self, scope: str, name: str) -> tuple[ColumnElement[bool], ...]:
+        return BUDGET.c.dataset == self.dataset, BUDGET.c.scope == scope, BUDGET.c.name == name
+
+    def _asked(self, query: str) -> tuple[ColumnElement[bool], ...]:
+        return ANSWER.c.version == self.version, ANSWER.c.query == query
+
+    def lock(self, within: Connection) -> None:
+        """Let nobody else charge the dataset until the caller's transaction ends."""
+        within.execute(select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
+
+    def _first_caps(self, store: Connection) -> dict[str, int]:
+        """Return the caps with which a user's and an analysis's budget begin."""
+        caps = select(DATASET.c.user_cap, DATASET.c.analysis_cap)
+        user, analysis = store.execute(caps.where(DATASET.c.name == self.dataset)).one()
+        return {"user": user, "analysis": analysis}
+
+    def _charge(self, store: Connection, scope: str, name: str, epsilon: int) -> None:
+        """Charge a budget, which begins with the first charge; its table holds the cap."""
+        charge = (
+            update(BUDGET)
+            .where(*self._budget(scope, name), BUDGET.c.spent + epsilon <= BUDGET.c.cap)
+            .values(spent=BUDGET.c.spent + epsilon)
+        )
+        if store.execute(charge).rowcount == 1:
+            return
+        row = {"dataset": self.dataset, "scope": scope, "name": name, "spent": epsilon}
+        store.execute(insert(BUDGET).values(row | {"cap": self._first_caps(store)[scope]}))
+
+    def _refusals(self, store: Connection, epsilon: int, payers: Payers) -> list[str]:
+        """Say which budgets do not suffice, and what is wrong with the charge itself."""
+        problems = []
+        if epsilon < 1:
+            problems.append(f"a charge of {epsilon} millionths of epsilon; it must be 1 or more")
+        for scope, name in scopes(payers)[1:]:
+            problems += _name_problems(scope, name)
+        if problems:
+            return problems
+        paused = select(DATASET.c.is_paused).where(DATASET.c.name == self.dataset)
+        if store.execute(paused).scalar():
+            problems.append(f"{self.dataset} is paused by its steward: ask again later")
+        first = self._first_caps(store)
+        for scope, name in scopes(payers):
+            found = store.execute(
+                select(BUDGET.c.cap, BUDGET.c.spent).where(*self._budget(scope, name))
+            ).first()
+            cap, spent = found or (first[scope], 0)
+            if spent + epsilon > cap:
+                of = f" of {name}" if name else ""
+                problems.append(
+                    WORDS["refused"]["budget"].format(
+                        scope, of, (cap - spent) / MICRO, cap / MICRO, epsilon / MICRO
+                    )
+                )
+        return problems
+
+
+def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
+    """Make the ledger of one version of the confidential data, with a new secret key.
+
+    Parameters
+    ----------
+    path : Path
+        A name that is free.
+    data : str
+        SHA-256 of the confidential file.
+    caps : Caps
+        ``cap``, and where they are wanted ``user_cap`` and ``analysis_cap``.
+
+    Raises
+    ------
+    LedgerError
+        If a cap is no number above 0.
+    OutputError
+        If the file exists or cannot be written.
+    """
+    _check_caps(caps)
+    with new_file(path, overwrite=False) as work:
+        with create(work):
+            pass
+        try:
+            with transaction(connect_file(work)) as store:
+                store.exec_driver_sql(f"PRAGMA user_version = {_FORM}")
+                METADATA.create_all(store, TABLES)
+                _add_dataset(store, "", caps)
+                _add_version(store, "", data)
+        except LedgerError as error:
+            named = (problem.replace(str(work), str(path)) for problem in error.problems)
+            raise LedgerError(f"{problem}; nothing was written" for problem in named) from error
+    return Ledger(path)
+
+
+def new_dataset(engine: Engine, name: str, *, data: str, **caps: Unpack[Caps]) -> Ledger:
+    """Make a dataset in the server's database, with its first version; see `new_ledger`.
+
+    Raises
+    ------
+    LedgerError
+        If a cap is no number above 0, or the name is none or is taken.
+    """
+    _check_caps(caps)
+    if problems := [*_name_problems("dataset", name)]:
+        raise LedgerError(problems)
+    with transaction(engine) as store:
+        if store.execute(select(DATASET.c.name).where(DATASET.c.name == name)).first():
+            raise LedgerError(f"dataset {name!r} is there already; take another name")
+        _add_dataset(store, name, caps)
+        _add_version(store, name, data)
+    return Ledger(engine, dataset=name, data=data)
+
+
+def new_version(engine: Engine, name: str, *, data: str) -> Ledger:
+    """Make a version of a dataset in the server's database; it shares the budgets of the others.
+
+    Parameters
+    ----------
+    data : str
+        SHA-256 of the changed confidential file.
+
+    Raises
+    ------
+    LedgerError
+        If there is no such dataset, or this version is there already.
+    """
+    Ledger(engine, dataset=name)  # or there is no such dataset
+    with transaction(engine) as store:
+        same = select(VERSION.c.id).where(VERSION.c.dataset == name, VERSION.c.data == data)
+        if store.execute(same).first():
+            raise LedgerError(f"dataset {name!r} has this version of the data already")
+        _add_version(store, name, data)
+    return Ledger(engine, dataset=name, data=data)
+
+
+def _check_caps(caps: Caps) -> None:
+    known = {
+        "cap": caps["cap"],
+        "user-cap": caps.get("user_cap"),
+        "analysis-cap": caps.get("analysis_cap"),
+    }
+    wrong = [
+        f"{name} ({value}) must be a number from 0.000001 to 1,000,000"
+        for name, value in known.items()
+        if value is not None and not 1e-6 <= value <= 1e6
+    ]
+    if wrong:
+        raise LedgerError(wrong)
+
+
+def _add_dataset(store: Connection, name: str, caps: Caps) -> None:
+    cap = caps["cap"]
+    user, analysis = caps.get("user_cap") or cap, caps.get("analysis_cap") or cap
+    row = {"name": name, "user_cap": micro(user), "analysis_cap": micro(analysis)}
+    store.execute(insert(DATASET).values(row))
+    store.execute(insert(BUDGET).values(dataset=name, scope="global", name="", cap=micro(cap)))
+
+
+def _add_version(store: Connection, dataset: str, data: str) -> None:
+    key = secrets.token_bytes(32)
+    store.execute(insert(VERSION).values(dataset=dataset, data=data, key=key, made=now()))
+
+
+def _check_form(store: Connection, place: str) -> None:
+    """Raise LedgerError where a file is damaged or has other tables."""
+    whole = store.exec_driver_sql("PRAGMA quick_check").scalar() == "ok"
+    form = store.exec_driver_sql("PRAGMA user_version").scalar()
+    if not whole:
+        raise LedgerError(f"{place} is damaged; take the last copy that you trust")
+    if form != _FORM:
+        raise LedgerError(WORDS["refused"]["no_ledger"].format(place))
+
+
+def scopes(payers: Payers) -> tuple[tuple[str, str], ...]:
+    """Return the budgets that pay, always in this order."""
+    return (("global", ""), ("user", payers["user"]), ("analysis", payers["analysis"]))
+
+
+def _name_problems(key: str, name: str) -> Iterator[str]:
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        yield f"{key} must be a name of 1 to {LONGEST_NAME} printable characters"
+
+
+def _scope_problems(scope: str, name: str) -> Iterator[str]:
+    if scope == "global":
+        if name:
+            yield f"the global budget has no name ({name}); leave it out"
+    elif scope in ("user", "analysis"):
+        yield from _name_problems(scope, name)
+    else:
+        yield f"scope ({scope}) must be global, user or analysis"

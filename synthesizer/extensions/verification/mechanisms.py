@@ -1,0 +1,259 @@
+"""The noise of every answer: integers in, integers out, and what that costs, known before.
+
+A `Mechanism` says what is asked of the noise before any data are read: how many integers, how far
+two neighbouring files can move them (sum of absolute differences, L1), the epsilon that may be
+spent, and the range that the answers are kept in. A `Noise` charges for it and draws. `OpenDP` is
+the one for confidential data; `DryNoise` serves dry runs and tests, which need no library.
+
+The attacks this is made against:
+
+- *Floating point* (Mironov 2012): the low bits of a double to which noise was added tell from which
+  sum it came. Nothing here returns a floating-point number; the noise is an integer of exact
+  arithmetic.
+- *Generators* that can be seeded, or are copied when a process forks: all randomness is that of the
+  operating system (by OpenDP, or by `secrets`).
+- *Time* (Jin et al. 2022): how long a sampler runs tells how large its noise was. The mechanism
+  with bounds takes the same number of steps for any noise; it serves wherever the range is small.
+- *A charge that is too small*: it is read from the privacy map of the measurement, in exact
+  fractions, and rounded up to a millionth.
+
+Two-sided geometric noise z has a probability proportional to exp(-abs(z) epsilon / distance)
+(Ghosh, Roughgarden and Sundararajan 2012). With bounds the answer is clamped to them, which loses
+nothing that the posterior of a share could use (`synthesizer.extensions.verification.posterior`).
+"""
+
+from __future__ import annotations
+
+import operator
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, exp, inf, log, nextafter
+from typing import Any, Final, Protocol
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.extensions.verification.sentences import WORDS
+
+MICRO: Final = 1_000_000
+"""Epsilon is counted in integers, millionths: sums of floats grant too little or too much."""
+_LARGEST: Final = 2**62
+"""Counts are brought within this; that moves two of them no further apart, and none is as large."""
+
+
+def micro(epsilon: float) -> int:
+    """Return an epsilon in whole millionths, rounded down: never more than was allowed.
+
+    Examples
+    --------
+    >>> micro(0.3), micro(1), micro(1 / 3)
+    (300000, 1000000, 333333)
+    """
+    return int(Decimal(str(epsilon)) * MICRO)
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """What is asked of the noise, before any data are read.
+
+    Examples
+    --------
+    >>> count = Mechanism(size=1, distance=1, epsilon=1_000_000, bounds=(0, 50))
+    >>> count.scale, count.within(0.95)
+    (1.0, 3)
+    """
+
+    size: int
+    """How many integers get noise."""
+    distance: int
+    """Largest sum of absolute differences of them between two files that differ in one person."""
+    epsilon: int
+    """What it may cost, in millionths."""
+    bounds: tuple[int, int] | None = None
+    """The range of each answer; None where counts have no public upper bound. The time of a draw
+    grows with the range, 1 ms for 1,000."""
+
+    def __post_init__(self) -> None:
+        """Refuse what no noise could serve."""
+        if min(self.size, self.distance, self.epsilon) < 1:
+            raise ConfigError(
+                WORDS["refused"]["mechanism"].format(self.size, self.distance, self.epsilon)
+            )
+        if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
+            raise ConfigError(f"bounds of a mechanism must rise, not {self.bounds}")
+
+    @property
+    def scale(self) -> float:
+        """Distance by epsilon: the noise has about 1.4 times this as its standard deviation."""
+        return self.distance * MICRO / self.epsilon
+
+    def within(self, share: float) -> int:
+        """Return the least k such that one noise lies in -k..k with at least this probability."""
+        rest = -1 / self.scale
+        k = ceil(log((1 - share) * (1 + exp(rest)) / 2) / rest - 1 - 1e-9)
+        return max(0, k)
+
+
+class Noise(Protocol):
+    """Draws noise for integers, and knows beforehand what that costs."""
+
+    def charge(self, mechanism: Mechanism) -> int:
+        """Return what a draw costs in millionths of epsilon, at most ``mechanism.epsilon``."""
+        ...
+
+    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
+        """Return the values with noise. Nothing about the values raises but their number."""
+        ...
+
+
+def _integers(mechanism: Mechanism, values: Sequence[int]) -> list[int]:
+    """Return the values as Python's integers within the bounds; their number is public."""
+    if len(values) != mechanism.size:
+        raise ValueError(f"{len(values)} values for a mechanism of {mechanism.size}")
+    low, high = mechanism.bounds or (-_LARGEST, _LARGEST)
+    return [min(max(operator.index(value), low), high) for value in values]
+
+
+class OpenDP:
+    """Noise by the OpenDP library: the mechanisms for confidential data.
+
+    Source: Gaboardi, Hay and Vadhan (2020), A programming framework for OpenDP. The scale is the
+    least that the privacy map of OpenDP accepts at the distance, so the charge is what was asked.
+
+    Raises
+    ------
+    ConfigError
+        If OpenDP is not installed.
+
+    Examples
+    --------
+    >>> noise, count = OpenDP(), Mechanism(size=1, distance=1, epsilon=700_000, bounds=(0, 50))
+    >>> noise.charge(count), 0 <= noise.draw(count, [48])[0] <= 50
+    (700000, True)
+    """
+
+    def __init__(self) -> None:
+        _opendp()
+
+    def charge(self, mechanism: Mechanism) -> int:
+        """Return what the privacy map says at the distance, rounded up to a millionth."""
+        return ceil(_map(_measurement(mechanism), mechanism) * MICRO)
+
+    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
+        """Return the values with OpenDP's noise."""
+        return tuple(_measurement(mechanism)(_integers(mechanism, values)))
+
+
+@lru_cache(maxsize=1)
+def _opendp() -> Any:
+    """Return OpenDP with vetted and contributed constructors, never with idealised numerics."""
+    try:
+        import opendp.prelude as dp
+    except ImportError as error:
+        raise ConfigError(WORDS["refused"]["opendp"]) from error
+    dp.enable_features("contrib")
+    return dp
+
+
+@lru_cache(maxsize=64)
+def _measurement(mechanism: Mechanism) -> Any:
+    """Return the measurement of the least scale whose privacy map keeps to epsilon."""
+    dp = _opendp()
+    space = dp.vector_domain(dp.atom_domain(T="i64"), mechanism.size), dp.l1_distance(T="i64")
+    scale = mechanism.scale
+    while True:
+        if mechanism.bounds is None:
+            made = dp.m.make_laplace(*space, scale=scale)
+        else:
+            made = dp.m.make_geometric(*space, scale=scale, bounds=mechanism.bounds)
+        if _map(made, mechanism) * MICRO <= mechanism.epsilon:
+            return made
+        scale = nextafter(scale, inf)
+
+
+def _map(measurement: Any, mechanism: Mechanism) -> Fraction:
+    return Fraction(measurement.map(mechanism.distance))
+
+
+class DryNoise:
+    """The same noise by `secrets` alone, for dry runs on synthetic data and as a double in tests.
+
+    Exact rejection sampling in integers (Canonne, Kamath and Steinke 2020, algorithms 1 and 2),
+    not proven by anybody but the tests, and its time tells its noise: not for confidential data.
+
+    Examples
+    --------
+    >>> noise = DryNoise()
+    >>> len(noise.draw(Mechanism(size=3, distance=2, epsilon=500_000), [10, 20, 30]))
+    3
+    """
+
+    def charge(self, mechanism: Mechanism) -> int:
+        """Return what was asked: the scale is an exact fraction."""
+        return mechanism.epsilon
+
+    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
+        """Return the values with noise."""
+        scale = Fraction(mechanism.distance * MICRO, mechanism.epsilon)
+        low, high = mechanism.bounds or (-inf, inf)
+        noisy = (v + _two_sided_geometric(scale) for v in _integers(mechanism, values))
+        return tuple(int(min(max(v, low), high)) for v in noisy)
+
+
+def _two_sided_geometric(scale: Fraction) -> int:
+    """Draw z with probability proportional to exp(-|z| / scale)."""
+    t, s = scale.numerator, scale.denominator
+    while True:
+        u = secrets.randbelow(t)
+        if not _happens(Fraction(u, t)):
+            continue
+        v = 0
+        while _happens(Fraction(1)):
+            v += 1
+        size, negative = (u + t * v) // s, secrets.randbelow(2)
+        if size or not negative:
+            return -size if negative else size
+
+
+def _happens(p: Fraction) -> bool:
+    """Return True with probability exp(-p), for p in [0, 1] (von Neumann's series)."""
+    k = 1
+    while secrets.randbelow(p.denominator * k) < p.numerator:
+        k += 1
+    return k % 2 == 1
+
+
+class Planned:
+    """Noise that draws only what was charged for, in that order.
+
+    Whatever a question draws was listed before the reserve, so that no path of the code that the
+    data choose can spend more. A draw that was not listed is a fault of the program.
+
+    Examples
+    --------
+    >>> count = Mechanism(size=1, distance=1, epsilon=1_000_000, bounds=(0, 50))
+    >>> noise = Planned(DryNoise(), [count])
+    >>> released = noise.draw(count, [48])
+    >>> noise.draw(count, [48])
+    Traceback (most recent call last):
+      ...
+    RuntimeError: a draw that was not charged for
+    """
+
+    def __init__(self, noise: Noise, mechanisms: Sequence[Mechanism]) -> None:
+        self._noise = noise
+        self._waiting: Iterator[Mechanism] = iter(tuple(mechanisms))
+        self.epsilon = sum(map(noise.charge, mechanisms))
+        """What all of them cost together, in millionths."""
+
+    def charge(self, mechanism: Mechanism) -> int:
+        """Return what one draw costs."""
+        return self._noise.charge(mechanism)
+
+    def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
+        """Return the values with noise, if this is the mechanism whose turn it is."""
+        if next(self._waiting, None) != mechanism:
+            raise RuntimeError("a draw that was not charged for")
+        return self._noise.draw(mechanism, values)

@@ -1,0 +1,548 @@
+"""Pages for people: sign in, look at a dataset, write a question, try it, ask, read the answer.
+
+Researchers meet questions of a project, never epsilon or the number of groups; who wants to see
+these follows a link, and who writes them into a query is an expert from then on.
+
+Whoever is signed in makes and revokes tokens of his own: people who come by a single sign-on need
+one for the API.
+
+They call the service, as the API does, and work without a script. A form counts only with the token
+of its session. Nothing is spent but by one button, which names the price.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import JSONResponse
+from markupsafe import Markup
+from sqlalchemy import func, select
+from starlette.exceptions import HTTPException
+
+from synthesizer.data.errors import ConfigError, SynthesizerError
+from synthesizer.extensions.verification.citation import Citation
+from synthesizer.extensions.verification.database import now, transaction
+from synthesizer.extensions.verification.ledger import VERSION
+from synthesizer.extensions.verification.messages import DatasetInfo, DryRun, Submission
+from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.server.accounts import Account, Accounts
+from synthesizer.extensions.verification.server.api import Steps, TokenNumber
+from synthesizer.extensions.verification.server.problem_json import NO_TEXT, is_storable
+from synthesizer.extensions.verification.server.query_form import (
+    EXPERTS,
+    KINDS,
+    SUBJECTS,
+    QueryForm,
+    coefficients_of,
+    in_words,
+    number_or_text,
+)
+from synthesizer.extensions.verification.server.security import (
+    Signed,
+    check_csrf,
+    guard_of,
+    only,
+    signed_in,
+)
+from synthesizer.extensions.verification.server.server_datasets import Dataset
+from synthesizer.extensions.verification.server.server_tables import SUBMISSION
+from synthesizer.extensions.verification.server.service import Service
+from synthesizer.extensions.verification.server.templating import (
+    SIGN_IN,
+    PageRoute,
+    assets,
+    html_page,
+    moment,
+    moved,
+)
+from synthesizer.extensions.verification.verification_errors import RequestError
+
+LISTED = 25
+"""So many queries on a page."""
+
+
+Who = Annotated[Signed, Depends(signed_in)]
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Who asks for a page, and of which service."""
+
+    request: Request
+    signed: Signed
+    steps: Service
+
+    @property
+    def account(self) -> Account:
+        """Whose visit it is."""
+        return self.signed.account
+
+    @property
+    def accounts(self) -> Accounts:
+        """The accounts of the server."""
+        return guard_of(self.request).accounts
+
+    def page(self, template: str, **values: Any) -> Response:
+        """Return a page; see `html_page`."""
+        return html_page(self.request, template, **values)
+
+
+def visit_of(request: Request, who: Who, steps: Steps) -> Visit:
+    """Return who asks for a page; RequestError (401) where nobody is signed in."""
+    return Visit(request, who, steps)
+
+
+Visiting = Annotated[Visit, Depends(visit_of)]
+
+
+async def form_data(request: Request) -> Mapping[str, list[str]]:
+    """Return what a form sent; files are none of ours."""
+    form = await request.form(max_files=0, max_fields=1_000)
+    sent = {key: [text for text in form.getlist(key) if isinstance(text, str)] for key in form}
+    if not all(is_storable(text) for key, texts in sent.items() for text in (key, *texts)):
+        raise HTTPException(400, NO_TEXT)
+    return sent
+
+
+Sent = Annotated[Mapping[str, list[str]], Depends(form_data)]
+
+
+def first(form: Mapping[str, list[str]], key: str) -> str:
+    """Return what was typed into a field, "" where nothing was."""
+    return next(iter(form.get(key, ())), "")
+
+
+def own_form(request: Request, _who: Who, form: Sent) -> Mapping[str, list[str]]:
+    """Return what a form of the session sent; RequestError (403) where it is of none."""
+    check_csrf(request, first(form, "csrf"))
+    return form
+
+
+OwnForm = Annotated[Mapping[str, list[str]], Depends(own_form)]
+
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+@router.get("/static/{name}")
+def asset(name: str) -> Response:
+    """Return a style sheet or the script."""
+    if name not in assets():
+        raise RequestError("there is no such file; pages link to those that are", 404)
+    kind, text = assets()[name]
+    return Response(text, media_type=kind)
+
+
+# Who is there
+
+
+@router.get("/")
+def begin() -> Response:
+    """Go to the datasets."""
+    return moved("/datasets")
+
+
+@router.get(SIGN_IN)
+def ask_who(request: Request, then: str = "") -> Response:
+    """Ask for a token."""
+    return html_page(request, "sign_in.html", then=then)
+
+
+@router.post(SIGN_IN)
+async def sign_in(request: Request, form: Sent) -> Response:
+    """Begin a session."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        raise RequestError("sign in on the page of this server", 403)
+    guard, then = guard_of(request), first(form, "then")
+    try:
+        secret = await guard.sign_in(request, first(form, "token").strip())
+    except RequestError as error:
+        return html_page(request, "sign_in.html", error=error, then=then)
+    reply = moved(then if _is_own_page(then) else "/datasets")
+    guard.keep(reply, secret)
+    return reply
+
+
+def _is_own_page(path: str) -> bool:
+    """Whether a path stays on this server, whatever browsers make of it."""
+    return path.startswith("/") and path.isprintable() and not {"\\", "//"} & {*path, path[:2]}
+
+
+@router.post("/sign-out")
+def sign_out(visit: Visiting, _form: OwnForm) -> Response:
+    """End the session."""
+    visit.accounts.sign_out(visit.signed.session)
+    reply = moved(SIGN_IN)
+    guard_of(visit.request).forget(reply)
+    return reply
+
+
+@router.get("/tokens")
+def list_tokens(visit: Visiting) -> Response:
+    """Show one's own tokens."""
+    return tokens_page(visit, "tokens.html", visit.account)
+
+
+def tokens_page(
+    visit: Visit, template: str, account: Account, *, token: str = "", label: str = "",
+    error: SynthesizerError | None = None,
+) -> Response:  # fmt: skip
+    """Return a page with the tokens of an account; a new one is shown this once."""
+    tokens = visit.accounts.tokens(account)
+    return visit.page(
+        template, error=error, account=account, tokens=tokens, token=token, label=label
+    )
+
+
+@router.post("/tokens")
+def make_token(visit: Visiting, form: OwnForm) -> Response:
+    """Make a token of one's own."""
+    return with_new_token(visit, "tokens.html", visit.account, form)
+
+
+def with_new_token(visit: Visit, template: str, account: Account, form: OwnForm) -> Response:
+    """Make a token of an account and show it; days that are no whole number are refused."""
+    label, days = first(form, "label").strip(), number_or_text(first(form, "days").strip())
+    try:
+        token = visit.accounts.new_token(
+            account, label, days=days if isinstance(days, int) else 0, actor=visit.account.name
+        )
+    except SynthesizerError as error:
+        return tokens_page(visit, template, account, error=error, label=label)
+    return tokens_page(visit, template, account, token=token)
+
+
+@router.post("/tokens/{token}/revoke")
+def revoke_token(visit: Visiting, token: TokenNumber, _form: OwnForm) -> Response:
+    """End a token of one's own."""
+    visit.accounts.revoke(visit.account, token, actor=visit.account.name)
+    return moved("/tokens")
+
+
+# Datasets
+
+
+@router.get("/datasets")
+def show_home(visit: Visiting) -> Response:
+    """Show what this is, one's projects, and the datasets."""
+    datasets = {one.name: one for one in visit.steps.list_datasets()}
+    own = visit.steps.projects.own(visit.account)
+    paid = {one.dataset: visit.steps.dataset(one.dataset).questions_left for one in own}
+    return visit.page("home.html", datasets=datasets, projects=own, paid=paid)
+
+
+def info_of(steps: Service, name: str) -> DatasetInfo:
+    """Return what everybody may know of a dataset; RequestError (404) where there is none."""
+    steps.dataset(name)
+    return next(one for one in steps.list_datasets() if one.name == name)
+
+
+def dataset_of(visit: Visiting, name: str) -> Dataset:
+    """Return the dataset of an address; RequestError (404) where there is none."""
+    return visit.steps.dataset(name)
+
+
+Chosen = Annotated[Dataset, Depends(dataset_of)]
+
+
+@router.get("/datasets/{name}")
+def show_dataset(visit: Visiting, dataset: Chosen, find: str = "") -> Response:
+    """Show the public schema."""
+    info = info_of(visit.steps, dataset.name)
+    return visit.page("dataset.html", dataset=info, schema=dataset.schema, find=find)
+
+
+# A query
+
+
+@router.get("/datasets/{name}/ask")
+def choose_measure(visit: Visiting, dataset: Chosen, numbers: bool = False) -> Response:
+    """Show what may be asked."""
+    hidden = () if numbers else EXPERTS
+    return visit.page(
+        "measures.html", dataset=dataset, subjects=SUBJECTS, numbers=numbers, hidden=hidden
+    )
+
+
+def empty_form(dataset: Chosen, measure: str) -> QueryForm:
+    """Return the form of a measure; RequestError (404) where there is none."""
+    if measure not in KINDS:
+        raise RequestError("there is no such question; choose one of the list", 404)
+    return QueryForm.new(measure, dataset.schema)
+
+
+Empty = Annotated[QueryForm, Depends(empty_form)]
+
+
+@router.get("/datasets/{name}/ask/{measure}")
+def write_query(visit: Visiting, dataset: Chosen, made: Empty, numbers: bool = False) -> Response:
+    """Show the form of a query."""
+    return _form_page(visit, dataset, made.with_numbers(dataset.schema) if numbers else made)
+
+
+@router.post("/datasets/{name}/ask/{measure}")
+def ask_query(visit: Visiting, form: OwnForm, dataset: Chosen, made: Empty) -> Response:
+    """Begin the dry run of what was typed, or show it in another way."""
+    if first(form, "numbers"):
+        made = made.with_numbers(dataset.schema)
+    made = made.filled(form)
+    match first(form, "step"):
+        case "coefficients":
+            problems = coefficients_of(made, dataset.schema)[1]
+            error = ConfigError(problems) if problems else None
+            return _form_page(visit, dataset, made, error, shows_coefficients=True)
+        case "numbers":
+            return _form_page(visit, dataset, made.with_numbers(dataset.schema))
+    try:
+        return _begin_dry_run(visit, dataset, made.content)
+    except ConfigError as error:
+        return _form_page(visit, dataset, made, error)
+
+
+def _form_page(
+    visit: Visit, dataset: Dataset, form: QueryForm, error: ConfigError | None = None, *,
+    shows_coefficients: bool = False,
+) -> Response:  # fmt: skip
+    return visit.page(
+        "query_form.html", error=error, dataset=dataset, shows_coefficients=shows_coefficients,
+        form=form.faulty(error.problems) if error else form,
+        coefficients=coefficients_of(form, dataset.schema)[0],
+    )  # fmt: skip
+
+
+def _begin_dry_run(visit: Visit, dataset: Dataset, content: Mapping[str, Any]) -> Response:
+    """Begin a dry run and go to its page; ConfigError has every problem."""
+    return moved(_path_of(visit.steps.dry_run(visit.account, dataset.name, content)))
+
+
+def _path_of(tried: DryRun) -> str:
+    return f"/datasets/{quote(tried.dataset)}/dry-runs/{tried.digest}"
+
+
+# A dry run, and the step from it to the confidential data
+
+
+def dry_run_of(visit: Visiting, name: str, digest: str) -> DryRun:
+    """Return the dry run of an address; RequestError (404) where there is none."""
+    return visit.steps.find_dry_run(visit.account, name, digest)
+
+
+Tried = Annotated[DryRun, Depends(dry_run_of)]
+
+
+@router.get("/datasets/{name}/dry-runs/{digest}")
+def show_dry_run(visit: Visiting, tried: Tried, numbers: bool = False) -> Response:
+    """Show whether an answer would decide the question, and what it would cost."""
+    return _dry_run_page(visit, tried, numbers=numbers)
+
+
+@router.get("/datasets/{name}/dry-runs/{digest}/state")
+def dry_run_state(tried: Tried) -> Response:
+    """Return how far a dry run is."""
+    return _state_of(tried)
+
+
+@router.get("/datasets/{name}/dry-runs/{digest}/edit")
+def edit_query(visit: Visiting, dataset: Chosen, tried: Tried) -> Response:
+    """Show the form of a query that was tried."""
+    return _form_page(visit, dataset, QueryForm.of(tried.query, dataset.schema))
+
+
+@router.post("/datasets/{name}/dry-runs/{digest}")
+@only("researcher")
+def spend(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
+    """Ask the confidential data, for the price that the page has named."""
+    if tried.state != "done":
+        return moved(_path_of(tried))
+    is_open, project = tried.outlook == "open" and not tried.is_charged, first(form, "project")
+    try:
+        if is_open and first(form, "agreed") != "yes":
+            raise RequestError("Tick that you want to ask all the same.", 422)
+        made = visit.steps.submit(visit.account, tried.dataset, tried.query, project=project)
+    except SynthesizerError as error:
+        return _dry_run_page(visit, tried, error=error, project=project)
+    return moved(f"/queries/{made.id}")
+
+
+def _dry_run_page(
+    visit: Visit, tried: DryRun, *, numbers: bool = False, project: str = "",
+    error: SynthesizerError | None = None,
+) -> Response:  # fmt: skip
+    own = visit.steps.projects.own(visit.account)
+    numbers, dataset = numbers or _has_numbers(tried), visit.steps.dataset(tried.dataset)
+    return visit.page(
+        "dry_run.html", error=error, dry_run=tried, project=project, numbers=numbers,
+        form=QueryForm.of(tried.query, dataset.schema).faulty(tried.problems),
+        dataset=info_of(visit.steps, tried.dataset), question=in_words(tried.query),
+        here=_path_of(tried), words=_words_of(tried), sections=_sections(tried, numbers=numbers),
+        schema=dataset.schema, projects=[one for one in own if one.dataset == tried.dataset],
+        paid=dataset.questions_left,
+    )  # fmt: skip
+
+
+def _has_numbers(found: DryRun | Submission) -> bool:
+    """Whether an expert wrote a query: only then it names epsilon."""
+    return found.query["epsilon"] is not None
+
+
+def _sections(found: DryRun | Submission, *, numbers: bool) -> Markup:
+    """Return sections as a process of this server made them, which escapes (`runner`).
+
+    Without the numbers of the mechanism only the answer's tables and charts; a verdict needs none.
+    """
+    page = found.page or ""
+    if not numbers:
+        shown = _FIGURES.search(page)
+        has_verdict = "verdict" in (found.content or {}).get("answer", {})
+        page = shown[0] if shown and not has_verdict else ""
+    return Markup(page)  # noqa: S704
+
+
+_FIGURES = re.compile(r'<section id="figures".*?</section>', re.DOTALL)
+
+
+def _state_of(found: DryRun | Submission) -> Response:
+    """Return what the script of a page that waits asks for."""
+    return JSONResponse({"state": found.state, "words": _words_of(found)})
+
+
+def _words_of(found: DryRun | Submission) -> str:
+    """Say in a sentence what a query waits for; the words change seldom, as they are read out."""
+    if isinstance(found, Submission) and found.state == "waiting" and found.due is not None:
+        left = (found.due - now()).total_seconds()
+        return f"The answer leaves at {moment(found.due)}, {_in_about(left)}."
+    return str(WORDS["states"].get(found.state, "Done."))
+
+
+def _in_about(seconds: float) -> str:
+    """Say how long that is, in steps of a quarter of a minute and then of minutes.
+
+    Examples
+    --------
+    >>> _in_about(4), _in_about(40), _in_about(200)
+    ('in a few seconds', 'in less than 45 seconds', 'in about 4 minutes')
+    """
+    if seconds <= 15:
+        return "in a few seconds"
+    if seconds <= 60:
+        return f"in less than {15 * -int(-seconds // 15)} seconds"
+    return f"in about {-int(-seconds // 60)} minutes"
+
+
+# Queries
+
+
+@router.get("/queries")
+def list_queries(visit: Visiting, dataset: str = "", before: str = "") -> Response:
+    """Show the user's own queries."""
+    return submissions_page(visit, "Your questions", dataset, before)
+
+
+def submissions_page(
+    visit: Visit, title: str, dataset: str, before: str, *, everybody: bool = False
+) -> Response:
+    """Return a part of a list of queries, the latest first."""
+    found = visit.steps.submissions(
+        visit.account, dataset=dataset or None, before=before or None, limit=LISTED,
+        everybody=everybody,
+    )  # fmt: skip
+    older = {"dataset": dataset, "before": found[-1].id} if len(found) == LISTED else {}
+    if not everybody:  # with their answers, which are given by that
+        found = [visit.steps.find(visit.account, one.id) for one in found]
+    return visit.page(
+        "submissions.html", title=title, submissions=found, with_users=everybody, dataset=dataset,
+        datasets=visit.steps.list_datasets(), older=urlencode(older),
+    )  # fmt: skip
+
+
+def submission_of(visit: Visiting, number: str) -> Submission:
+    """Return the query of an address; RequestError (404) where it is none of the account."""
+    return visit.steps.find(visit.account, number)
+
+
+Found = Annotated[Submission, Depends(submission_of)]
+
+
+@router.get("/queries/{number}")
+def show_query(visit: Visiting, found: Found, numbers: bool = False) -> Response:
+    """Show how far a query is, and its answer when that is due."""
+    numbers = numbers or _has_numbers(found) or visit.account.role != "researcher"
+    dataset = visit.steps.dataset(found.dataset)
+    return visit.page(
+        "submission.html", submission=found, title=dataset.title, numbers=numbers,
+        words=_words_of(found), sections=_sections(found, numbers=numbers),
+        form=QueryForm.of(found.query, dataset.schema).faulty(found.problems),
+    )  # fmt: skip
+
+
+@router.get("/queries/{number}/state")
+def query_state(found: Found) -> Response:
+    """Return how far a query is."""
+    return _state_of(found)
+
+
+@router.get("/queries/{number}/answer.json")
+def download(found: Found) -> Response:
+    """Return an answer as a file of JSON."""
+    if found.content is None:
+        raise RequestError("there is no answer yet; its page says when it leaves", 404)
+    text = json.dumps(found.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    name = f"answer_{found.digest[:12]}.json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="application/json", headers=headers)
+
+
+# Citations
+
+
+FILES: dict[str, tuple[str, Callable[[Citation], str | bytes]]] = {
+    "bib": ("application/x-bibtex", lambda cited: cited.bibtex),
+    "R": ("text/plain", lambda cited: cited.r_code),
+    "do": ("text/plain", lambda cited: cited.stata_code),
+    "csv": ("text/csv", lambda cited: cited.csv_text),
+    "zip": ("application/zip", lambda cited: cited.sacro_zip),
+}
+"""Media type and content of each file, by the end of its name."""
+
+
+def citation_of(visit: Visiting, found: Found) -> Citation:
+    """Return the citation of an answer; RequestError (404) where there is none of the account."""
+    if found.content is None or found.due is None:
+        raise RequestError("there is no answer yet; its page shows when it is released", 404)
+    steps = visit.steps
+    home = (steps.config.url or str(visit.request.base_url)).rstrip("/")
+    asked = select(SUBMISSION.c.version).where(SUBMISSION.c.id == found.id).scalar_subquery()
+    until = select(func.count()).where(VERSION.c.dataset == found.dataset, VERSION.c.id <= asked)
+    with transaction(steps.engine, reads=True) as store:
+        version = store.execute(until).scalar_one()
+    title = info_of(steps, found.dataset).title
+    page, asked_for = f"{home}/queries/{found.id}", in_words(found.content["query"])
+    author = steps.config.author or title
+    return Citation(
+        found.content, asked_for, found.dataset, title, version, found.due, author, page
+    )
+
+
+Cited = Annotated[Citation, Depends(citation_of)]
+
+
+@router.get("/queries/{number}/cite")
+def show_citation(visit: Visiting, cited: Cited, number: str) -> Response:
+    """Show how to cite an answer."""
+    return visit.page("cite.html", cited=cited, here=f"/queries/{number}")
+
+
+@router.get("/queries/{number}/cite/{kind}")
+def download_citation(cited: Cited, kind: str) -> Response:
+    """Return a file that cites an answer, or contains its numbers."""
+    if kind not in FILES:
+        raise RequestError("there is no such file; the page 'Cite this answer' lists them", 404)
+    media_type, content = FILES[kind]
+    headers = {"Content-Disposition": f'attachment; filename="{cited.key}.{kind}"'}
+    return Response(content(cited), media_type=media_type, headers=headers)

@@ -1,1 +1,0 @@
-"""Answers about confidential analyses under differential privacy, at a charge that is counted."""

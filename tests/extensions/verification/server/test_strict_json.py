@@ -1,0 +1,47 @@
+"""JSON from outside: what could be read in two ways is refused, without a word of it."""
+
+import json
+
+import pytest
+
+from synthesizer.extensions.verification.server.problem_json import (
+    DEEPEST,
+    LONGEST_NUMBER,
+    read_json,
+)
+
+AMBIGUOUS = {
+    b'{"a": 1, "a": 2}': "twice",
+    b'{"a": NaN}': "is NaN",
+    b"[-Infinity]": "Infinity",
+    b"1e999": "beyond",
+    b"9" * (LONGEST_NUMBER + 1): "digits",
+    b'"\\ud800"': "half a character",
+    b'"a\\u0000"': "character 0",
+    b"[" * 60_000: "within one another",
+    b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1): "within one another",
+    b"\xff": "UTF-8",
+    b"\xef\xbb\xbf{}": "no JSON",
+    b"{": "no JSON",
+}
+
+
+@pytest.mark.parametrize("text", AMBIGUOUS, ids=lambda text: text[:20].decode("latin-1"))
+def test_what_can_be_read_in_two_ways_is_refused_in_words_of_our_own(text):
+    with pytest.raises(ValueError, match=AMBIGUOUS[text]) as caught:
+        read_json(text)
+    assert type(caught.value) is ValueError
+    assert len(str(caught.value)) < 80
+
+
+@pytest.mark.parametrize(
+    "content",
+    [None, True, 0.1, -5, "é \U0001f600", [], {}, {"a": [1, {"b": None}]}, "\x01\x7f"],
+)
+def test_what_json_writes_is_read(content):
+    assert read_json(json.dumps(content).encode()) == content
+
+
+def test_the_deepest_is_read():
+    assert read_json(b"[" * DEEPEST + b"]" * DEEPEST)
+    assert read_json(b"9" * LONGEST_NUMBER) == 10**LONGEST_NUMBER - 1
