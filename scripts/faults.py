@@ -139,7 +139,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "compare": Command(
         "compare one other -o place/a.html --json place/a.json",
         "place/a.html place/a.json",
-        "jobs.compare:read_runs jobs.compare:comparison_page",
+        "extensions.comparison.compare:read_runs extensions.comparison.compare:comparison_page",
     ),
     "run --extends": Command(
         "run later.yaml --set extends.run=first --out place/deep/out -q", "place/deep/out", RUN
@@ -161,7 +161,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
     "frontier": Command(
         "frontier run.yaml --vary cart.min_leaf=3,30 -o place/deep/out -q",
         "place/deep/out",
-        f"jobs.run:build_report jobs.frontier:comparison_page {CODEBOOK}",
+        f"jobs.run:build_report extensions.comparison.frontier:comparison_page {CODEBOOK}",
         kept="place/deep/out.unfinished",
         partly="failed: ",
     ),

@@ -24,7 +24,7 @@ from synthesizer.data.files import discard_output, written_paths
 Entry = Command | CommandGroup
 CORE: Mapping[str, Sequence[Entry]] = {
     "From data to a release": (runs.init, runs.plan, runs.run, files.report, runs.codebook),
-    "Choose between settings": (runs.advise, runs.frontier, runs.compare),
+    "Choose between settings": (runs.advise,),
     "Judge files, whoever made them": (files.check, files.refine, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
 }

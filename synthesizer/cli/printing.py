@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from time import perf_counter
 from typing import Any, Literal, TextIO
@@ -290,6 +290,11 @@ class _Part:
     rank: int
     kind: str
     """What its rows are, a noun; nothing where nobody misses them."""
+
+
+def show_first(table: DataTable, count: int) -> None:
+    """Print the first rows of a table."""
+    show_table(replace(table, rows=table.rows[:count]))
 
 
 class Ending:

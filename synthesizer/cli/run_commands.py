@@ -26,25 +26,17 @@ from synthesizer.cli.arguments import (
     refuse_others,
     say_written,
     settings_in,
-    written_line,
 )
 from synthesizer.data.errors import (
     ConfigError,
-    LimitExceededError,
     OutputError,
     Problems,
-    SynthesizerError,
 )
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
 Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600).", "--json")]
 NOT_FOR_RELEASE = "not for release"
-
-RiskAxis = Annotated[
-    Text, option("Figure of risk of frontier and map; differential_confidentiality if measured.")
-]
-UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way if measured.")]
 
 
 def overrides_of(settings: list[str] | None, **named: Any) -> dict[str, Any]:
@@ -288,63 +280,6 @@ def generate(
         say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}; it holds the secret")
 
 
-def frontier(
-    config: ConfigPath,
-    vary: Annotated[
-        list[str] | None,
-        option("KEY=VALUE,VALUE such as cart.min_leaf=3,10 or proper=true,false."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        option("Output directory; that of the run and _frontier.", "--out", "-o"),
-    ] = None,
-    settings: Settings = None,
-    risk: RiskAxis = None,
-    utility: UtilityAxis = None,
-    overwrite: Overwrite = False,
-    plan: Annotated[bool, option("Check and show the settings only.", "--plan")] = False,
-    quiet: Quiet = False,
-    every: Every = False,
-) -> None:
-    """Run a grid of settings and draw its frontier.
-
-    An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
-    (the others are written); 3: no setting keeps the limits of the configuration.
-    """
-    from functools import partial
-
-    from synthesizer.cli.printing import complain, say
-    from synthesizer.cli.screen import show_comparison
-    from synthesizer.jobs.frontier import plan_frontier, run_frontier
-
-    planned = plan_frontier(
-        config, vary or (), directory=out, overrides=overrides_of(settings), overwrite=overwrite,
-        risk=risk, utility=utility,
-    )  # fmt: skip
-    if plan:
-        for line in (*planned.lines, *(f"  {setting.name}" for setting in planned.settings)):
-            say(line)
-        return
-    outcome = run_frontier(
-        planned,
-        listening=partial(progress, quiet=quiet, ended=False),
-        say=str if quiet else lambda line: complain([line]),
-    )
-    if not quiet:
-        where = (
-            f"files in {outcome.directory}, {NOT_FOR_RELEASE}: frontier.html, frontier.json, and a "
-            "directory for each setting"
-        )
-        show_comparison(outcome.comparison, [where], every=every, failed=outcome.failed)
-    if outcome.failed:
-        raise SynthesizerError(
-            f"setting {name} failed: {'; '.join(why)}" for name, why in outcome.failed.items()
-        )
-    runs = outcome.comparison.runs
-    if runs and all(run.exceeded for run in runs):
-        raise LimitExceededError("no setting keeps the limits of the configuration")
-
-
 def advise(
     config: ConfigPath,
     settings: Settings = None,
@@ -371,29 +306,6 @@ def advise(
         show_advised(advised)
     if json is not None and not quiet:
         say_written(json, why=NOT_FOR_RELEASE)
-
-
-def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Result directories of 'run', at least two.")],
-    out: Annotated[
-        Path | None, option("HTML file with the map, to write (mode 0600).", "--out", "-o")
-    ] = None,
-    json: Numbers = None,
-    risk: RiskAxis = None,
-    utility: UtilityAxis = None,
-    overwrite: Overwrite = False,
-    every: Every = False,
-) -> None:
-    """Set runs side by side: settings, risk, utility and a map."""
-    from synthesizer.cli.screen import show_comparison
-    from synthesizer.jobs.compare import write_comparison
-
-    comparison = write_comparison(
-        runs, out, json=json, overwrite=overwrite, risk=risk, utility=utility
-    )
-    files = [written_line(path, NOT_FOR_RELEASE) for path in (out, json) if path is not None]
-    nowhere = ["no map was written; name an HTML file for it with -o"] if out is None else []
-    show_comparison(comparison, [*nowhere, *files], every=every)
 
 
 def models(

@@ -6,7 +6,6 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from synthesizer.cli.printing import (
     notes_told,
     say,
     say_json,
+    show_first,
     show_rows,
     show_table,
     with_hyphens,
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from synthesizer.plan.forecast import Forecast
     from synthesizer.plan.overview import Codebook, PlanRow, ZeroRow
     from synthesizer.plan.plan import Plan
-    from synthesizer.report.comparison import ComparedRuns
     from synthesizer.report.decision import Advised
     from synthesizer.report.record import Record
 
@@ -77,14 +76,10 @@ def _add_evolution(ending: Ending, record: Record) -> None:
     if evolved is None:
         return
     for table in (result_table(evolved), frontier_table(evolved)):
-        show = partial(_show_first, table)
+        show = partial(show_first, table)
         ending.add(show, rows=len(table.rows), rank=_EVOLVED, kind=table.columns[0].lower())
     for note in evolution_notes(evolved, record):
         ending.say(f"genetic: {with_hyphens(note.text)}", rank=_EVOLVED, kind="note")
-
-
-def _show_first(table: DataTable, count: int) -> None:
-    show_table(replace(table, rows=table.rows[:count]))
 
 
 ONE_DRAW = "results vary from run to run: do not rerun until it passes, change a setting instead"
@@ -407,10 +402,6 @@ def _values(entry: Mapping[str, Any]) -> str:
     return ", ".join([_TYPES.get(str(kind), "any value"), *limits])
 
 
-MOST_SETTINGS = 5
-"""Settings of runs on the screen; the page has them all."""
-
-
 def show_advised(advised: Advised) -> None:
     """Print the worst finding, what was tried for it, and what is advised."""
     if (found := advised.finding) is not None:
@@ -420,38 +411,6 @@ def show_advised(advised: Advised) -> None:
     show_rows(advised.trials, f"settings tried: {advised.caption}", *columns)
     show_rows(advised.again, "the present and the best one, on another random half", *columns)
     say(advised.sentence)
-
-
-def show_comparison(
-    compared: ComparedRuns,
-    files: Sequence[str] = (),
-    *,
-    every: bool = False,
-    failed: Mapping[str, Sequence[str]] | None = None,
-) -> None:
-    """Print the table of runs, limits exceeded, notes, and where files are.
-
-    ``failed`` are settings of a grid that could not be run, and why.
-    """
-    from synthesizer.report.comparison import run_table
-
-    ending = Ending(every=every)
-    settings = compared.differing if every else compared.differing[:MOST_SETTINGS]
-    table = run_table(compared, settings, compared.axes)
-    ending.add(partial(_show_first, table), rows=len(table.rows), rank=1, kind="run")
-    for name, why in (failed or {}).items():
-        ending.say(f"failed: {name}: {'; '.join(why)}")
-    for run in compared.runs:
-        for limit in run.exceeded:
-            ending.say(f"limit exceeded: {run.name}: {limit}", rank=2, kind="limit exceeded")
-    for place, note in enumerate(grouped(compared.notes)):
-        # without a map the first note is why
-        rank = 0 if not place and not compared.axes else _NOTES
-        brief = note if every else f"{note.partition('. ')[0].removesuffix('.')}."
-        ending.say(f"note: {brief}", rank=rank, kind="note")
-    for line in files:
-        ending.say(line)
-    ending.show("notes in full and all settings: --all")
 
 
 def show_refined(file: RefinedFile, record: Path | None) -> None:

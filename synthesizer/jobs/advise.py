@@ -26,8 +26,7 @@ from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import Seed
 from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import DEFAULT_SET, Registry
-from synthesizer.jobs.frontier import plans_of
-from synthesizer.jobs.grid import Setting, Variation, grid, shown
+from synthesizer.jobs.grid import Setting, Variation, grid, plans_of, shown
 from synthesizer.measures.halves import half_runs
 from synthesizer.measures.verdict import CheckResults, Subject, verdict
 from synthesizer.models.base import ConditionalModel

@@ -1,4 +1,4 @@
-"""A grid of settings: the configuration of every combination of varied values."""
+"""A grid of settings: the configuration, and the plan, of every combination of varied values."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import Config
+from synthesizer.config.keys import ChainConfig, Config
 from synthesizer.config.reading import FOREIGN_KEYS, house_name, sound_part
 from synthesizer.data.errors import ConfigError, Problems, SynthesizerError, did_you_mean
+from synthesizer.data.randomness import Seed
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
 from synthesizer.engine.registry import Registry
+from synthesizer.plan.inputs import Input, declarations, read_input
+from synthesizer.plan.plan import Plan, make_plan
 
 KeyPath = tuple[str, ...]
 """Where a value stands in a configuration."""
@@ -305,3 +308,55 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return "+".join(map(shown, value)) or "none"
     return value if isinstance(value, str) else plain_text(value).replace("null", "default")
+
+
+def plans_of(
+    settings: Sequence[Setting], registry: Registry, seed: Seed | None
+) -> tuple[dict[str, tuple[Setting, Plan]], dict[str, list[str]], dict[str, str]]:
+    """Plan every setting; the data are read once for each way of reading them.
+
+    Returns settings with plans by name, the problems of others, and which settings make the same
+    data as an earlier one.
+    """
+    dropped: dict[str, str] = {}
+    sources: dict[str, Input] = {}
+    problems: dict[str, list[str]] = {}
+    plans: dict[str, tuple[Setting, Plan]] = {}
+    for setting in settings:
+        config = setting.config
+        reading = repr((declarations(config), config.drop, config.rare))
+        if reading not in sources:
+            sources[reading] = read_input(config)
+        try:
+            plan = make_plan(config, sources[reading], registry, seed=seed)
+        except SynthesizerError as error:
+            problems[setting.name] = list(error.problems)
+            continue
+        twin = planned_twin(setting, plan, plans)
+        if twin is None:
+            plans[setting.name] = (setting, plan)
+        else:
+            dropped[setting.name] = twin
+    return plans, problems, dropped
+
+
+def planned_twin(
+    setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]
+) -> str | None:
+    """Return which other setting makes the same data, as when no variable uses a varied model."""
+    for name, (other, earlier) in others.items():
+        chains = [
+            p.spec for p in (plan, earlier) if p.genetic is None or p.genetic.start == "chain"
+        ]
+        same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
+        if same and _rest(setting.config) == _rest(other.config):
+            return name
+    return None
+
+
+def _rest(config: ChainConfig) -> dict[str, Any]:
+    """Return what decides about the data besides the steps of the chain."""
+    keys = (
+        "m", "rows", "proper", "drop", "keep", "rules", "forbid", "on_violation", "genetic", "rare",
+    )  # fmt: skip
+    return {key: getattr(config, key) for key in keys} | {"declared": declarations(config)}

@@ -6,7 +6,7 @@ well as those of other packages. From them follow the switches under ``checks:``
 the axes by which runs are compared.
 
 A figure belongs to a question: the data, the keys, target and groups. Runs of different questions
-are never put on one axis (`jobs.compare`). Nor are runs whose datasets differ in size: S_pMSE is a
+are never put on one axis. Nor are runs whose datasets differ in size: S_pMSE is a
 distance times a number of records, and the fewer synthetic records there are the fewer originals
 find a match, so that the smallest file would seem the best.
 """

@@ -22,7 +22,7 @@ BANNER = (
 
 
 _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
-    ("glance", "glance_section", None),
+    ("decision", "glance_section", None),
     ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),

@@ -183,7 +183,6 @@ MOST_TABLES = 24
 _UNFOLDED = 12
 """Figures up to which their table is seen at once."""
 _PICTURES: Mapping[str, tuple[str, str]] = {
-    "ComparedRuns": ("comparison", "map_section"),
     "DifferentialResult": ("risk_attribution", "difference_chart"),
     "Distribution": ("variables", "variable_chart"),
     "Evolution": ("genetic", "pictures"),
@@ -224,6 +223,7 @@ def _pictures(result: object) -> Iterator[Block]:
     if isinstance(result, Verdict):
         yield from verdict_charts(result)
         yield Fold("Why", [Words([f"{one.title}: {one.sentence}" for one in result.lines])])
+    yield from getattr(result, "own_pictures", ())
     if (place := _PICTURES.get(type(result).__name__)) is not None:
         drawn: Any = getattr(import_module(f"synthesizer.report.{place[0]}"), place[1])(result)
         blocks: Iterable[Block] = getattr(drawn, "blocks", drawn)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from synthesizer.jobs import frontier
+from synthesizer.extensions.comparison import frontier
 from tests.end_to_end.commands import NO_HALVES, call, persons_frame, write_yaml
 
 CHECKS = {

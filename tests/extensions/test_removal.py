@@ -41,7 +41,10 @@ def typed(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-COMMANDS = {"verification": ["verification", "schema", "one"]}
+COMMANDS = {
+    "comparison": ["compare", "one", "two"],
+    "verification": ["verification", "schema", "one"],
+}
 """A command of each extension that has one."""
 
 

@@ -12,17 +12,17 @@ import pytest
 
 from synthesizer.data import files as output
 from synthesizer.data.errors import DataError, OutputError
-from synthesizer.jobs.compare import (
+from synthesizer.extensions.comparison.compare import (
     compare_runs,
     frontier_of,
     read_run,
     read_runs,
     write_comparison,
 )
+from synthesizer.extensions.comparison.comparison_page import ComparedRun, ComparedRuns
 from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.verdict import CheckResults
-from synthesizer.report.comparison import ComparedRun, ComparedRuns
 from tests.run_directories import (
     NOTHING,
     checks_of,

@@ -19,8 +19,9 @@ from synthesizer.data.files import own_directory
 from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs import frontier
-from synthesizer.jobs.frontier import Frontier, plan_frontier, plans_of, workshop
+from synthesizer.extensions.comparison import frontier
+from synthesizer.extensions.comparison.frontier import Frontier, plan_frontier, workshop
+from synthesizer.jobs.grid import plans_of
 from synthesizer.jobs.run import run
 from synthesizer.models.base import FittedModel
 from synthesizer.models.sample import Sample

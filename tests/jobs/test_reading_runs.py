@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synthesizer.data.errors import DataError
-from synthesizer.jobs.compare import figures_of, read_run, read_runs
+from synthesizer.extensions.comparison.compare import figures_of, read_run, read_runs
 from synthesizer.measures.catalogue import AXES
 from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.verdict import CheckResults

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from synthesizer.jobs.compare import compare_runs, read_run
-from synthesizer.report.blocks import Chart
-from synthesizer.report.comparison import (
+from synthesizer.extensions.comparison.compare import compare_runs, read_run
+from synthesizer.extensions.comparison.comparison_page import (
     ComparedRuns,
     comparison_page,
     map_section,
 )
+from synthesizer.report.blocks import Chart
 from tests.report.fixtures import Page
 from tests.run_directories import checks_of, manifest_of, write_run
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from synthesizer.data.evolved import Evolution
+from synthesizer.extensions.comparison.comparison_page import ComparedRuns, comparison_page
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.verdict import CheckResults
 from synthesizer.report import build
-from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.page import sections_html
 from synthesizer.report.record import Record, TreesEntry
 from tests.report import risk_examples, utility_examples

@@ -100,6 +100,11 @@ class ComparedRuns(Result):
         have = (run for run in self.runs if all(run.value(key) is not None for key in self.axes))
         return tuple(have) if self.axes else ()
 
+    @property
+    def own_pictures(self) -> tuple[Block, ...]:
+        """What a notebook shows first."""
+        return tuple(map_section(self).blocks)
+
 
 BANNER = (
     "Confidential: computed from the confidential data. For the data steward; not for release "

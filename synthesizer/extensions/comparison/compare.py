@@ -20,12 +20,16 @@ from pydantic import TypeAdapter
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.labelled import LABELLED
+from synthesizer.extensions.comparison.comparison_page import (
+    ComparedRun,
+    ComparedRuns,
+    comparison_page,
+)
 from synthesizer.jobs.grid import KeyPath, parts_of
 from synthesizer.measures.catalogue import AXES, axes, axis_problems
 from synthesizer.measures.figure import Figure, FigureKind, Units, in_units, plain
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.verdict import CheckResults
-from synthesizer.report.comparison import ComparedRun, ComparedRuns, comparison_page
 from synthesizer.report.record import Manifest, Record, read_record
 
 # Reading the directories of runs.

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import ChainConfig, Config, SecretConfig
+from synthesizer.config.keys import Config, SecretConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
 from synthesizer.data.errors import (
     ConfigError,
@@ -39,48 +39,22 @@ from synthesizer.data.files import (
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs.compare import (
+from synthesizer.extensions.comparison.compare import (
     are_of_one_size,
     compare_runs,
     content_of,
     read_run,
     report_links,
 )
-from synthesizer.jobs.grid import Setting, grid, said_once, variations
+from synthesizer.extensions.comparison.comparison_page import ComparedRuns, comparison_page
+from synthesizer.jobs.grid import Setting, grid, plans_of, said_once, variations
 from synthesizer.jobs.manifest import file_entry, now, write_json
 from synthesizer.jobs.run import run
 from synthesizer.measures.catalogue import axis_problems
 from synthesizer.measures.figure import plain
-from synthesizer.plan.inputs import Input, declarations, read_input
-from synthesizer.plan.plan import Plan, make_plan, plain_config
+from synthesizer.plan.plan import Plan, plain_config
 from synthesizer.plan.published import seed_of
-from synthesizer.report.comparison import ComparedRuns, comparison_page
 from synthesizer.report.record import MANIFEST, PACKAGES, read_record
-
-# Settings of a grid that make the same data as another one: to run one of them is enough.
-
-
-def planned_twin(
-    setting: Setting, plan: Plan, others: Mapping[str, tuple[Setting, Plan]]
-) -> str | None:
-    """Return which other setting makes the same data, as when no variable uses a varied model."""
-    for name, (other, earlier) in others.items():
-        chains = [
-            p.spec for p in (plan, earlier) if p.genetic is None or p.genetic.start == "chain"
-        ]
-        same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
-        if same and _rest(setting.config) == _rest(other.config):
-            return name
-    return None
-
-
-def _rest(config: ChainConfig) -> dict[str, Any]:
-    """Return what decides about the data besides the steps of the chain."""
-    keys = (
-        "m", "rows", "proper", "drop", "keep", "rules", "forbid", "on_violation", "genetic", "rare",
-    )  # fmt: skip
-    return {key: getattr(config, key) for key in keys} | {"declared": declarations(config)}
-
 
 # What a frontier will run: every problem of every setting before the first of them starts.
 
@@ -258,36 +232,6 @@ def _workshop_problems(waiting: Path) -> Iterator[str]:
             f"{waiting} is there and holds no unfinished grid; finished settings would wait there: "
             "move it away or name another output directory"
         )
-
-
-def plans_of(
-    settings: Sequence[Setting], registry: Registry, seed: Seed | None
-) -> tuple[dict[str, tuple[Setting, Plan]], dict[str, list[str]], dict[str, str]]:
-    """Plan every setting; the data are read once for each way of reading them.
-
-    Returns settings with plans by name, the problems of others, and which settings make the same
-    data as an earlier one.
-    """
-    dropped: dict[str, str] = {}
-    sources: dict[str, Input] = {}
-    problems: dict[str, list[str]] = {}
-    plans: dict[str, tuple[Setting, Plan]] = {}
-    for setting in settings:
-        config = setting.config
-        reading = repr((declarations(config), config.drop, config.rare))
-        if reading not in sources:
-            sources[reading] = read_input(config)
-        try:
-            plan = make_plan(config, sources[reading], registry, seed=seed)
-        except SynthesizerError as error:
-            problems[setting.name] = list(error.problems)
-            continue
-        twin = planned_twin(setting, plan, plans)
-        if twin is None:
-            plans[setting.name] = (setting, plan)
-        else:
-            dropped[setting.name] = twin
-    return plans, problems, dropped
 
 
 def _is_done(setting: Setting, waiting: Path, plan: Plan) -> bool:
