@@ -99,7 +99,7 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
 FOR_CHECKS = ("limits", "data", "variables", "panel", "household", "weights", "seed", "workers")
 """Keys of a configuration beside ``checks`` that decide about checks of files."""
 
-PATHS = ("data.path", "data.catalogue", "extends.run", "output.directory", "secret.from")
+PATHS = ("data.path", "extends.run", "output.directory", "secret.from")
 """Keys that are paths: on the command line they begin at the working directory."""
 
 Settings = Annotated[
@@ -155,6 +155,11 @@ def settings_in(
             if not isinstance(inner, dict) or path[-1] in inner:
                 raise ConfigError(f"--set {written['key']}: is there twice; keep one")
             inner[path[-1]] = _value(written["value"], written["key"])
+    if paths and isinstance(content.get("data"), dict):
+        from synthesizer.data.formats import format_keys
+
+        files = [key for key, about in format_keys().items() if about.type is Path]
+        paths = [*paths, *(f"data.{key}" for key in files)]
     for path in map(parts_of, paths):
         inner = content
         for part in path[:-1]:

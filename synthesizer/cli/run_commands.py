@@ -48,8 +48,8 @@ def overrides_of(settings: list[str] | None, **named: Any) -> dict[str, Any]:
 
 
 IN_A_FILE = (
-    "data.encoding", "data.delimiter", "data.quote", "data.comment", "data.sheet",
-    "data.header_row", "data.names", "data.catalogue", "panel.career", "panel.absent",
+    "data.encoding", "data.delimiter", "data.quote", "data.comment", "data.header_row",
+    "data.names", "panel.career", "panel.absent",
 )  # fmt: skip
 """Keys that decide how `init` reads a file."""
 
@@ -84,8 +84,8 @@ def init(
         list[str] | None,
         option(
             "KEY=VALUE: how the file is read, where that is not found out: data.encoding, "
-            "data.delimiter, data.sheet, data.header_row, data.names, data.catalogue, "
-            "panel.career, panel.absent, ...; may be repeated.",
+            "data.delimiter, data.header_row, data.names, panel.career, panel.absent, ...; may be "
+            "repeated.",
             "--set",
         ),
     ] = None,
@@ -95,6 +95,7 @@ def init(
     """Write a commented YAML that runs, and say what needs a look."""
     from synthesizer.cli.screen import show_starter
     from synthesizer.config.keys import SqlConfig
+    from synthesizer.data.formats import format_keys
     from synthesizer.jobs.starter import StarterOptions, file_options, panel_config, write_starter
 
     source = data if sql is None else SqlConfig(url=sql[0], query=sql[1])
@@ -102,15 +103,13 @@ def init(
         raise ConfigError("init needs a data file, or --sql URL QUERY, and not both")
     problems = Problems()
     asked = settings_in(settings, problems, paths=())
-    refuse_others(asked, IN_A_FILE, problems)
+    refuse_others(asked, (*IN_A_FILE, *(f"data.{key}" for key in format_keys())), problems)
     problems.settle(ConfigError)
     read = asked.get("data", {})
-    catalogue = read.pop("catalogue", None)
     options = StarterOptions(
         panel=panel_config(person=person, time=time, wide=wide or (), **asked.get("panel", {})),
         encoding=read.pop("encoding", None),
         file=file_options(**read),
-        catalogue=None if catalogue is None else Path(catalogue),
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),
         weight=weight,

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.plugins import entries
 
 GROUP: Final = "synthesizer.extensions"
 Command = Callable[..., None]
@@ -50,23 +49,4 @@ def extensions() -> Mapping[str, Extension]:
     ConfigError
         If one cannot be imported, or its entry is no `Extension`.
     """
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    loaded = {point.name: _loaded(point) for point in points}
-    return {name: extension for name, extension in loaded.items() if extension is not None}
-
-
-def _loaded(point: EntryPoint) -> Extension | None:
-    """Return the extension of an entry point; None where its folder was removed."""
-    where = f"extension {point.name!r} (entry point {point.value!r})"
-    try:
-        extension = point.load()
-    except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and point.module.startswith(str(error.name)):
-            return None
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigError(
-            f"{where} cannot be imported: {reason}; reinstall or remove the package"
-        ) from error
-    if not isinstance(extension, Extension):
-        raise ConfigError(f"{where} is no Extension")
-    return extension
+    return entries(GROUP, Extension)

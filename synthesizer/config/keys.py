@@ -8,11 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    create_model,
+    model_validator,
+)
 
 from synthesizer.data.dialects import FileOptions
+from synthesizer.data.formats import foreign_keys, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.parquet_sample import FIT_ROWS
@@ -281,15 +290,14 @@ class SqlConfig(Part):
     query: str = Field(description="SELECT statement whose result is the confidential data")
 
 
-class DataConfig(Part):
+class _DataConfig(Part):
     """Where the confidential data are: exactly one of path, sql and sample."""
 
     path: Path | None = Field(
         None,
         description="CSV or JSON lines (.jsonl, .ndjson; both also .gz, .bz2, .xz, .zip), Parquet "
-        "(also a directory), Feather (.feather, .arrow), SPSS (.sav, .zsav), Stata (.dta) "
-        "SAS (.sas7bdat, .xpt) or Excel (.xlsx, .xls, .ods) file; the last four need the extra "
-        "'labelled'",
+        "(also a directory) or Feather file (.feather, .arrow), or one of another format: "
+        f"{', '.join(ending for one in formats() for ending in one.endings)}",
     )
     sql: SqlConfig | None = Field(None, description="database query (extra 'sql')")
     sample: str | None = Field(
@@ -310,26 +318,20 @@ class DataConfig(Part):
     comment: Label | None = Field(
         None, description="CSV: sign that begins lines to leave out; # is found when absent"
     )
-    sheet: Label | None = Field(
-        None, description="sheet of an Excel file; the only one that holds something when absent"
-    )
     header_row: Whole | None = Field(
         None,
         ge=1,
-        description="CSV, Excel: number of the line or row with the names; those above are left "
+        description="CSV, sheets: number of the line or row with the names; those above are left "
         "out; found when absent",
     )
     names: Names | None = Field(
         None,
-        description="CSV, Excel: names of all columns, where no row holds them, or in place of "
+        description="CSV, sheets: names of all columns, where no row holds them, or in place of "
         "those in header_row",
-    )
-    catalogue: Path | None = Field(
-        None, description="SAS: .sas7bcat file with the value labels of a .sas7bdat file"
     )
     encoding: str | None = Field(
         None,
-        description="of CSV, SPSS, Stata and SAS files; what they say when absent, utf-8 for CSV",
+        description="of texts in the file; what it says when absent, utf-8 for CSV",
     )
     max_unpacked_mb: Whole | None = Field(
         None,
@@ -346,32 +348,76 @@ class DataConfig(Part):
     )
 
     @model_validator(mode="after")
-    def _one_source(self) -> DataConfig:
+    def _one_source(self) -> Self:
         sources = [name for name in ("path", "sql", "sample") if getattr(self, name) is not None]
         if len(sources) != 1:
             raise ValueError(f"needs exactly one of path, sql and sample, got {sources or 'none'}")
         if self.persons is not None and self.sample is None:
             raise ValueError("persons belongs to a simulated sample; take it out")
-        is_sas = self.path is not None and self.path.suffix.lower() == ".sas7bdat"
-        if self.catalogue is not None and not is_sas:
-            raise ValueError("catalogue belongs to a .sas7bdat file of SAS; take it out")
+        if foreign := [*foreign_keys(self.path, self.of_format)]:
+            raise ValueError("; ".join(foreign))
         return self
 
     @property
+    def of_format(self) -> dict[str, Any]:
+        """Return what is said of keys that files of one format have."""
+        said = {key: getattr(self, key) for key in format_keys()}
+        return {key: value for key, value in said.items() if value is not None}
+
+    @property
     def reading(self) -> FileOptions:
-        """Return how a CSV file or a sheet is read."""
+        """Return how a file is read."""
         said = {key: getattr(self, key) for key in FileOptions.__annotations__}
         return cast("FileOptions", said)
+
+    @property
+    def beside(self) -> list[Path]:
+        """Files that belong to the source, such as one with its labels."""
+        return [value for value in self.of_format.values() if isinstance(value, Path)]
+
+
+if TYPE_CHECKING:
+
+    class DataConfig(_DataConfig):
+        """Where the confidential data are; some keys are those of formats."""
+
+        def __init__(self, **options: Any) -> None: ...
+
+else:
+    DataConfig = create_model(
+        "DataConfig",
+        __base__=_DataConfig,
+        __doc__=_DataConfig.__doc__,
+        __module__=__name__,
+        **{
+            key: (about.type | None, Field(None, description=about.description))
+            for key, about in format_keys().items()
+        },
+    )
+
+
+def _writable(form: str) -> str:
+    if form not in FORMS:
+        raise ValueError(f"must be one of {', '.join(FORMS)}")
+    return form
+
+
+WRITINGS = [one.writing for one in formats() if one.writing is not None]
+FORMS = ("csv", "csv.gz", "parquet", *(form for writing in WRITINGS for form in writing.forms))
+"""Formats in which datasets are written."""
 
 
 class OutputConfig(Part):
     """Where the result goes."""
 
     directory: Path = Field(Path("synthetic"), description="directory that the run creates")
-    format: Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"] | None = Field(
+    format: Annotated[str, AfterValidator(_writable)] | None = Field(
         None,
-        description="format of the datasets; that of the source when absent, CSV for SAS and "
-        "Excel; sav, zsav (SPSS) and dta (Stata) hold labels and need the extra 'labelled'",
+        description="; ".join(
+            ["format of the datasets; that of the source, or CSV, when absent"]
+            + [writing.about for writing in WRITINGS]
+        ),
+        json_schema_extra={"enum": [*FORMS, None]},
     )
     overwrite: bool = Field(False, description="replace an existing result directory")
     report: bool = Field(True, description="write report.html, for the steward")

@@ -448,8 +448,8 @@ def _copied(value: Any) -> Any:
 def _resolved(config: Config, base: Path) -> Config:
     """Make relative paths relative to the configuration's directory."""
     data, secret = config.data, config.secret
-    files = {key: getattr(data, key) for key in ("path", "catalogue")}
-    named = {key: _joined(base, path) for key, path in files.items() if path is not None}
+    files = {"path": data.path, **data.of_format}
+    named = {key: _joined(base, path) for key, path in files.items() if isinstance(path, Path)}
     data = data.model_copy(update=named)
     directory = _joined(base, config.output.directory)
     output = config.output.model_copy(update={"directory": directory})

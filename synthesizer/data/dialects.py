@@ -10,9 +10,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypedDict
+from typing import Any, Final, TypedDict
 
 import pyarrow as pa
 
@@ -47,11 +47,12 @@ class FileOptions(TypedDict, total=False):
     comment: str | None
     """Sign at the beginning of lines that are left out; "" where there are none."""
     header_row: int | None
-    """Number of the line, or row of a sheet, with the names; those above are left out."""
+    """Number of the line, or row, with the names; those above are left out."""
     names: Sequence[str] | None
     """Names of the columns; without ``header_row`` no row holds names."""
     encoding: str | None
-    sheet: str | None
+    of_format: Mapping[str, Any]
+    """Values of the keys that the format of the file has; see `data.formats`."""
 
 
 RELEASED: Final = FileOptions(comment="", header_row=1)

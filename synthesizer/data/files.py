@@ -659,10 +659,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def sha256(path: Path, catalogue: Path | None = None) -> str:
+def sha256(path: Path, beside: Sequence[Path] = ()) -> str:
     """Return the hash of a file, or of the names and hashes of a directory's files.
 
-    That of a file with a ``catalogue`` of its labels is of both, one after the other.
+    That of a file with others ``beside`` it is of all, one after the other.
     """
     digest = hashlib.sha256()
     if path.is_dir():
@@ -671,8 +671,7 @@ def sha256(path: Path, catalogue: Path | None = None) -> str:
                 f"{file_path.relative_to(path).as_posix()}:{sha256(file_path)}\n".encode()
             )
         return digest.hexdigest()
-    for part in (path, catalogue):
-        if part is not None:
-            with part.open("rb") as file:
-                hashlib.file_digest(file, lambda: digest)
+    for part in (path, *beside):
+        with part.open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()

@@ -15,20 +15,9 @@ import pyarrow as pa
 
 from synthesizer.data.codec import as_text
 
-Form = Literal[
-    "csv",
-    "json",
-    "parquet",
-    "pandas",
-    "arrow",
-    "polars",
-    "sql",
-    "excel",
-    "sav",
-    "zsav",
-    "dta",
-    "sas",
-]
+Form = str
+"""``csv``, ``json``, ``parquet``, ``pandas``, ``arrow``, ``polars``, ``sql``, or that of a format
+of `data.formats`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +60,7 @@ class FrameLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class Labelling:
-    """What SPSS, Stata or SAS say of a column beside its values.
+    """What a file says of a column beside its values.
 
     Values are named by their texts: ``98``, ``2020-01-31``, or ``.a`` for a missing value that
     Stata or SAS tell apart by a letter.
@@ -122,11 +111,11 @@ class Layout:
     frame: tuple[FrameLayout, ...] = ()
     """For pandas frames, one per column."""
     labelled: tuple[Labelling, ...] = ()
-    """For files of SPSS, Stata and SAS, one per column; also where such files are written."""
+    """Of formats that describe columns, one per column; also where such files are written."""
 
     @property
     def labellings(self) -> dict[str, Labelling]:
-        """What a file of SPSS, Stata or SAS says of its columns, by their names."""
+        """What a file says of its columns, by their names."""
         return dict(zip(self.names, self.labelled, strict=True)) if self.labelled else {}
 
     def holds_numbers(self, name: str) -> bool:

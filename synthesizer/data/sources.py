@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from synthesizer.data.csv_text import parse_csv
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError, Problems, plural
-from synthesizer.data.labelled import LABELLED, read_labelled
+from synthesizer.data.formats import foreign_keys, format_of, formats
 from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
 from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
 from synthesizer.data.packed import (
@@ -39,7 +39,6 @@ from synthesizer.data.packed import (
     with_common_types,
 )
 from synthesizer.data.table import BoolArray
-from synthesizer.data.workbooks import WORKBOOKS, read_workbook
 from synthesizer.data.workers import too_large, unpacked_limit
 
 if TYPE_CHECKING:
@@ -72,7 +71,7 @@ class Texts:
     format: NumberFormat = PLAIN
     """How its numbers are written."""
     labelling: Labelling | None = None
-    """What a file of SPSS, Stata or SAS says of the column."""
+    """What a file says of the column."""
 
     @property
     def n_rows(self) -> int:
@@ -349,20 +348,19 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 def read_path(
     path: str | Path,
     *,
-    catalogue: Path | None = None,
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
     **said: Unpack[FileOptions],
 ) -> RawTable:
-    """Read CSV, JSON lines (both also packed), Parquet, Feather, SPSS, Stata, SAS or Excel.
+    """Read CSV, JSON lines (both also packed), Parquet, Feather, or a file of another format.
 
     A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
-    before it fills the memory. ``catalogue`` has the value labels of a .sas7bdat file.
+    before it fills the memory.
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if catalogue is not None and ending != ".sas7bdat":
-        raise DataError(f"{path}: a catalogue belongs to a .sas7bdat file of SAS; take it out")
+    if foreign := [*foreign_keys(path, said.get("of_format") or {})]:
+        raise DataError(f"{path}: {problem}" for problem in foreign)
     try:
         if not path.exists():
             raise DataError(f"{path}: no such file; check its name and directory")
@@ -370,18 +368,9 @@ def read_path(
             return _read_parquet(path, path.name, min_rows, max_unpacked)
         if ending in ARROW_SUFFIXES:
             return typed(read_arrow(path, max_unpacked), "parquet", path.name, min_rows=min_rows)
-        found = FileOptions()
-        if ending in LABELLED:
-            table, layout = read_labelled(
-                path,
-                encoding=said.get("encoding"),
-                catalogue=catalogue,
-                max_unpacked=max_unpacked,
-            )
-        elif ending in WORKBOOKS:
-            table, layout, found = read_workbook(path, said, max_unpacked=max_unpacked)
-        else:
+        if (form := format_of(path)) is None:
             return _read_text(path, said, min_rows, max_unpacked)
+        table, layout, found = form.read(path, said, max_unpacked)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
         raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
@@ -394,7 +383,8 @@ def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -
         return typed(parse_json(content, path.name), "json", path.name, min_rows=min_rows)
     if ending not in CSV_SUFFIXES:
         texts = ", ".join((*CSV_SUFFIXES, *JSON_SUFFIXES))
-        others = ", ".join((".parquet", *ARROW_SUFFIXES, *LABELLED, *WORKBOOKS))
+        more = (ending for form in formats() for ending in form.endings)
+        others = ", ".join((".parquet", *ARROW_SUFFIXES, *more))
         raise DataError(
             f"{path}: type {ending!r} is unknown; the file must be {texts} (also "
             f"{', '.join(PACKED)}), {others}, or a directory of .parquet"

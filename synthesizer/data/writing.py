@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, Final, Literal, cast
+from typing import IO, Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,13 +20,8 @@ import pyarrow.parquet as pq
 from synthesizer.data.csv_text import raw_rows
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import create
+from synthesizer.data.formats import writing_of
 from synthesizer.data.id_patterns import IdPattern
-from synthesizer.data.labelled_writing import (
-    LABELLED_FORMS,
-    labelled_layout,
-    texts_needed,
-    write_labelled,
-)
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
 from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.sources import A_SECOND, as_dictionary
@@ -46,7 +41,7 @@ def decode(table: Table, layout: Layout) -> pa.Table:
     arrays, fields = [], []
     for column in table.columns:
         if layout.types is None:
-            array = _as_text(column)
+            array = as_text(column)
             field = pa.field(column.name, array.type)
         elif column.name in layout.names:
             old = layout.types.field(column.name)
@@ -95,7 +90,8 @@ def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
     return pc.if_else(pa.array(missing), None, texts) if missing.any() else texts
 
 
-def _as_text(column: Column) -> pa.Array:
+def as_text(column: Column) -> pa.Array:
+    """Return the cells of a column as a CSV file has them, null where a cell is null."""
     variable = column.variable
     if column.is_coded:
         codes = pa.array(np.asarray(column.data, dtype=np.int32))
@@ -213,7 +209,8 @@ def _one(text: str | None, kind: pa.DataType) -> Any:
         return None
 
 
-Format = Literal["csv", "csv.gz", "parquet", "sav", "zsav", "dta"]
+Format = str
+"""``csv``, ``csv.gz``, ``parquet``, or a form that a format of `data.formats` writes."""
 ROWS_A_CHUNK: Final = 65_536
 PLAIN_KEYS: Final = {"style", "null"}
 """What a variable keeps that needs no quotes in a CSV file."""
@@ -226,8 +223,8 @@ def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
 
 
 def _source_format(layout: Layout) -> Format:
-    if layout.form in LABELLED_FORMS:
-        return cast(Format, layout.form)
+    if writing_of(layout.form) is not None:
+        return layout.form
     if layout.form == "parquet":
         return "parquet"
     return "csv.gz" if layout.compressed else "csv"
@@ -243,15 +240,12 @@ def write(
     """Write a table to a new file as its source was written; the same table, the same bytes."""
     format = format or _source_format(layout)  # noqa: A001
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
-    if format in LABELLED_FORMS:
+    if (writing := writing_of(format)) is not None:
         if layout.form != format:  # nobody has planned it
-            layout, problems, _ = labelled_layout(layout, table, {}, format)
+            layout, problems, _ = writing.laid_out(layout, table, {}, format)
             if problems:
                 raise OutputError(f"{path.name}: {problem}" for problem in problems)
-        texts = {
-            name: _as_text(table[name]).to_pylist() for name in texts_needed(table, layout, format)
-        }
-        write_labelled(table, texts, Path(path), layout, format)
+        writing.write(table, Path(path), layout, format)
         return
     with create(Path(path)) as file:
         if format == "parquet":

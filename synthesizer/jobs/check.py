@@ -19,6 +19,7 @@ from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
 from synthesizer.data.files import check_file, new_files, sha256, write_text
+from synthesizer.data.formats import beside, keys_of
 from synthesizer.data.guessing import Declared, declarations_of
 from synthesizer.data.options import public
 from synthesizer.data.pairs import Data
@@ -265,11 +266,7 @@ def read_files(
     faults = Problems()
     paths = [path for named in synthetic for path in faults.attempt(_datasets, named) or [named]]
     inputs = [original, *paths, *([] if control is None else [control])]
-    catalogue = said.catalogue
     ours = [original, *([] if control is None else [control])]
-    of_labels = {path: catalogue for path in ours if path.suffix.lower() == ".sas7bdat"}
-    if catalogue is not None:  # the original must be a file of SAS
-        of_labels[original] = catalogue
     files: dict[int, RawTable] = {}
     for place, path in enumerate(inputs):
         with faults.gathered():
@@ -277,14 +274,18 @@ def read_files(
             if path not in ours and (said.header_row or said.names):
                 how["header_row"] = 1  # no names are sought in a release of such a file
             how["encoding"] = _encoding(path, said.encoding, is_ours=path in ours)
-            files[place] = read_path(path, min_rows=1, catalogue=of_labels.get(path), **how)
+            if path != original:  # keys of a format are of the original, and of files like it
+                how["of_format"] = keys_of(path, how)
+            files[place] = read_path(path, min_rows=1, **how)
     releases = faults.attempt(read_releases, original) or ()
     if faults:
         columns = {number: raw.names for number, raw in files.items() if number <= len(paths)}
         original_names = columns.pop(0) if 0 in columns else None
         lacking = () if named is None else named.lacking(original_names, columns)
         raise DataError(dict.fromkeys([*problems, *lacking, *faults]))
-    hashes = {path: sha256(path, of_labels.get(path)) for path in inputs}
+    hashes = {
+        path: sha256(path, beside(path, said.reading) if path in ours else ()) for path in inputs
+    }
     if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
         raise DataError(f"{control}: the control is one of the other files; it must be of others")
     return ReadFiles(
@@ -300,7 +301,7 @@ def read_files(
 def _encoding(path: Path, encoding: str | None, *, is_ours: bool) -> str | None:
     """Return the encoding of a file; None of text that says its own, as UTF-8 does."""
     content = None if encoding is None else csv_bytes(path)
-    if content is None:  # of labelled files those of a release are UTF-8
+    if content is None:  # of other formats those of a release are UTF-8
         return encoding if is_ours else None
     return None if find_encoding(content, path.name).is_marked else encoding
 
@@ -368,9 +369,9 @@ def check_files(
     origin = str(original)
     common: dict[str, Any] = {"has_control": has_control, "made": made}
     plan, dropped = _plan(config, asked or {}, only, origin, faults, **common)
-    beside = [control, plan.config.data.catalogue]
-    beside += [Path(config)] if isinstance(config, str | Path) else []
-    read = [original, *synthetic, *filter(None, beside)]
+    others = [control, *plan.config.data.beside]
+    others += [Path(config)] if isinstance(config, str | Path) else []
+    read = [original, *synthetic, *filter(None, others)]
     if out is not None:
         is_page = out.suffix.lower() in (".html", ".htm")
         if not is_page and out.suffix.lower() != ".json":

@@ -20,6 +20,7 @@ from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.encoding import RARE, RareLevels, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
+from synthesizer.data.formats import beside, foreign_keys, format_keys
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
 from synthesizer.data.panel.forms import WideForm, wide_columns
@@ -80,9 +81,7 @@ class StarterOptions:
     panel: PanelConfig | None = None
     encoding: str | None = None
     file: FileOptions = field(default_factory=FileOptions)
-    """How a CSV file or a sheet is read; the rest is found out."""
-    catalogue: Path | None = None
-    """Value labels of a file of SAS."""
+    """How the file is read; the rest is found out."""
     drop: tuple[str, ...] = ()
     """Columns to leave out."""
     ids: tuple[str, ...] = ()
@@ -189,8 +188,12 @@ def file_options(*, names: str | Sequence[str] | None = None, **said: Any) -> Fi
     keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
     if names is not None:
         keys["names"] = next(csv.reader([names])) if isinstance(names, str) else names
+    of_format = {
+        key: about.type(keys.pop(key)) for key, about in format_keys().items() if key in keys
+    }
     data = read_config({"data": {"path": "x.csv", **keys}}).data
-    return cast("FileOptions", {key: getattr(data, key) for key in keys})
+    reading = {key: getattr(data, key) for key in keys if key in FileOptions.__annotations__}
+    return cast("FileOptions", reading | ({"of_format": of_format} if of_format else {}))
 
 
 def _names(text: str) -> list[str]:
@@ -301,7 +304,7 @@ def write_starter(
     """
     path = output if output is not None else Path(f"{_stem(data)}.yaml")
     options = options or StarterOptions(panel=panel)
-    read = [file for file in (data, options.catalogue) if isinstance(file, Path)]
+    read = [data, *beside(data, options.file)] if isinstance(data, Path) else []
     check_file(path, overwrite=overwrite, read=read)
     starter = make_starter(data, path, options, listener)
     write_texts({path: starter.text}, overwrite=overwrite)
@@ -347,11 +350,11 @@ def make_starter(
     layout = list(_layout(options.file, found))
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
-    files = {"path": data, "catalogue": options.catalogue}
     text = _rendered(
         name=path.name,
         query=data if isinstance(data, SqlConfig) else None,
-        **{k: os.path.relpath(p.absolute(), base) for k, p in files.items() if isinstance(p, Path)},
+        path=_from(base, data),
+        of_format=[(key, _from(base, value)) for key, value in _of_format(options).items()],
         sample="" if whole is None else whole.told(raw),
         encoding=encoding,
         layout=layout,
@@ -417,6 +420,15 @@ def _repeating(raw: RawTable, table: Table, name: str, where: str) -> str:
     return repeated_hint(table, name, np.unique(codes, return_inverse=True)[1], where)
 
 
+def _of_format(options: StarterOptions) -> Mapping[str, Any]:
+    return options.file.get("of_format") or {}
+
+
+def _from(base: Path, value: object) -> object:
+    """Return a path as it is written in a file of a directory; other values stay."""
+    return os.path.relpath(value.absolute(), base) if isinstance(value, Path) else value
+
+
 def _stem(data: Path | SqlConfig) -> str:
     return (data.name.split(".")[0] if isinstance(data, Path) else "") or "data"
 
@@ -426,8 +438,8 @@ def _source(
 ) -> tuple[RawTable, Whole | None, FoundEncoding | None]:
     """Read a source, of a large one a sample, and say how its text is encoded."""
     if isinstance(data, SqlConfig):
-        if options.catalogue is not None:
-            raise ConfigError("data.catalogue belongs to a .sas7bdat file of SAS; take it out")
+        if foreign := [f"data.{problem}" for problem in foreign_keys(None, _of_format(options))]:
+            raise ConfigError(foreign)
         return read_sql(data.url, data.query), None, None
     content = csv_bytes(data)
     found = None
@@ -436,14 +448,14 @@ def _source(
     elif content is not None:
         found = find_encoding(content, data.name)
     unmarked = None if found is None or found.is_marked else found.name
-    said: dict[str, Any] = {**options.file, "encoding": unmarked, "catalogue": options.catalogue}
+    said: dict[str, Any] = {**options.file, "encoding": unmarked}
     raw, whole = read_at_most(data, person=options.form.person, **said)
     return raw, whole, found
 
 
 def _layout(said: FileOptions, found: FileOptions) -> Iterator[tuple[str, Any, str]]:
-    """Yield how a CSV file or a sheet is read, and why, where that is named or uncommon."""
-    for key in ("delimiter", "sheet", "header_row", "names", "comment", "quote"):
+    """Yield how a file is read, and why, where that is named or uncommon."""
+    for key in ("delimiter", "header_row", "names", "comment", "quote"):
         value, named = found.get(key), said.get(key)
         if named is not None:
             yield key, named, ""

@@ -26,6 +26,7 @@ from synthesizer.data.errors import (
     plural,
 )
 from synthesizer.data.files import sha256
+from synthesizer.data.formats import writing_of
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.view import PREFIX
@@ -208,7 +209,7 @@ class Input:
     path: Path | None = None
     """The file or directory, where it came from one."""
     fingerprint: str | None = None
-    """SHA-256 of the file or files, with the catalogue of their labels; None for a query."""
+    """SHA-256 of the file or files, with those beside it; None for a query."""
     notes: tuple[str, ...] = ()
     """What is odd in the data and no error."""
     problems: tuple[Problem, ...] = ()
@@ -281,16 +282,14 @@ def _words(config: Config, found: Input) -> dict[str, tuple[str, Mapping[str, st
 def _laid_out(
     found: Input, words: Mapping[str, tuple[str, Mapping[str, str]]], config: Config
 ) -> Input:
-    """Return the input with a layout that files of SPSS and Stata can be written in."""
-    from synthesizer.data.labelled_writing import LABELLED_FORMS, labelled_layout
-
+    """Return the input with the layout of a format that says more of columns than the core does."""
     wanted = config.output.format or found.layout.form
-    form = next((form for form in LABELLED_FORMS if form in (wanted, found.layout.form)), None)
-    if form is None:
+    form = next((form for form in (wanted, found.layout.form) if writing_of(form)), None)
+    writing = None if form is None else writing_of(form)
+    if form is None or writing is None:
         return found
-    form = form if wanted not in LABELLED_FORMS else wanted
-    layout, problems, notes = labelled_layout(found.layout, found.table, words, form)
-    is_written = wanted in LABELLED_FORMS
+    layout, problems, notes = writing.laid_out(found.layout, found.table, words, form)
+    is_written = form == wanted
     return replace(
         found,
         layout=layout,
@@ -493,7 +492,6 @@ def read_raw(data: DataConfig) -> RawTable:
         most = data.max_unpacked_mb
         return read_path(
             data.path,
-            catalogue=data.catalogue,
             max_unpacked=None if most is None else most * 1_000_000,
             **data.reading,
         )
@@ -562,7 +560,7 @@ def _fingerprint(data: DataConfig) -> str | None:
             text = f"{data.sample} {data.persons} {version('synthesizer')}"
             return hashlib.sha256(text.encode()).hexdigest()
         return sha256(sample_path(data.sample))
-    return None if data.path is None else sha256(data.path, data.catalogue)
+    return None if data.path is None else sha256(data.path, data.beside)
 
 
 def _header(data: DataConfig) -> tuple[str, ...] | None:

@@ -24,7 +24,7 @@ from synthesizer.data.dialects import RELEASED
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, at_place, listed, plural
 from synthesizer.data.files import parse_json, read_text, sha256
-from synthesizer.data.labelled_writing import LABELLED_FORMS
+from synthesizer.data.formats import writing_of
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.forms import LongForm, WideForm
@@ -161,7 +161,7 @@ def plan_published(
     problems += [
         problem("published_format", path=run / name)
         for name in manifest.datasets
-        if name.endswith(LABELLED_FORMS)
+        if writing_of(Path(name).suffix[1:])
     ]
     problems += _step_problems(context.config.after, manifest, run)
     first, panel = manifest.panel.periods, as_panel(context.table)

@@ -205,7 +205,7 @@ def test_layouts_survive_as_plain_values(tmp_path):
         part = raw.select(["b"])
         assert (part.names, part.n_rows) == (("b",), 2)
     state = Codec().plain(Layout, raw.layout)
-    for change in ({"form": "stata"}, {"types": "not base64"}, {"names": "ab"}, {"csv": []}):
+    for change in ({"form": 3}, {"types": "not base64"}, {"names": "ab"}, {"csv": []}):
         with pytest.raises(SavedModelError, match=next(iter(change))):
             Codec().typed(Layout, state | change)
 

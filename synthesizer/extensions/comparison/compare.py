@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
-from synthesizer.data.labelled import LABELLED
+from synthesizer.data.formats import format_of
 from synthesizer.extensions.comparison.comparison_page import (
     ComparedRun,
     ComparedRuns,
@@ -409,13 +409,13 @@ def content_of(comparison: ComparedRuns) -> dict[str, Any]:
 def _confidential_problems(targets: Sequence[Path], runs: Sequence[ComparedRun]) -> list[str]:
     """Name the files to be replaced that hold the data which the runs were made from.
 
-    A labelled file is data whatever its hash, which is of a file of SAS and its catalogue together.
+    A file with a format of its own is data whatever its hash, which may be of others beside it.
     """
     fingerprints = [run.alike["data"] for run in runs]
     return [
         f"{path}: holds the data that the runs were made from; name another file"
         for path in targets
-        if path.is_file() and (path.suffix.lower() in LABELLED or sha256(path) in fingerprints)
+        if path.is_file() and (format_of(path) or sha256(path) in fingerprints)
     ]
 
 

@@ -177,7 +177,7 @@ def plan_frontier(
     combined = grid(base, varied, registry)
     problems += [
         f"output {final} holds {place}, which is read; name another directory"
-        for place in (config, base.data.path, base.data.catalogue)
+        for place in (config, base.data.path, *base.data.beside)
         if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
     ]
     plans, wrong, dropped = plans_of(combined.settings, registry, draws)

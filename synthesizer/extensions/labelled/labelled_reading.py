@@ -25,7 +25,9 @@ import pandas as pd
 import pyarrow as pa
 
 from synthesizer.data.csv_text import unknown_encoding
+from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError
+from synthesizer.data.formats import Read
 from synthesizer.data.layout import Form, Labelling, Layout
 from synthesizer.data.table import FloatArray
 from synthesizer.data.values import format_numbers
@@ -92,16 +94,10 @@ def clock_of(form: Form, kind: str) -> Clock | None:
     return next(found, None)
 
 
-def read_labelled(
-    path: Path,
-    *,
-    encoding: str | None = None,
-    catalogue: Path | None = None,
-    max_unpacked: int | None = None,
-) -> tuple[pa.Table, Layout]:
+def read_labelled(path: Path, said: FileOptions, most: int | None = None) -> Read:
     """Read a file of SPSS, Stata or SAS as columns of texts, with what it says of them.
 
-    ``catalogue`` is the .sas7bcat file with the value labels of a .sas7bdat file.
+    A ``catalogue`` is the .sas7bcat file with the value labels of a .sas7bdat file.
 
     Raises
     ------
@@ -112,10 +108,11 @@ def read_labelled(
     """
     if find_spec("pyreadstat") is None:
         raise DataError(f"{path}: files of SPSS, Stata and SAS need pyreadstat: {INSTALL}")
-    form = LABELLED[path.suffix.lower()]
+    form, encoding = LABELLED[path.suffix.lower()], said.get("encoding")
+    catalogue = (said.get("of_format") or {}).get("catalogue")
     if path.stat().st_size == 0:
         raise DataError(f"{path}: the file is empty; write it anew")
-    limit = unpacked_limit(path.stat().st_size) if max_unpacked is None else max_unpacked
+    limit = unpacked_limit(path.stat().st_size) if most is None else most
     _refuse_crashing(path, _reader(path, form), limit, _options(path, form, encoding))
     _, about = _read(path, form, encoding, metadataonly=True)
     if (about.number_rows or 0) * sum(about.variable_storage_width.values()) > limit:
@@ -133,7 +130,7 @@ def read_labelled(
         labelled.append(column.labelling)
     names = tuple(about.column_names)
     layout = Layout(form=form, names=names, labelled=tuple(labelled))
-    return pa.Table.from_arrays(columns, names=list(names)), layout
+    return pa.Table.from_arrays(columns, names=list(names)), layout, FileOptions()
 
 
 _PROBE: Final = """

@@ -12,18 +12,18 @@ from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import OutputError
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.labelled import Clock
-from synthesizer.data.labelled_writing import (
+from synthesizer.data.layout import Labelling, Layout
+from synthesizer.data.sources import from_pandas, read_path
+from synthesizer.data.table import Kind, Table, Variable
+from synthesizer.data.writing import write
+from synthesizer.extensions.labelled.labelled_reading import Clock
+from synthesizer.extensions.labelled.labelled_writing import (
     cut,
     default_format,
     labelled_layout,
     spss_missing,
     value_of,
 )
-from synthesizer.data.layout import Labelling, Layout
-from synthesizer.data.sources import from_pandas, read_path
-from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.data.writing import write
 
 pyreadstat = pytest.importorskip("pyreadstat")
 HAVEN = Path(__file__).parent / "haven"

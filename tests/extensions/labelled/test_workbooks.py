@@ -56,9 +56,9 @@ def test_datasets_are_csv_with_times_of_day_and_durations(tmp_path):
     ("options", "words"),
     [
         ({}, "has 2 sheets with data; name one of 'Sheet', 'Second' \\(data.sheet: NAME"),
-        ({"sheet": "Third"}, "has no sheet 'Third'; name one of 'Sheet', 'Second'"),
-        ({"sheet": "Second"}, "column 1 has no name"),
-        ({"sheet": "Sheet", "max_unpacked": 1000}, "max_unpacked_mb"),
+        ({"of_format": {"sheet": "Third"}}, "has no sheet 'Third'; name one of 'Sheet', 'Second'"),
+        ({"of_format": {"sheet": "Second"}}, "column 1 has no name"),
+        ({"of_format": {"sheet": "Sheet"}, "max_unpacked": 1000}, "max_unpacked_mb"),
     ],
 )
 def test_what_is_wrong_is_a_sentence(options, words):

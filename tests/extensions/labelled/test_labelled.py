@@ -12,12 +12,13 @@ import pandas as pd
 import pytest
 
 from synthesizer.config.reading import read_config
-from synthesizer.data import labelled, workbooks
 from synthesizer.data.encoding import data_notes, encode
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.guessing import Declaration, infer
 from synthesizer.data.sources import RawTable, Texts, read_path
 from synthesizer.data.table import Kind
+from synthesizer.extensions.labelled import labelled_reading as labelled
+from synthesizer.extensions.labelled import workbooks
 from synthesizer.plan.inputs import read_raw
 
 pyreadstat = pytest.importorskip("pyreadstat")
@@ -118,7 +119,7 @@ def sas(tmp_path):
 def test_labels_of_a_catalogue(sas):
     """Two codes with one label stay two codes, and a format is found whatever its width."""
     path, catalogue = sas / "persons.sas7bdat", sas / "formats.sas7bcat"
-    raw, plain = read_path(path, catalogue=catalogue), read_path(path)
+    raw, plain = read_path(path, of_format={"catalogue": catalogue}), read_path(path)
     sex, town, age = (texts.labelling for texts in raw.texts)
     assert (sex.format, sex.labels) == ("SEXF8.", {"1": "person", "2": "person", "3": "nobody"})
     assert (town.labels, age.labels) == ({"A": "Aachen", "B": "Bern"}, {})
@@ -139,11 +140,11 @@ def test_a_catalogue_that_does_not_fit_is_a_sentence(sas, monkeypatch):
         ("other.sas7bcat", "none of the formats"),
     ):
         with pytest.raises(DataError, match=f"catalogue: .*{name}.*{words}"):
-            read_path(sas / "persons.sas7bdat", catalogue=sas / name)
+            read_path(sas / "persons.sas7bdat", of_format={"catalogue": sas / name})
     probe = "import os, sys; sys.argv[1] == 'read_sas7bcat' and os.abort()"
     monkeypatch.setattr(labelled, "_PROBE", probe)
     with pytest.raises(DataError, match=r"formats.sas7bcat: .* damaged"):
-        read_path(sas / "persons.sas7bdat", catalogue=sas / "formats.sas7bcat")
+        read_path(sas / "persons.sas7bdat", of_format={"catalogue": sas / "formats.sas7bcat"})
 
 
 def test_a_configuration_names_a_catalogue_beside_itself(sas):

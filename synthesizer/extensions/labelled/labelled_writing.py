@@ -22,7 +22,7 @@ import pandas as pd
 
 from synthesizer.data.errors import OutputError, listed
 from synthesizer.data.files import create, write_at
-from synthesizer.data.labelled import INSTALL, Clock, clock_of
+from synthesizer.data.formats import Words
 from synthesizer.data.layout import Form, Labelling, Layout
 from synthesizer.data.missing_codes import LETTER, TEXT_CODES
 from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
@@ -34,11 +34,10 @@ from synthesizer.data.values import (
     parse,
     rounded,
 )
+from synthesizer.data.writing import as_text
+from synthesizer.extensions.labelled.labelled_reading import INSTALL, Clock, clock_of
 
-LabelledForm = Literal["sav", "zsav", "dta"]
-LABELLED_FORMS: Final[tuple[LabelledForm, ...]] = ("sav", "zsav", "dta")
-Words = tuple[str, Mapping[str, str]]
-"""Label of a variable, and of its values."""
+FORMS: Final = ("sav", "zsav", "dta")
 
 MOST_SPSS_CODES: Final = 3
 MOST_TEXT: Final = 32_767
@@ -66,7 +65,7 @@ _STATA_VERSION: Final = 14
 
 
 def labelled_layout(
-    layout: Layout, table: Table, words: Mapping[str, Words], form: LabelledForm
+    layout: Layout, table: Table, words: Mapping[str, Words], form: Form
 ) -> tuple[Layout, list[str], list[str]]:
     """Return the layout of files for SPSS or Stata, what stands against them, and notes.
 
@@ -92,7 +91,7 @@ def _family(form: Form) -> Form:
     return "sav" if form == "zsav" else form
 
 
-def _name_problems(names: Sequence[str], form: LabelledForm) -> Iterator[str]:
+def _name_problems(names: Sequence[str], form: Form) -> Iterator[str]:
     most, pattern, words = _NAMES[_family(form)]
     program, is_spss = _PROGRAM[form], form != "dta"
     reserved = _RESERVED[_family(form)]
@@ -408,7 +407,7 @@ class _Outgoing:
     about: Labelling
     texts: Sequence[str | None]
     """The cells of a column of texts."""
-    form: LabelledForm
+    form: Form
 
     @property
     def clock(self) -> Clock | None:
@@ -487,18 +486,16 @@ class _Outgoing:
 
 def write_labelled(
     table: Table,
-    texts: Mapping[str, Sequence[str | None]],
     path: Path,
     layout: Layout,
-    form: LabelledForm,
+    form: Form,
 ) -> None:
-    """Write a table to a new file of SPSS or Stata; the same table, the same bytes.
-
-    ``texts`` are the cells of the columns that are texts; see `texts_needed`.
-    """
+    """Write a table to a new file of SPSS or Stata; the same table, the same bytes."""
     import pyreadstat
 
     known = layout.labellings
+    needed = texts_needed(table, layout, form)
+    texts = {name: as_text(table[name]).to_pylist() for name in needed}
     columns = [
         _Outgoing(column, labelling_in(known, column.variable, form), texts.get(name, ()), form)
         for name, column in table.items()
@@ -543,7 +540,7 @@ def labelling_in(known: Mapping[str, Labelling], variable: Variable, form: Form)
     )
 
 
-def texts_needed(table: Table, layout: Layout, form: LabelledForm) -> list[str]:
+def texts_needed(table: Table, layout: Layout, form: Form) -> list[str]:
     """Return the columns that are written as texts."""
     known = layout.labellings
     return [c.name for c in table.columns if labelling_in(known, c.variable, form).is_text]
@@ -553,7 +550,7 @@ _SPSS_TIME: Final = (92, b"01 Jan 7000:00:00")
 _STATA_TIME: Final = (b"<timestamp>\x11", b"01 Jan 1970 00:00")
 
 
-def _without_time(path: Path, form: LabelledForm) -> None:
+def _without_time(path: Path, form: Form) -> None:
     """Take the time at which a file was made out of its head: the same table, the same bytes."""
     if form != "dta":
         write_at(path, *_SPSS_TIME)

@@ -18,7 +18,7 @@ from synthesizer.jobs.run import fit_file, run
 from tests.end_to_end.commands import NO_HALVES, call
 
 pyreadstat = pytest.importorskip("pyreadstat")
-HAVEN = Path(__file__).parents[1] / "data" / "haven"
+HAVEN = Path(__file__).parent / "haven"
 
 
 def config(tmp_path: Path, source: str = "made.sav", **keys) -> Path:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import DataError
+from synthesizer.data.formats import Read
 from synthesizer.data.headers import (
     ELSEWHERE,
     MAX_TITLE_ROWS,
@@ -22,19 +23,15 @@ from synthesizer.data.headers import (
     refuse_data,
     unnamed,
 )
-from synthesizer.data.labelled import INSTALL
 from synthesizer.data.layout import Labelling, Layout
 from synthesizer.data.values import format_numbers
 from synthesizer.data.workers import too_large, unpacked_limit
+from synthesizer.extensions.labelled.labelled_reading import INSTALL
 
 _SHEET: Final = "data.sheet: NAME"
-WORKBOOKS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
-"""Endings of the files that are read."""
 
 
-def read_workbook(
-    path: Path, said: FileOptions, *, max_unpacked: int | None = None
-) -> tuple[pa.Table, Layout, FileOptions]:
+def read_workbook(path: Path, said: FileOptions, most: int | None = None) -> Read:
     """Read a sheet as columns of texts; numbers, dates and texts are told apart by their cells.
 
     Besides the layout, the row of the names is returned, as it was found.
@@ -47,14 +44,16 @@ def read_workbook(
     """
     if find_spec("python_calamine") is None:
         raise DataError(f"{path}: Excel files need python-calamine: {INSTALL}")
-    _refuse_large(path, max_unpacked)
+    _refuse_large(path, most)
     import python_calamine
 
     try:
         book = python_calamine.CalamineWorkbook.from_path(path)
         sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
         filled = [name for name, found in sheets.items() if found.height]
-        chosen = sheets[_chosen(path, list(sheets), filled, said.get("sheet"))]
+        chosen = sheets[
+            _chosen(path, list(sheets), filled, (said.get("of_format") or {}).get("sheet"))
+        ]
         rows: list[list[Any]] = chosen.to_python()
     except python_calamine.CalamineError:
         raise DataError(
@@ -88,9 +87,7 @@ def _chosen(path: Path, names: Sequence[str], filled: Sequence[str], wanted: str
     return filled[0]
 
 
-def _table(
-    path: Path, rows: Sequence[Sequence[Any]], said: FileOptions, number: int
-) -> tuple[pa.Table, Layout, FileOptions]:
+def _table(path: Path, rows: Sequence[Sequence[Any]], said: FileOptions, number: int) -> Read:
     """Return the columns below the names; the first of the rows has a number in the sheet."""
     if not rows:
         raise DataError(f"{path}: the sheet is empty; it needs a row of names and rows of data")

@@ -1,0 +1,105 @@
+"""Formats of files that the core does not read by itself, found by entry point.
+
+A format enters through the entry-point group ``synthesizer.formats``. It reads files of its
+endings as columns of texts, with what they say of them, and may write some of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from synthesizer.data.dialects import FileOptions
+from synthesizer.data.layout import Layout
+from synthesizer.data.plugins import entries
+from synthesizer.data.table import Table
+
+GROUP: Final = "synthesizer.formats"
+Words = tuple[str, Mapping[str, str]]
+"""Label of a variable, and of its values."""
+Read = tuple[pa.Table, Layout, FileOptions]
+"""Columns, how they are laid out, and what was found out of how the file is written."""
+
+
+class FormatKey(NamedTuple):
+    """A key under ``data`` that files of one format have."""
+
+    type: type
+    """`str`, or `Path` of a file beside the source."""
+    description: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Writing:
+    """How datasets are written in forms of a format, each an ending and an ``output.format``."""
+
+    forms: Sequence[str]
+    about: str
+    """What the forms are, for the description of ``output.format``."""
+    laid_out: Callable[
+        [Layout, Table, Mapping[str, Words], str], tuple[Layout, Sequence[str], Sequence[str]]
+    ]
+    """Takes the layout of the source, its table, labels and a form, before anything is fitted.
+    Returns the layout in this form, what stands against it, and notes."""
+    write: Callable[[Table, Path, Layout, str], None]
+    """Writes a table to a new file: the same table, the same bytes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileFormat:
+    """How files of some endings are read, and written if they can be."""
+
+    endings: Sequence[str]
+    read: Callable[[Path, FileOptions, int | None], Read]
+    """Takes a file, what somebody says of it, and how many bytes it may unpack to."""
+    keys: Mapping[str, FormatKey] = field(default_factory=dict)
+    writing: Writing | None = None
+
+
+@cache
+def formats() -> Sequence[FileFormat]:
+    """Return the formats that are installed."""
+    return tuple(entries(GROUP, FileFormat).values())
+
+
+def format_of(path: Path) -> FileFormat | None:
+    """Return the format of a file by its ending; None of those that the core reads."""
+    ending = path.suffix.lower()
+    return next((one for one in formats() if ending in one.endings), None)
+
+
+def format_keys() -> dict[str, FormatKey]:
+    """Return the keys under ``data`` of all formats."""
+    return {key: about for one in formats() for key, about in one.keys.items()}
+
+
+def keys_of(path: Path, said: FileOptions) -> dict[str, Any]:
+    """Return what is said of the format of a file, as far as this file has such keys."""
+    found = format_of(path)
+    given = said.get("of_format") or {}
+    return {key: given[key] for key in given if found is not None and key in found.keys}
+
+
+def foreign_keys(path: Path | None, given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what is wrong with keys of a format that the source does not have."""
+    found = None if path is None else format_of(path)
+    for key in given:
+        if found is None or key not in found.keys:
+            endings = [end for one in formats() if key in one.keys for end in one.endings]
+            yield f"{key} belongs to a {' or '.join(endings)} file; take it out"
+
+
+def beside(path: Path, said: FileOptions) -> list[Path]:
+    """Return the files that belong to a source, such as one with its labels."""
+    return [value for value in keys_of(path, said).values() if isinstance(value, Path)]
+
+
+def writing_of(form: str) -> Writing | None:
+    """Return how a form is written; None of those that the core writes."""
+    found = (one.writing for one in formats() if one.writing is not None)
+    return next((writing for writing in found if form in writing.forms), None)
