@@ -31,6 +31,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select, text, u
 from synthesizer.extensions.verification.database import connect, transaction
 from synthesizer.extensions.verification.ledger import ANSWER, Ledger, new_dataset, new_version
 from synthesizer.extensions.verification.mechanisms import MICRO
+from synthesizer.extensions.verification.messages import LedgerError, RequestError
 from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account, Accounts
@@ -39,7 +40,6 @@ from synthesizer.extensions.verification.server.problem_json import install
 from synthesizer.extensions.verification.server.security import Guard, GuardedRoute, Shield
 from synthesizer.extensions.verification.server.server_config import Access
 from synthesizer.extensions.verification.server.server_tables import AUDIT, TOKEN, create_tables
-from synthesizer.extensions.verification.verification_errors import LedgerError, RequestError
 
 TENTH = MICRO // 10
 SCOPES = ("global", "user", "analysis")

@@ -17,9 +17,9 @@ from typer.core import TyperCommand, TyperGroup
 
 from synthesizer.cli import file_commands as files
 from synthesizer.cli import run_commands as runs
-from synthesizer.config.extension import Command, CommandGroup, extensions
 from synthesizer.data.errors import OutputError, SynthesizerError, did_you_mean
 from synthesizer.data.files import discard_output, written_paths
+from synthesizer.data.plugins import Command, CommandGroup, extensions
 
 Entry = Command | CommandGroup
 CORE: Mapping[str, Sequence[Entry]] = {

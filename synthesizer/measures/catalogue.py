@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from itertools import chain
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, SerializeAsAny
 
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.plugins import entries
 from synthesizer.measures.figure import FigureKind, Limit, Measured, Result, typed
 from synthesizer.measures.measure import Axis, Measure
 
@@ -30,21 +31,6 @@ NO_MEASURES = (
     f"no measure is installed: no package declares entry points {GROUP!r}; reinstall synthesizer "
     "(a source folder alone declares none: pip install .)"
 )
-
-
-def _loaded(point: EntryPoint) -> tuple[Measure, ...]:
-    """Return the measures of an entry point."""
-    where = f"measures {point.name!r} (entry point {point.value!r})"
-    try:
-        measures = point.load()
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigError(
-            f"{where} cannot be imported: {reason}; reinstall or remove the package"
-        ) from error
-    if not isinstance(measures, tuple) or not all(isinstance(m, Measure) for m in measures):
-        raise ConfigError(f"{where} is no tuple of Measure")
-    return measures
 
 
 def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
@@ -66,16 +52,16 @@ def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
             raise ConfigError(f"measure {measure.key!r}: after {measure.after!r}, which is none")
         following.setdefault(measure.after, []).append(measure)
 
-    def chain(measure: Measure) -> Iterator[Measure]:
+    def followed(measure: Measure) -> Iterator[Measure]:
         yield measure
         for other in following.get(measure.key, ()):
-            yield from chain(other)
+            yield from followed(other)
 
     def place(measure: Measure) -> tuple[Axis, bool]:
         return measure.axis, not measure.compute.__module__.startswith("synthesizer.")
 
     first = sorted(following.get("", ()), key=place)
-    ordered = [measure for root in first for measure in chain(root)]
+    ordered = [measure for root in first for measure in followed(root)]
     if len(ordered) < len(entries):
         names = ", ".join(sorted(known - {measure.key for measure in ordered}))
         raise ConfigError(f"measures {names}: each comes after another one of them")
@@ -94,11 +80,13 @@ def _refuse_doubles(measures: list[Measure]) -> None:
 
 def load() -> dict[str, Measure]:
     """Return the measures that installed packages declare, by key, in the order of computation."""
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name)
-    if not points:
+    found = entries(GROUP, tuple)
+    if not found:
         raise ConfigError(NO_MEASURES)
-    measures = (measure for point in points for measure in _loaded(point))
-    return {measure.key: measure for measure in in_order(measures)}
+    for name, measures in found.items():
+        if not all(isinstance(measure, Measure) for measure in measures):
+            raise ConfigError(f"measures {name!r} (entry point): are no tuple of Measure")
+    return {measure.key: measure for measure in in_order(chain.from_iterable(found.values()))}
 
 
 MEASURES: Mapping[str, Measure] = load()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthesizer.config.extension import Extension
+from synthesizer.data.plugins import Extension
 from synthesizer.extensions.comparison.comparison_commands import COMMANDS
 
 EXTENSION = Extension(task="Choose between settings", commands=COMMANDS)

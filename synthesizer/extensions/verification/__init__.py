@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthesizer.config.extension import CommandGroup, Extension
+from synthesizer.data.plugins import CommandGroup, Extension
 from synthesizer.extensions.verification.verification_commands import COMMANDS
 
 EXTENSION = Extension(

@@ -18,10 +18,10 @@ from synthesizer.extensions.verification.messages import (
     DatasetInfo,
     DryRun,
     Project,
+    RequestError,
     Submission,
     SubmissionPage,
 )
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 try:
     import httpx2

@@ -1,16 +1,41 @@
-"""What a server and its clients send each other: the models of the API, of pages and of Python."""
+"""What a server and its clients send each other, and what they raise."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, computed_field
 
+from synthesizer.data.errors import SynthesizerError
+
 Outlook = Literal["decided", "open", "impossible"]
 """What may be expected of an answer, as the synthetic data show it."""
 DryRunState = Literal["waiting", "running", "done", "refused"]
 SubmissionState = Literal["checking", "refused", "waiting", "answered"]
+
+
+class LedgerError(SynthesizerError):
+    """A ledger is locked, damaged, of other data or read-only, or the budget does not suffice."""
+
+    exit_code = 2
+
+
+class RequestError(SynthesizerError):
+    """A request to the verification server is refused: what it names, or who makes it.
+
+    Parameters
+    ----------
+    problems : str or iterable of str
+        Why.
+    status : int
+        Of HTTP: 401, 403, 404, 409, 413, 422 or 429.
+    """
+
+    def __init__(self, problems: str | Iterable[str], status: int) -> None:
+        super().__init__(problems)
+        self.status = status
 
 
 class Message(BaseModel):

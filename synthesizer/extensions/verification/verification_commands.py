@@ -10,7 +10,6 @@ import typer
 
 from synthesizer.cli.arguments import AsJson, Overwrite, Text, option, say_written
 from synthesizer.data.errors import ConfigError
-from synthesizer.extensions.verification.verification_errors import LedgerError
 
 QueryPath = Annotated[Path, typer.Argument(help="YAML or JSON file of the query.")]
 ReleasedFile = Annotated[Path, option("The synthetic file that the query is about.")]
@@ -202,6 +201,7 @@ def check_server(
     noted: Annotated[Text, option("Head of the audit log, as noted earlier.")] = None,
 ) -> None:
     """Check the sums of all charges and the audit log; print the head of the log, to be noted."""
+    from synthesizer.extensions.verification.messages import LedgerError
     from synthesizer.extensions.verification.server import serve as job
 
     checked = job.check(config, noted=noted)

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 
 from synthesizer.extensions.verification.client import MOST_PATIENT, Client
-from synthesizer.extensions.verification.verification_errors import RequestError
+from synthesizer.extensions.verification.messages import RequestError
 
 DRY_RUN = {
     "dataset": "d", "digest": "0" * 64, "query": {}, "state": "waiting", "problems": [],

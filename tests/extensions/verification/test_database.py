@@ -23,7 +23,7 @@ from synthesizer.extensions.verification.ledger import (
     new_version,
 )
 from synthesizer.extensions.verification.mechanisms import MICRO
-from synthesizer.extensions.verification.verification_errors import LedgerError
+from synthesizer.extensions.verification.messages import LedgerError
 
 A, B = "a" * 64, "b" * 64
 QUESTION = {"content": "{}", "epsilon": MICRO // 10, "user": "ada", "analysis": "gap"}

@@ -22,8 +22,8 @@ from synthesizer.extensions.verification.ledger import (
     new_version,
 )
 from synthesizer.extensions.verification.mechanisms import MICRO
+from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.server import server_tables
-from synthesizer.extensions.verification.verification_errors import LedgerError
 
 DATA = "a" * 64
 

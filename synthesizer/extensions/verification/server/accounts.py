@@ -27,9 +27,9 @@ from sqlalchemy import Connection, Engine, Row, Select, Table, delete, func, ins
 
 from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.ledger import LONGEST_NAME
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.server_tables import ACCOUNT, SESSION, TOKEN
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 Role = Literal["researcher", "steward", "admin"]
 LONGEST_DAYS = 366

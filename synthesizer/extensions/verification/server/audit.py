@@ -23,8 +23,8 @@ from typing import Any, Self
 from sqlalchemy import Connection, String, insert, select, type_coerce
 
 from synthesizer.extensions.verification.database import Moment, now
+from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.server.server_tables import AUDIT
-from synthesizer.extensions.verification.verification_errors import LedgerError
 
 START = "0" * 64
 """What the first entry has before it."""

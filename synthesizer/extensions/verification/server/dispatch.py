@@ -26,12 +26,12 @@ from sqlalchemy import Connection, Row, Select, Table, func, select, update
 
 from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.ledger import ANSWER, DATASET, VERSION
+from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.runner import Outcome, run
 from synthesizer.extensions.verification.server.server_datasets import Dataset
 from synthesizer.extensions.verification.server.server_tables import DRY_RUN, JOB
 from synthesizer.extensions.verification.server.service import Service
-from synthesizer.extensions.verification.verification_errors import LedgerError
 
 MOST_ATTEMPTS = 3
 """So many processes may die of one dry run before it is refused."""

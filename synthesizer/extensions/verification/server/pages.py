@@ -29,7 +29,12 @@ from synthesizer.data.errors import ConfigError, SynthesizerError
 from synthesizer.extensions.verification.citation import Citation
 from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.ledger import VERSION
-from synthesizer.extensions.verification.messages import DatasetInfo, DryRun, Submission
+from synthesizer.extensions.verification.messages import (
+    DatasetInfo,
+    DryRun,
+    RequestError,
+    Submission,
+)
 from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server.accounts import Account, Accounts
 from synthesizer.extensions.verification.server.api import Steps, TokenNumber
@@ -61,7 +66,6 @@ from synthesizer.extensions.verification.server.templating import (
     moment,
     moved,
 )
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 LISTED = 25
 """So many queries on a page."""

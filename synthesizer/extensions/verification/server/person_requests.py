@@ -29,7 +29,7 @@ from pydantic import AwareDatetime
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
 from synthesizer.extensions.verification.database import now, transaction
-from synthesizer.extensions.verification.messages import DryRun
+from synthesizer.extensions.verification.messages import DryRun, RequestError
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.sentences import WORDS, template
@@ -53,7 +53,6 @@ from synthesizer.extensions.verification.server.server_tables import (
 )
 from synthesizer.extensions.verification.server.service import Service
 from synthesizer.extensions.verification.server.templating import PageRoute, moved
-from synthesizer.extensions.verification.verification_errors import RequestError
 from synthesizer.measures.utility.formulas import parse_formula
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)

@@ -19,13 +19,12 @@ from synthesizer.data.errors import listed, plural
 from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.ledger import ANSWER
 from synthesizer.extensions.verification.mechanisms import MICRO, micro
-from synthesizer.extensions.verification.messages import Project
+from synthesizer.extensions.verification.messages import Project, RequestError
 from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account
 from synthesizer.extensions.verification.server.server_datasets import Dataset
 from synthesizer.extensions.verification.server.server_tables import ACCOUNT, MEMBER, PROJECT
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 MOST_QUESTIONS = 100_000
 PROJECT_NAME = r"^\w[\w .-]{0,99}$"

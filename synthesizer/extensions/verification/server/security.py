@@ -41,11 +41,11 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.yaml_text import packaged_yaml
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server.accounts import Account, Accounts, Role, require
 from synthesizer.extensions.verification.server.problem_json import NO_TEXT, problem_of, read_json
 from synthesizer.extensions.verification.server.server_config import Access, plain_address
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 LARGEST_BODY = 64 * 1024
 """Bytes; the longest query that makes sense has a tenth of it."""

@@ -34,6 +34,7 @@ from synthesizer.extensions.verification.mechanisms import MICRO
 from synthesizer.extensions.verification.messages import (
     DatasetInfo,
     DryRun,
+    RequestError,
     Submission,
     SubmissionState,
 )
@@ -50,7 +51,6 @@ from synthesizer.extensions.verification.server.server_tables import (
     JOB,
     SUBMISSION,
 )
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 MOST_LISTED = 200
 

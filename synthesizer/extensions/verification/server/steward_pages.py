@@ -15,6 +15,7 @@ from fastapi import APIRouter, Depends, Query, Response
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.extensions.verification.database import transaction
 from synthesizer.extensions.verification.mechanisms import MICRO
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account, managed_roles
 from synthesizer.extensions.verification.server.api import MOST_NUMBER, TokenNumber
@@ -31,7 +32,6 @@ from synthesizer.extensions.verification.server.pages import (
 from synthesizer.extensions.verification.server.query_form import number_or_text
 from synthesizer.extensions.verification.server.security import only
 from synthesizer.extensions.verification.server.templating import StewardPage, moved
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 router = APIRouter(prefix="/steward", route_class=StewardPage, include_in_schema=False)
 

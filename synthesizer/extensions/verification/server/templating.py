@@ -25,12 +25,12 @@ from starlette.exceptions import HTTPException
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import quote_name
 from synthesizer.extensions.verification.mechanisms import MICRO
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server.accounts import Role, require
 from synthesizer.extensions.verification.server.problem_json import handle, problem_of
 from synthesizer.extensions.verification.server.query_form import in_words, yaml_of_query
 from synthesizer.extensions.verification.server.security import roles_of, signed_in
-from synthesizer.extensions.verification.verification_errors import RequestError
 from synthesizer.report.page import sound_text, style_sheet
 
 SIGN_IN = "/sign-in"

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from synthesizer.extensions.verification.database import METADATA, transaction
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Accounts
-from synthesizer.extensions.verification.verification_errors import RequestError
 
 
 class Clock:

@@ -4,8 +4,8 @@ import pytest
 import server_trials as trials
 
 from synthesizer.extensions.verification.database import transaction
+from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.server import audit
-from synthesizer.extensions.verification.verification_errors import LedgerError
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ import pytest
 from replay_trials import GAP
 
 from synthesizer.extensions.verification.database import transaction
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import runner
 from synthesizer.extensions.verification.server.dispatch import Dispatcher
 from synthesizer.extensions.verification.server.server_config import JobLimits
 from synthesizer.extensions.verification.server.server_datasets import open_datasets
 from synthesizer.extensions.verification.server.server_tables import JOB
 from synthesizer.extensions.verification.server.service import Service
-from synthesizer.extensions.verification.verification_errors import RequestError
 from tests.extensions.verification.server.conftest import ask, spent
 
 pytestmark = pytest.mark.usefixtures("project")

@@ -10,6 +10,7 @@ import pytest
 from replay_trials import GAP, QUESTIONS, people
 from sqlalchemy import update
 
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.public_schema import PublicSchema, strictly
 from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.questions import view_of
@@ -24,7 +25,6 @@ from synthesizer.extensions.verification.server.person_requests import (
     list_requests,
 )
 from synthesizer.extensions.verification.server.server_tables import PERSON_REQUEST
-from synthesizer.extensions.verification.verification_errors import RequestError
 from tests.extensions.verification.server.conftest import log_of
 
 NOT_PRIVATE = "Not covered by differential privacy; reviewed by a person."

@@ -7,9 +7,9 @@ import pytest
 
 from synthesizer.extensions.verification.choosing import chosen
 from synthesizer.extensions.verification.mechanisms import MICRO
+from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import runner
 from synthesizer.extensions.verification.server.server_datasets import NUMBERS
-from synthesizer.extensions.verification.verification_errors import RequestError
 from tests.extensions.verification.server.conftest import log_of
 
 CLAIM = {

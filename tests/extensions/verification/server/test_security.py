@@ -11,6 +11,7 @@ from panel_server import Idle
 from replay_trials import GAP
 
 from synthesizer.data.errors import ConfigError
+from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.public_schema import strictly
 from synthesizer.extensions.verification.server import security
 from synthesizer.extensions.verification.server.app import create_app
@@ -23,7 +24,6 @@ from synthesizer.extensions.verification.server.security import (
 )
 from synthesizer.extensions.verification.server.server_config import Access
 from synthesizer.extensions.verification.server.service import Service
-from synthesizer.extensions.verification.verification_errors import LedgerError
 
 CANARY = "zqCANARY7"
 DRY_RUNS = "/api/v1/datasets/panel/dry-runs"

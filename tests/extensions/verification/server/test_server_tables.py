@@ -8,9 +8,9 @@ from sqlalchemy import text
 
 from synthesizer.extensions.verification.database import METADATA, connect, transaction
 from synthesizer.extensions.verification.ledger import Ledger, new_dataset, new_ledger
+from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.server_tables import create_tables
-from synthesizer.extensions.verification.verification_errors import LedgerError
 
 SCHEMA = {
     "sqlite": "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL",
