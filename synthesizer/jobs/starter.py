@@ -601,6 +601,8 @@ def _yaml(value: Any) -> str:
         return "{" + ", ".join(f"{key}: {_yaml(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_yaml, value))}]"
+    if isinstance(value, int | float):
+        return json.dumps(value)
     text = str(value)
     plain = text.replace("_", "a").replace("/", "a").replace(".", "a")
     if plain.isascii() and plain.isalnum() and plain[0].isalpha() and text not in _WORDS:
