@@ -8,14 +8,14 @@ from scipy.stats import binom, chisquare
 
 from synthesizer.engine.genetic.evolution import Redraw, chosen, crossed, replaced
 from synthesizer.engine.genetic.scores import Coding
-from tests.engine.genetic.slow_scores import frozen
+from tests.engine.genetic.small_files import frozen
 from tests.engine.genetic.test_coding import variables
 
 RATES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0])
 SEEDS = st.integers(0, 2**31)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("rate", [0.1, 0.9])
 def test_every_set_of_positions_has_its_probability(rate):
     """All 2^4 subsets, so that positions are chosen alike and independently."""
     n, rounds, rng = 4, 8000, np.random.default_rng(5)
@@ -30,7 +30,7 @@ def test_every_set_of_positions_has_its_probability(rate):
     assert chisquare(found[common], scaled).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("rate", [0.001, 0.1, 0.7])
+@pytest.mark.parametrize("rate", [0.001, 0.7])
 def test_the_number_of_positions_is_binomial(rate):
     n, rng = 3000, np.random.default_rng(6)
     sizes = np.array([len(chosen(n, rate, rng)) for _ in range(1500)])
@@ -40,18 +40,10 @@ def test_the_number_of_positions_is_binomial(rate):
     assert chisquare(observed, shares * len(sizes)).pvalue > 1e-3
 
 
-@given(st.integers(0, 300), st.floats(0, 1).filter(lambda rate: not 0 < rate < 1e-9), SEEDS)
-def test_positions_rise_and_lie_inside(n, rate, seed):
-    places = chosen(n, rate, np.random.default_rng(seed))
-    assert places.dtype == np.int64
-    assert (np.diff(places) > 0).all()
-    assert set(places) <= set(range(n))
-
-
-@pytest.mark.parametrize("n", [0, 1, 50])
-def test_rates_of_nothing_and_everything(n):
+@pytest.mark.parametrize("n", [0, 50])
+def test_rates_of_nothing_next_to_nothing_and_everything(n):
     rng = np.random.default_rng(1)
-    assert chosen(n, 0.0, rng).tolist() == []
+    assert chosen(n, 0.0, rng).tolist() == chosen(2 * n, 1e-19, rng).tolist() == []
     assert chosen(n, 1.0, rng).tolist() == list(range(n))
     assert chosen(n, np.nextafter(1, 0), rng).tolist() == list(range(n))
 
@@ -64,11 +56,6 @@ def test_gaps_are_drawn_until_the_end_is_reached():
             return np.ones(size, dtype=np.int64)
 
     assert chosen(500, 0.01, Unlikely()).tolist() == list(range(500))
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_rates_next_to_nothing_choose_nothing(seed):
-    assert chosen(100, 1e-19, np.random.default_rng(seed)).tolist() == []
 
 
 @settings(max_examples=60)
@@ -181,9 +168,8 @@ def test_rows_told_hold_all_that_changed(counts, n, rate, uniform, seed):
         assert len(rows) == n
 
 
-@pytest.mark.parametrize("binary", [31, 62])
-def test_wide_numbers_stay_inside(binary):
-    coding = Coding.of(variables([2] * binary))
+def test_wide_numbers_stay_inside():
+    coding = Coding.of(variables([2] * 62))
     records = frozen(np.random.default_rng(6).integers(0, coding.n_cells, 500))
     for rate in (0.3, 1.0):
         after, _ = Redraw.uniform(coding).mutated(records, rate, np.random.default_rng(7))
