@@ -7,31 +7,14 @@ from synthesizer.data.table import Table
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.models.careers.states import (
     Places,
-    _frequent,
     _spent_before,
-    cell_keys,
     first_predictors,
     fit_chain,
-    fit_hierarchy,
     fit_trees,
     later_predictors,
 )
 from synthesizer.models.cart import Cart
 from tests.tables import coded
-
-
-def test_unknown_cells_use_the_coarser_level():
-    states, coarse = np.array([0, 0, 1, 2]), np.zeros(4, dtype=np.int64)
-    model = fit_hierarchy([np.arange(4), coarse], states, 3, concentration=10.0)
-    new = [np.array([10**6]), np.array([0])]
-    assert model.probabilities(new)[0] == pytest.approx([0.5, 0.25, 0.25])
-
-
-def test_keys_have_room_up_to_2_to_the_62():
-    last = [np.array([0, 2**31 - 1])] * 2
-    assert cell_keys(last, [2**31, 2**31]).tolist() == [0, 2**62 - 1]
-    with pytest.raises(ValueError, match="too many"):
-        cell_keys([*last, np.zeros(2, dtype=int)], [2**31, 2**31, 2])
 
 
 def test_the_chain_is_that_of_slow_counting_at_all_its_levels():
@@ -97,13 +80,6 @@ def test_trees_see_the_history_as_a_loop_tells_it():
             own_time = [n for s, n in zip(states[:r], lengths[:r], strict=True) if s == code]
             expected[f"spent_{code}"] = sum(own_time)
         assert {name: table[name].data[row] for name in table} == expected
-
-
-def test_frequent_states_are_those_of_most_periods():
-    runs = to_runs([[0, 1, 1, 4, 4], [0, 2, 2, 2, 2], [5, 5, 5, 0, 5]])
-    assert _frequent(runs, 7).tolist() == [2, 5, 0, 1, 4]
-    many = to_runs(np.repeat([np.arange(12)], 2, axis=0))
-    assert _frequent(many, 12).tolist() == list(range(8))
 
 
 @pytest.mark.parametrize("many", [30, 2])
