@@ -127,9 +127,3 @@ def test_a_missing_time_is_drawn_without_hazards() -> None:
     states = coded("time", np.arange(600) % 2, 2)
     plain, told = (draw(fit(Cart(event=event), table, states), table) for event in (None, "event"))
     assert (plain == told).all()
-
-
-def test_the_event_must_be_a_predictor() -> None:
-    table, time, _ = followed_up(5, 100)
-    with pytest.raises(ValueError, match="event \\(event\\) must be predictors"):
-        Cart(event="event").fit(table.select(["x"]), time, rng=np.random.default_rng(1))
