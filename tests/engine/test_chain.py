@@ -282,17 +282,6 @@ def test_proper_synthesis_fits_for_every_dataset() -> None:
         assert_same(next(plain.generate(Seed(1))), next(proper.generate(Seed(1))))
 
 
-def test_ids_are_numbered_anew() -> None:
-    table = persons(50)
-    variable = Variable(name="id", kind=Kind.ID)
-    ids = Column(variable, np.arange(50, 0, -1).astype(np.float64))
-    with_ids = Table([ids, *table.columns])
-    chain = spec(table).fit(with_ids, Seed(1))
-    made = next(chain.generate(Seed(1), rows=60))
-    assert made.names == with_ids.names
-    assert made["id"].data.tolist() == list(range(1, 61))
-
-
 def rule(table: Table, condition: str, variable: str, value: str) -> Rule:
     return Rule(
         condition=Expression.parse(condition), value=single_value(table[variable].variable, value)

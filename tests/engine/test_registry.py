@@ -259,12 +259,6 @@ def test_a_plugin_adds_its_models_to_a_copy(plugin, registry):
     assert again.with_plugins([name]).names == again.names
 
 
-def test_a_plugin_may_be_an_installed_package_too(plugin, registry):
-    name = plugin("{'marginal': Marginal}")
-    registry.register("marginal", importlib.import_module(name).Marginal)
-    assert registry.with_plugins([name]).plugins == (name,)
-
-
 @pytest.mark.parametrize(
     ("models", "named"),
     [

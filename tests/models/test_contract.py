@@ -65,9 +65,11 @@ def test_other_options_keep_the_contract(name, options, kinds):
 
 
 def cases(name):
-    """The cases of the contract: a model, with its own base, its predictors and a target."""
+    """The cases of the contract: a model, its predictors and a target."""
     options, kinds = CASES.get(name, ({}, None))
-    options = {option: value for option, value in options.items() if option != "base"}
+    options = {
+        option: value for option, value in options.items() if option not in ("base", "n_trees")
+    }
     model = REGISTRY.build(name, options)
     chosen = model.abilities.kinds if kinds is None else kinds
     if model.abilities.panel:

@@ -9,8 +9,7 @@ from statsmodels.duration.hazard_regression import PHReg
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit import features as module
-from synthesizer.models.kit.features import Features, Hazards, cox
+from synthesizer.models.kit.features import cox
 from tests.models.fits import coded, draw, fit, numeric
 
 LOG_HAZARDS = np.array([0.31, 1.0])
@@ -55,28 +54,6 @@ def test_coefficients_are_those_of_a_plain_search(ridge: float) -> None:
     np.testing.assert_allclose(cox(x, times, died, ridge), expected, atol=1e-3)
 
 
-def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty each, and the four most frequent at most; the event's own columns have no part."""
-    rng = np.random.default_rng(1)
-    codes = np.repeat(np.arange(7), [100, 19, 60, 50, 40, 30, 20])
-    event = coded("event", codes, 7, kind=Kind.CATEGORICAL)
-    table = Table([numeric("x", rng.normal(size=319)), event])
-    features, columns = Features.fit(table)
-    times, told = rng.exponential(size=319), features.are_of("event")
-    hazards, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
-    used = features.linear & ~told
-    used[0] = False
-    chosen = columns[:, used].astype(float)
-    expected = [cox(chosen, times, codes == outcome, 1.0) for outcome in (0, 2, 3, 4)]
-    np.testing.assert_allclose(hazards.log_hazards[used].T, expected, rtol=1e-5)
-    assert not hazards.log_hazards[~used].any()
-    monkeypatch.setattr(module, "FIT_ROWS", 200)
-    some, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
-    rows = np.sort(np.random.default_rng(1).choice(319, size=200, replace=False))
-    first = cox(chosen[rows], times[rows], codes[rows] == 0, 1.0)
-    np.testing.assert_allclose(some.log_hazards[used, 0], first, rtol=1e-5)
-
-
 def test_a_cox_model_of_drawn_times_holds() -> None:
     errors: dict[str | None, list[FloatArray]] = {None: [], "event": []}
     for seed in range(3):
@@ -91,26 +68,6 @@ def test_a_cox_model_of_drawn_times_holds() -> None:
     with_pair, without = (np.abs(np.mean(errors[key], axis=0)) for key in ("event", None))
     assert with_pair.max() < 0.5
     assert with_pair.sum() < 0.6 * without.sum()
-
-
-def test_products_are_linear_columns_times_the_hazard_of_each_outcome() -> None:
-    table, time, _ = followed_up(2, 600)
-    features, columns = Features.fit(table)
-    told = features.are_of("event")
-    hazards, matrix = Hazards.fit(
-        features, columns, table["event"].data, told, time.data, np.random.default_rng(1)
-    )
-    assert (hazards.log_hazards[told] == 0).all()
-    np.testing.assert_allclose(hazards.matrix(table), matrix, atol=1e-5)
-    products = matrix[:, features.n_columns :] * hazards.spreads + hazards.means
-    slow = [
-        np.exp(min(max(float(row @ b), -4.0), 4.0)) * row[features.linear]
-        for row, b in zip(columns, [hazards.log_hazards[:, 1]] * len(columns), strict=True)
-    ]
-    n_linear = int(features.linear.sum())
-    np.testing.assert_allclose(products[:, n_linear:], slow, rtol=1e-3, atol=1e-4)
-    assert [part.stop - part.start for part in hazards.groups[-2:]] == [n_linear] * 2
-    assert hazards.groups[-1].stop == matrix.shape[1] == len(hazards.linear)
 
 
 @pytest.mark.parametrize("codes", [[0] * 300, [0] * 290 + [1] * 10, [0, 1, 2] * 100])

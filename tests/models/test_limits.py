@@ -12,7 +12,6 @@ from synthesizer.models.limits import (
     WIDENINGS,
     Limits,
     Support,
-    first_allowed,
     found_supports,
     redrawn,
     reserve_of,
@@ -95,22 +94,6 @@ def test_a_reserve_has_random_values_and_one_of_each_frequent_one(monkeypatch):
     assert few == [(3.0, 0), (-1.0, 0), (0.0, 1)]
 
 
-def test_the_first_allowed_of_several_draws_is_taken():
-    asked = []
-
-    def draw(rows, widen):
-        asked.append((rows.tolist(), widen))
-        return of_values(np.arange(len(rows)))
-
-    def judge(rows, values):
-        return (values.data % 3 != 2) | (rows == 4)
-
-    column, left = first_allowed(of_values([9] * 6), np.array([1, 4, 5]), 4, draw, 2, judge)
-    assert asked == [([1] * 4 + [4] * 4 + [5] * 4, 2)]
-    assert column.data.tolist() == [9, 2, 9, 9, 9, 8]
-    assert left.tolist() == [4]
-
-
 @pytest.mark.parametrize(
     ("allowed", "reserve", "left"),
     [([1.0, 2.0], None, 0), ([5.0], [4, 5], 0), ([9.0], [4, 5], 400), ([9.0], None, 400)],
@@ -125,32 +108,6 @@ def test_values_of_the_pool_by_their_frequency_then_those_of_the_reserve(allowed
     if not left:
         share = 0.75 if allowed[0] == 1 else 1
         assert (found.data == allowed[0]).mean() == pytest.approx(share, abs=0.1)
-
-
-def test_missing_codes_are_values_too():
-    column = coded("x", [0, 0], ("a",), ("",))
-
-    def draw(rows, widen):
-        return coded("x", np.arange(len(rows)) % 2, ("a",), ("",))
-
-    def judge(rows, values):
-        return values.data == 0
-
-    found, bad = redrawn(column, draw, Limits(judge), np.random.default_rng(1))
-    assert found.data.tolist() == [1, 1]
-    assert len(bad) == 0
-
-    def gappy(rows, widen):
-        return numeric("x", np.zeros(len(rows)), np.arange(len(rows)) % 3, missing=("", "-9"))
-
-    def only_second(rows, values):
-        return values.missing_state() != 2
-
-    found, bad = redrawn(
-        gappy(np.arange(4), 0), gappy, Limits(only_second), np.random.default_rng(1)
-    )
-    assert (found.missing_state() == 2).all()
-    assert len(bad) == 0
 
 
 def test_rows_are_broken_where_the_data_lack_the_pair_of_values_or_missing_codes():

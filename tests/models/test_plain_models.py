@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import ExpressionError, ModelError
+from synthesizer.data.errors import ModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
@@ -119,13 +119,6 @@ def test_derived_values_follow_the_expression() -> None:
 )
 def test_mismatches_are_counted(expression: str, target: Column, mismatches: int) -> None:
     assert Derived(expression=expression).fit(KNOWN, target, rng=RNG).mismatches == mismatches
-
-
-def test_expressions_are_checked_at_once() -> None:
-    with pytest.raises(ValueError, match="expression"):
-        Derived()
-    with pytest.raises(ExpressionError, match="write '=='"):
-        Derived(expression="a = 3")
 
 
 def test_what_is_undefined_in_synthetic_rows_alone_is_no_fault_of_the_data() -> None:

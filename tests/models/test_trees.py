@@ -12,7 +12,7 @@ from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Bagging, Forest
 from synthesizer.models.kit.predictors import Encoding, level_scores
-from synthesizer.models.kit.trees import Drawing, Leaves, Tree, centred_response, even_uniform
+from synthesizer.models.kit.trees import Drawing, Leaves, Tree, centred_response
 from tests.models.fits import coded, numeric
 
 N = 2000
@@ -317,15 +317,6 @@ def test_even_draws_expect_every_value_as_often_as_independent_ones_and_vary_les
     assert (np.abs(spread.mean(axis=0) - sure) <= 4.5 * error).all()
     assert (np.abs(independent.mean(axis=0) - sure) <= 4.5 * error).all()
     assert spread.var(axis=0).sum() < 0.5 * independent.var(axis=0).sum()
-
-
-def test_even_numbers_are_even_within_every_node_and_differ_between_seeds():
-    nodes = rng().integers(3, size=3000)
-    first, second = even_uniform(nodes, rng(1)), even_uniform(nodes, rng(2))
-    for node in range(3):
-        bins = np.bincount((first[nodes == node] * 10).astype(int))
-        assert np.ptp(bins) <= 5
-    assert abs(np.corrcoef(first, second)[0, 1]) < 0.1
 
 
 @pytest.mark.parametrize("size", [31, 600])

@@ -1,7 +1,6 @@
 """The source of evolved datasets: what it starts from, what it yields, what it tells."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +8,6 @@ import pytest
 from synthesizer.data.errors import DataError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolving, GeneticPlan, keeping
@@ -98,27 +96,6 @@ def test_records_keep_the_rules_of_categories_row_by_row():
     alone = keeping((), zeros[:1], table)(coding.encode(TABLE))
     assert alone.tolist() == [not (a == 3 and b == 0) for a, b in zip(v0, v1, strict=True)]
     assert keeping(rules[1:], zeros[1:], table) is None
-
-
-def test_what_does_not_evolve_is_drawn_given_what_does_and_ids_are_numbered():
-    asked = []
-
-    def completed(drawn, seed, n_jobs):
-        asked.append((seed, n_jobs, drawn.names))
-        return drawn.with_column(numeric("pay", 10 * drawn["v0"].data))
-
-    ids = Column(Variable(name="id", kind=Kind.ID), np.arange(60.0)[::-1].copy())
-    table = Table([ids, numeric("pay", np.arange(60)), *TABLE.columns])
-    plan = GeneticPlan(options=GeneticOptions(**SMALL), keys=("v0", "v1"), target="v2")
-    made = Evolving(
-        plan=plan, table=table, rest=SimpleNamespace(completed=completed, notes=("odd",))
-    )
-    (found,) = made.generate(SEED, n_jobs=2)
-    assert found.names == table.names
-    assert found["id"].data.tolist() == list(range(1, 61))
-    assert (found["pay"].data == 10 * found["v0"].data).all()
-    assert asked == [(SEED.child("genetic", 0, "rest", 0), 2, TABLE.names)]
-    assert (made.notes, made.half_problems) == (("odd",), ())
 
 
 def test_a_risk_without_anybody_is_refused():

@@ -1,5 +1,3 @@
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from scipy.stats import kstest
@@ -7,19 +5,6 @@ from scipy.stats import kstest
 from tests.engine.genetic.breeding import assert_counted, breeder, sought, start_of
 
 ORIGINAL = sought()
-
-
-@pytest.mark.parametrize("risk", ["cap", "replicated_uniques"])
-def test_children_are_counted_as_from_nothing_and_parents_stay(risk):
-    maker = breeder(ORIGINAL, risk=risk, utility="two_way", mutation=0.1)
-    people = start_of(maker, ORIGINAL)
-    rng = np.random.default_rng(1)
-    for one, other in pairwise(people):
-        before = one.records.tobytes(), other.records.tobytes()
-        for child in maker.pair(one, other, rng):  # parents are sealed: writing is an error
-            assert_counted(child, maker.scorer)
-            assert child.records.dtype == ORIGINAL.records.dtype
-        assert before == (one.records.tobytes(), other.records.tobytes())
 
 
 def test_aimed_moves_replace_records_that_carry_risk_by_others_of_the_file():

@@ -117,15 +117,6 @@ def test_a_candidate_that_shares_nothing(n):
         assert value_of(RISKS[name](sought), records) == 0.0
 
 
-def test_one_variable_has_one_table():
-    age = Variable(name="age", kind=Kind.ORDERED, levels=("young", "middle", "old"))
-    sought = Sought(np.array([0, 0, 1]), Coding.of([age]), (0,), 0)
-    made = np.array([0, 1, 2])
-    values = {value_of(UTILITIES[name](sought), made) for name in UTILITIES}
-    assert len(values) == 1
-    assert 0 < values.pop() < 1
-
-
 def test_one_row_and_one_level():
     sought = sought_of(file_of([[0], [0], [0]], [1, 1, 1]), [0, 1], 2)
     for name in RISKS:

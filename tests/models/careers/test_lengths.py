@@ -91,13 +91,6 @@ def test_every_composition_is_reached_at_theta_five(count):
     assert (frequencies(drawn, every) > 0).all()
 
 
-def test_infinite_theta_returns_the_patterns():
-    every = compositions(7, 3)
-    part = Components(4, patterns=every, theta=math.inf)
-    chosen = np.arange(len(every))[::-1]
-    assert (part.draw(chosen, rng=np.random.default_rng(1)) == every[::-1]).all()
-
-
 def test_fitted_components_serve_every_person():
     rng = np.random.default_rng(2)
     excess = np.vstack([compositions(20, 3), compositions(20, 3)[:40]])

@@ -303,25 +303,6 @@ def test_more_decimals_than_a_float_has_are_no_grid() -> None:
     assert numbers.decimals is None
 
 
-def test_ranks_and_windows_are_those_of_sorted_records() -> None:
-    """A window reaches k records below and above all that hold the value, inside the limits."""
-    rng = np.random.default_rng(8)
-    values = np.sort(rng.integers(0, 40, 120).astype(float))
-    safe = SafeNumbers.of_values(values, k=3, decimals=0)
-    ranks = np.append(rng.uniform(-1, 121, 50), np.arange(120.0))
-    expected = np.interp(ranks, np.arange(120), values)
-    np.testing.assert_allclose(safe._at(ranks), expected)
-    some = np.unique(values)
-    for low, high in ((some[0], some[-1]), (7.5, 31.5), (some[5], some[5])):
-        ends = (np.full(len(some), low), np.full(len(some), high))
-        first, last = safe._window(some, *ends, 3)
-        inside = np.flatnonzero((values >= low) & (values <= high))
-        for value, begin, end in zip(some, first, last, strict=True):
-            own = np.flatnonzero(values == value)
-            reach = np.clip([own[0] - 3, own[-1] + 3], inside[0], inside[-1])
-            assert (begin, end) == tuple(reach)
-
-
 def test_of_persons_the_lowest_and_the_highest_values_bound_what_leaves() -> None:
     rng = np.random.default_rng(9)
     owners = rng.integers(0, 30, 200)
