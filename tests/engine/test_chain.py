@@ -96,16 +96,8 @@ def test_the_seed_alone_does_not_replay_the_draws() -> None:
 
 
 def test_a_generator_is_named_after_its_purpose_its_place_and_its_variable(
-    monkeypatch: pytest.MonkeyPatch,
+    paths: list[tuple[str | int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    paths: list[tuple[str | int, ...]] = []
-    real = Seed.generator
-
-    def spy(seed: Seed, *path: str | int) -> np.random.Generator:
-        paths.append(path)
-        return real(seed, *path)
-
-    monkeypatch.setattr(Seed, "generator", spy)
     table, two = persons(200), (0, 1)
     chain = spec(table, strata=("sex",), proper=True).fit(table, Seed(1), replicates=2)
     names = table.names

@@ -10,33 +10,19 @@ import numpy as np
 import pytest
 
 from synthesizer.data.expressions import Expression
-from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, parallel
 from synthesizer.engine.extending import Extending, fit_extension
 from synthesizer.engine.source import Request
 from synthesizer.models.careers.career import Career
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.histories.wrapped import TimeInvariant
 from synthesizer.models.step import Forbid, Rule, Step
+from tests.engine.test_panel_chain import FRAME, PERIODS, STEPS
 from tests.tables import assert_same, coded
 
-YEARS = Column(Variable(name="year", kind=Kind.NUMERIC), np.arange(2001.0, 2005.0))
-FRAME = Frame(periods=YEARS, times=YEARS.data, career="state")
-STEPS = (
-    Step(variable="sex", method="time_invariant", model=TimeInvariant(base=Cart(min_leaf=5))),
-    Step(variable="state", method="career", model=Career(), predictors=("sex",)),
-    Step(
-        variable="grade",
-        method="lag_one",
-        model=LagOne(base=Cart(min_leaf=5)),
-        predictors=("sex", "state"),
-    ),
-)
+YEARS = PERIODS
 
 
 def panel(n: int = 400, seed: int = 1) -> PanelTable:
@@ -130,16 +116,11 @@ def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -
     assert_same(drawn(source, n_jobs=1), drawn(source, n_jobs=2))
 
 
-def test_no_two_draws_share_a_generator(monkeypatch) -> None:
-    paths: list[tuple[str | int, ...]] = []
-    real = Seed.generator
-
-    def spy(seed: Seed, *path: str | int) -> np.random.Generator:
-        paths.append(path)
-        return real(seed, *path)
-
+def test_no_two_draws_share_a_generator(
+    paths: list[tuple[str | int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = fitted()
-    monkeypatch.setattr(Seed, "generator", spy)
+    paths.clear()
     monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 50)
     list(source.generate(Seed(2), m=2))
     assert len(set(paths)) == len(paths) == 2 * 2 * 2 * len(STEPS)  # datasets, years, blocks

@@ -10,14 +10,13 @@ import pytest
 
 from synthesizer.data.errors import ConfigError, ModelError
 from synthesizer.data.options import Share
-from synthesizer.data.table import Kind, Variable
+from synthesizer.data.table import Kind
 from synthesizer.engine.registry import (
     DEFAULT_SETS,
     METHOD_ALIASES,
     ROLES,
     Entry,
     Registry,
-    default_method,
 )
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.sample import FittedSample, Sample
@@ -200,24 +199,6 @@ def test_schema_describes_every_option(registry):
     assert size == {"type": "integer", "description": "At least 1.", "default": 5}
     assert other["description"] == "Another name of size."
     assert "default" not in other
-
-
-def coded(kind, n_levels, missing=()):
-    return Variable(name="v", kind=kind, levels=tuple("abcdef"[:n_levels]), missing=missing)
-
-
-@pytest.mark.parametrize(
-    ("variable", "parametric"),
-    [
-        (coded(Kind.CATEGORICAL, 2), "logistic"),
-        (coded(Kind.CATEGORICAL, 2, ("",)), "multinomial"),
-        (coded(Kind.ORDERED, 4), "ordinal"),
-        (coded(Kind.ORDERED, 2), "logistic"),
-    ],
-)
-def test_default_models_fit_the_variable(variable, parametric):
-    assert default_method("parametric", variable) == parametric
-    assert default_method("cart", variable) == "cart"
 
 
 PLUGIN = """

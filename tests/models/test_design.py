@@ -45,12 +45,6 @@ def test_a_predictor_with_many_levels_keeps_the_most_frequent(max_categories):
     assert (design.matrix(table)[codes == 0, 1:] == 0).all()
 
 
-@pytest.mark.parametrize("value", [0.1, 1e9])
-def test_a_constant_number_is_a_column_of_zeros(value):
-    table = Table([numeric("x", [value] * 7)])
-    assert np.abs(Design.fit(table).matrix(table)[:, 1]).max() < 1e-6
-
-
 def test_a_number_that_is_always_missing_is_harmless():
     table = Table([numeric("x", [np.nan] * 6, states=[1] * 6, missing=("",))])
     assert Design.fit(table).matrix(table).tolist() == [[1, 0]] * 6

@@ -13,6 +13,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.models.careers.career import Career
 from synthesizer.models.cart import Cart
 from synthesizer.models.fixed import Constant
+from synthesizer.models.forest import Forest
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 
@@ -84,6 +85,15 @@ def test_every_number_has_a_lowest_value_and_what_lies_beyond_its_range_is_refus
             if kind.get("type") in ("integer", "number") and not given:
                 unbounded.add((name, option))
     assert unbounded == {("constant", "value"), ("lognormal", "shift")}
+
+
+def test_by_default_no_model_copies_what_few_persons_have() -> None:
+    for name in REGISTRY.names:
+        model = REGISTRY.get(name)(**NEEDED.get(name, {}))
+        least = {"safe": 5, "min_cell": 5, "cap": 30, "person_min_leaf": 50, "candidates": 32}
+        for option in least.keys() & vars(model).keys():
+            assert getattr(model, option) >= least[option], f"{name}: {option}"
+    assert Forest().min_leaf >= 20
 
 
 def test_all_faults_are_told_at_once_as_both_kinds_of_error() -> None:

@@ -54,14 +54,7 @@ def test_files_come_first_and_versions_of_each_in_turn_fill_up(count):
         assert_counted(one, made.scorer)
 
 
-def test_no_two_draws_share_a_generator(monkeypatch):
-    paths, real = [], Seed.generator
-
-    def spy(seed, *path):
-        paths.append(path)
-        return real(seed, *path)
-
-    monkeypatch.setattr(Seed, "generator", spy)
+def test_no_two_draws_share_a_generator(paths):
     made = evolver(generations=2, elites=0, allowed=lambda records: np.full(len(records), True))
     for dataset in (3, 4):
         people = made.mutants(SEED, dataset, 0.5)

@@ -103,3 +103,10 @@ def test_a_risk_without_anybody_is_refused():
     plan = GeneticPlan(options=GeneticOptions(**SMALL), keys=("v0", "v1"), target="v2")
     with pytest.raises(DataError, match="risk cap_u is undefined: no record of the original"):
         next(Evolving(plan=plan, table=twice).generate(SEED))
+
+
+def test_what_cannot_be_made_of_one_start_is_told():
+    assert [*source().misfits(1, None, 0)] == [*source().misfits(1, 60, 0)] == []
+    assert len([*source().misfits(2, None, 0)]) == len([*source().misfits(1, 7, 0)]) == 1
+    assert source(files=(source().evolver.sought.records,)).half_problems
+    assert not source().half_problems

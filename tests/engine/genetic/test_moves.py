@@ -74,24 +74,6 @@ def test_crossing_keeps_the_records_of_both_parents(n, rate, seed):
     assert first.dtype == one.dtype
 
 
-@settings(max_examples=60)
-@given(st.integers(1, 40), RATES, SEEDS)
-def test_only_some_rows_are_replaced_by_donors(n, rate, seed):
-    rng = np.random.default_rng(seed)
-    records, donors = frozen(rng.integers(0, 9, n)), frozen(rng.integers(20, 29, 7))
-    rows = np.flatnonzero(rng.random(n) < 0.5)
-    after, taken = replaced(records, rows, rate, donors, rng)
-    assert set(taken.tolist()) <= set(rows.tolist())
-    assert (np.diff(taken) > 0).all()
-    outside = np.setdiff1d(np.arange(n), taken)
-    np.testing.assert_array_equal(after[outside], records[outside])
-    assert set(after[taken].tolist()) <= set(donors.tolist())
-    if rate == 0:
-        assert after is records
-    if rate == 1:
-        assert taken.tolist() == rows.tolist()
-
-
 def test_donors_are_drawn_alike():
     rng = np.random.default_rng(3)
     donors = np.array([0, 1, 2, 3, 3])
@@ -131,41 +113,6 @@ def test_levels_are_drawn_alike_or_as_often_as_the_original_has_them(kind):
         observed, occurs = np.bincount(values, minlength=len(share)), share > 0
         assert not observed[~occurs].any()
         assert chisquare(observed[occurs], share[occurs] * N).pvalue > 1e-3
-
-
-def test_cells_change_at_the_rate():
-    """A cell drawn anew is another one with probability 1 - 1/L; cells are independent."""
-    coding = Coding.of(variables([3, 2, 4]))
-    start = frozen(np.full(N, 7))
-    drawn, _ = Redraw.uniform(coding).mutated(start, 0.3, np.random.default_rng(5))
-    changed = coding.digits(drawn) != coding.digits(start)
-    chance = 0.3 * (1 - 1 / coding.levels)
-    np.testing.assert_allclose(changed.mean(axis=0), chance, atol=4 * np.sqrt(0.25 / N))
-    assert changed.all(axis=1).mean() == pytest.approx(chance.prod(), abs=4 * np.sqrt(0.01 / N))
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    st.lists(st.integers(1, 4), min_size=1, max_size=5),
-    st.integers(0, 30),
-    st.sampled_from([0.0, 0.05, 0.5, 1.0]),
-    st.booleans(),
-    st.integers(0, 2**31),
-)
-def test_rows_told_hold_all_that_changed(counts, n, rate, uniform, seed):
-    coding, rng = Coding.of(variables(counts)), np.random.default_rng(seed)
-    records = frozen(rng.integers(0, coding.n_cells, n).astype(coding.dtype))
-    redraw = Redraw.uniform(coding) if uniform or not n else Redraw.marginal(coding, records)
-    after, rows = redraw.mutated(records, rate, rng)
-    assert after.dtype == records.dtype
-    assert (np.diff(rows) > 0).all()
-    assert set(np.flatnonzero(after != records)) <= set(rows)
-    assert ((after >= 0) & (after < coding.n_cells)).all()
-    if rate == 0:
-        assert after is records
-        assert not len(rows)
-    if rate == 1:
-        assert len(rows) == n
 
 
 def test_wide_numbers_stay_inside():

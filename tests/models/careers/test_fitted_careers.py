@@ -233,19 +233,6 @@ def test_school_to_work_at_the_defaults():
     assert new["cart"] > 0.6
 
 
-def test_careers_of_the_reserve_are_drawn_for_each_person():
-    """With as many runs where there are such careers, else any of them."""
-    reserve = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]], dtype=np.int32)
-    counts = np.repeat([1, 2, 3], 100)
-    drawn = FittedCareers._observed(
-        SimpleNamespace(reserve=reserve), counts, np.random.default_rng(1)
-    )
-    for own, rows in zip(np.split(drawn, 3), ([0, 1], [2, 3], range(4)), strict=True):
-        found = Counter(map(tuple, own.tolist()))
-        assert set(found) == {tuple(reserve[row].tolist()) for row in rows}
-        assert min(found.values()) > 60 / len(rows)
-
-
 @pytest.mark.parametrize("odds", [[0.2, 0.3, 0.0, 0.5], [0.0, 0.0, 1.0, 0.0]])
 def test_states_that_rules_leave_are_drawn_by_their_odds(odds):
     """Where the chain never saw what is left, all that is left is alike."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Kind, Table
-from synthesizer.models.kit.classes import Classes, Moments, group_borders, lean
+from synthesizer.models.kit.classes import Classes, Moments, lean
 from synthesizer.models.kit.features import Features, Levels, Number, moderating, widest
 from tests.tables import coded, numeric
 
@@ -137,16 +137,6 @@ def moments_of(column, predictors=None):
     return classes, places, shares, Moments.of(classes, column, places)
 
 
-def test_moments_of_levels_are_indicators_of_the_most_frequent():
-    rng = np.random.default_rng(3)
-    two = coded("y", rng.integers(0, 2, 90), "ab")
-    assert moments_of(two)[-1].values.tolist() == np.eye(2).tolist()
-    many = coded("y", np.repeat(np.arange(50), np.arange(60, 10, -1)), [str(k) for k in range(50)])
-    *_, found = moments_of(many)
-    assert found.values.tolist() == np.eye(50)[:, :40].tolist()
-    assert (found.n_linear, found.across.any()) == (40, False)
-
-
 def test_moments_of_few_ordered_values_are_their_place_and_indicators():
     codes = np.repeat(np.arange(6), [30, 20, 10, 30, 20, 15])
     levels = ("1", "2", "3", "4", "5")
@@ -194,21 +184,3 @@ def test_places_within_an_interval_lean_by_the_slope(slope):
     cut = np.clip(slope, -50, 50)
     again = found if abs(slope) < 1e-4 else np.expm1(cut * found) / np.expm1(cut)
     assert again == pytest.approx(uniform, abs=1e-9)
-
-
-def test_borders_are_where_groups_of_a_number_change():
-    values = np.array([5.0, 1, 9, 3, 7, 3, 12, 11])
-    group = np.searchsorted([2.5, 8], values)
-    table = Table(
-        [
-            coded("group", group, "abc"),
-            coded("same", np.zeros(8), "a"),
-            numeric("number", values),
-        ]
-    )
-    assert group_borders(values, table).tolist() == [2.0, 8.0]
-    every = np.arange(40.0)
-    often = coded("often", np.arange(40) % 2, "ab")
-    assert not len(group_borders(every, Table([often])))
-    once = coded("once", every >= 30, "ab")
-    assert group_borders(every, Table([often, once])).tolist() == [29.5]

@@ -136,14 +136,6 @@ def test_pairs_that_never_occur_are_those_of_plain_counts(
     np.testing.assert_allclose(np.exp(found[2]), [wanted[pair] for pair in pairs], rtol=1e-5)
 
 
-@pytest.mark.parametrize("n_edges", [0, 127, 300])
-def test_missing_codes_come_after_all_ranges_of_a_number(n_edges: int) -> None:
-    states = np.array([0, 1, 2, 3])
-    column = numeric("x", [0.0, np.nan, np.nan, np.nan], states=states, missing=["a", "b", "c"])
-    codes = tilted._codes(column, np.arange(n_edges) + 1.0)
-    assert codes.tolist() == [0, n_edges + 1, n_edges + 2, n_edges + 3]
-
-
 def test_a_number_of_many_heaps_and_blanks_is_a_predictor() -> None:
     heaps = 90
     rng = np.random.default_rng(heaps)
