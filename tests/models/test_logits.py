@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import check_grad
 from scipy.special import softmax
 from scipy.stats import chi2
 
 from synthesizer.data.errors import ModelError
 from synthesizer.data.table import Kind, Table
+from synthesizer.models.kit.regression import _Problem
 from synthesizer.models.logistic import Logistic, Multinomial, Ordinal
 from tests.models.fits import coded, draw, fit, numbers, numeric
 
@@ -153,3 +155,21 @@ def test_missing_codes_come_after_any_number_of_levels(n_levels):
     table = numbers(x=(codes - n_levels) * 1.0)
     drawn = draw(fit(Ordinal(), table, target), table, 0)
     assert set(drawn.tolist()) == set(codes.tolist())
+
+
+def test_gradient_and_hessian_are_the_derivatives():
+    rng = np.random.default_rng(1)
+    classes = np.repeat([0, 1, 2, 3], [5, 8, 2, 6])
+    problem = _Problem(rng.normal(size=(21, 3)), classes, np.bincount(classes), np.full(3, 0.7))
+    point = np.array([-1.0, 0.2, 0.9, 0.3, -0.4, 1.1])
+
+    def value(p):
+        return problem.objective(p)[0]
+
+    def gradient(p):
+        return problem.objective(p)[1]
+
+    assert check_grad(value, gradient, point) < 1e-5
+    steps = 1e-6 * np.eye(6)
+    numeric = [(gradient(point + step) - gradient(point - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(problem.objective(point)[2], numeric, atol=1e-6)

@@ -251,3 +251,20 @@ def test_states_and_persons_must_be_those_of_the_careers():
         fitted_to(careers(1), states=2)
     with pytest.raises(ModelError, match="5 rows"):
         draw(fitted_to(careers(1), persons=sex_of(np.arange(300) % 2)), 5, sex_of(np.zeros(4)))
+
+
+@pytest.mark.parametrize(
+    ("persons", "states", "options", "leaf"),
+    [(400, 60, {}, 180), (300, 60, {}, 150), (400, 4, {}, 100), (400, 60, {"min_leaf": 7}, 7)],
+)
+def test_leaves_grow_with_the_number_of_states(persons, states, options, leaf, monkeypatch):
+    found, plain = [], fitted_careers.fit_trees
+
+    def fit_trees(*args, **kwargs):
+        found.append(args[3].min_leaf)
+        return plain(*args, **kwargs)
+
+    monkeypatch.setattr(fitted_careers, "fit_trees", fit_trees)
+    data = np.arange(persons * 3).reshape(persons, 3) % states
+    fitted_to(data, CareerOptions(copies=1, candidates=1, **options), states=states)
+    assert found == [leaf]

@@ -12,8 +12,9 @@ from synthesizer.models.careers.quota import (
     possible_cells,
     take_quota,
     unfilled,
+    wanted_states,
 )
-from synthesizer.models.careers.runs import fit_rules
+from synthesizer.models.careers.runs import fit_rules, to_runs
 
 
 @pytest.mark.parametrize("out_codes", [(), (0, 2)])
@@ -89,3 +90,25 @@ def test_possible_cells_agree_with_trying_all_careers(seed, out_codes):
     }
     cells = np.unique(match_cells(every, out_codes), axis=0)
     assert possible_cells(cells, rules, out_codes).tolist() == [tuple(c) in legal for c in cells]
+
+
+@pytest.mark.parametrize("out_codes", [(), (0, 2)])
+def test_wanted_states_are_those_of_the_careers_in_a_cell(out_codes):
+    every = np.array(list(product(range(3), repeat=4)), dtype=np.int32)
+    runs, cells = to_runs(every), match_cells(every, out_codes)
+    for cell in np.unique(cells, axis=0):
+        wanted = wanted_states(np.tile(cell, (len(every), 1)), runs, 3, out_codes)
+        fits = np.ones(len(every), dtype=bool)
+        np.logical_and.at(fits, runs.person, wanted[np.arange(len(wanted)), runs.state])
+        assert (fits == (cells == cell).all(axis=1)).all()
+
+
+def test_quotas_are_filled_where_there_are_candidates():
+    data, candidates = drawn(1, 50), np.concatenate([drawn(1, 50), drawn(2, 400)])
+    quota = Quota.of(data, [0])
+    cells = match_cells(candidates, [0])
+    chosen = take_quota(quota, cells, None, 50, rng=np.random.default_rng(3))
+    assert len(np.unique(chosen)) == 50
+    again = Quota.of(candidates[chosen], [0])
+    assert again.cells.tolist() == quota.cells.tolist()
+    assert again.counts.tolist() == quota.counts.tolist()

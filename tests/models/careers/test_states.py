@@ -7,6 +7,7 @@ from synthesizer.data.table import Table
 from synthesizer.models.careers.runs import to_runs
 from synthesizer.models.careers.states import (
     Places,
+    _frequent,
     _spent_before,
     fit_chain,
     later_predictors,
@@ -76,3 +77,10 @@ def test_trees_see_the_history_as_a_loop_tells_it():
             own_time = [n for s, n in zip(states[:r], lengths[:r], strict=True) if s == code]
             expected[f"spent_{code}"] = sum(own_time)
         assert {name: table[name].data[row] for name in table} == expected
+
+
+def test_frequent_states_are_those_of_most_periods():
+    runs = to_runs([[0, 1, 1, 4, 4], [0, 2, 2, 2, 2], [5, 5, 5, 0, 5]])
+    assert _frequent(runs, 7).tolist() == [2, 5, 0, 1, 4]
+    many = to_runs(np.repeat([np.arange(12)], 2, axis=0))
+    assert _frequent(many, 12).tolist() == list(range(8))
