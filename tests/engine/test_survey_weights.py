@@ -10,6 +10,7 @@ from synthesizer.engine.survey_weights import (
     Raking,
     Redrawing,
     Replicating,
+    raked_cells,
     rounded_cells,
     times_drawn,
     units_of,
@@ -203,3 +204,9 @@ def test_totals_without_weights_that_have_them_are_told():
         raking_of([np.array([1.0, 1, 1, 0, 0])]).applied(table, ())
     with pytest.raises(RuleError, match="have level '1', which has no total"):
         raking_of([np.array([2.0, 0, 0, 0, 0])]).applied(table, ())
+
+
+def test_cells_without_weight_stay_so():
+    raked = raked_cells(np.array([0.0, 2.0]), np.array([[0, 0]]), [np.array([6.0])])
+    assert raked is not None
+    assert raked.tolist() == [0.0, 6.0]

@@ -1,6 +1,7 @@
 """The source of evolved datasets: what it starts from, what it yields, what it tells."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -110,3 +111,16 @@ def test_what_cannot_be_made_of_one_start_is_told():
     assert len([*source().misfits(2, None, 0)]) == len([*source().misfits(1, 7, 0)]) == 1
     assert source(files=(source().evolver.sought.records,)).half_problems
     assert not source().half_problems
+
+
+def test_a_chain_gives_each_dataset_a_population_of_its_own():
+    asked = []
+
+    def generate(seed, **request):
+        asked.append((seed, request))
+        return [random_file(40, (8, 4, 3), number) for number in range(8)]
+
+    made = source(chain=SimpleNamespace(generate=generate, notes=()))
+    list(made.generate(SEED, m=2, rows=40, first=1, n_jobs=1))
+    request = {"m": 8, "rows": 40, "n_jobs": 1}
+    assert asked == [(SEED, request | {"first": 8}), (SEED, request | {"first": 16})]

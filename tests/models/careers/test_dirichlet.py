@@ -115,3 +115,9 @@ def test_cells_are_nearest_lattice_points():
     stretched = points * (5 + 1) - 1 / 3
     gaps = ((stretched[:, None, :] - every) ** 2).sum(axis=2)
     assert (every[gaps.argmin(axis=1)] == cell(points, 5)).all()
+
+
+def test_ties_go_to_the_earlier_run_whatever_the_rounding_error():
+    for wobble in (0.0, 1e-14, -1e-14):
+        points = np.array([[0.5 + wobble, 0.5 - wobble]])
+        assert cell(points, 3).tolist() == [[2, 1]]
