@@ -268,3 +268,14 @@ def test_leaves_grow_with_the_number_of_states(persons, states, options, leaf, m
     data = np.arange(persons * 3).reshape(persons, 3) % states
     fitted_to(data, CareerOptions(copies=1, candidates=1, **options), states=states)
     assert found == [leaf]
+
+
+@pytest.mark.parametrize("most", [1, 9])
+def test_blocks_hold_at_most_so_many_runs_but_one_person(most):
+    counts = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5])
+    blocks = [np.arange(len(counts))[part] for part in fitted_careers._blocks(counts, most)]
+    assert np.concatenate(blocks).tolist() == list(range(len(counts)))
+    for block, after in zip(blocks, [*blocks[1:], None], strict=True):
+        assert counts[block].sum() <= most or len(block) == 1
+        if after is not None:  # and no fewer than there is room for
+            assert counts[block].sum() + counts[after[0]] > most

@@ -184,3 +184,16 @@ def test_fitted_lengths_reproduce_who_has_which():
     assert component.tolist() == [0] * 12
     assert drawn.tolist() == [5] * 4 + [2, 3] * 4 + [1, 1, 3] * 4
     assert (fitted.redraw(counts, component, rng=np.random.default_rng(4)) == drawn).all()
+
+
+def test_patterns_are_in_the_order_of_their_first_principal_component():
+    rng = np.random.default_rng(4)
+    points, weights = rng.random((20, 3)), rng.integers(1, 9, 20)
+    each = np.repeat(points, weights, axis=0)
+    direction = np.linalg.svd(each - each.mean(axis=0))[2][0]
+    direction *= np.sign(direction[np.abs(direction).argmax()])
+    assert (
+        lengths._principal_order(points, weights).tolist()
+        == np.argsort(points @ direction).tolist()
+    )
+    assert lengths._principal_order(np.ones((3, 2)), np.ones(3)).tolist() == [0, 1, 2]

@@ -16,7 +16,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.forest import Forest
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.wrapped import MostlyConstant
-from synthesizer.models.kit.numbers import SafeNumbers, steps_of
+from synthesizer.models.kit.numbers import SafeNumbers, _is_exact, _sizes, steps_of
 from synthesizer.models.limits import reserve_of
 from synthesizer.models.normal import Normrank
 from synthesizer.models.pmm import Pmm
@@ -375,3 +375,18 @@ def test_a_number_and_its_twin_by_rounding_are_one() -> None:
     values = np.concatenate([values, np.nextafter(values, np.inf)])
     drawn = SafeNumbers.of_values(values, k=5, decimals=None).replace(values, rng)
     assert not np.isin(drawn, values).any()
+
+
+def test_precisions_are_told_from_the_largest_down() -> None:
+    decimals = 2
+    last = 10.0**-decimals
+    sizes = _sizes(decimals, 100.0)
+    whole = [10_000, 5_000, 2_500, 1_000, 500, 250, 100, 50, 25, 10, 5, 1]  # hundredths
+    slow = [size / 100 for size in whole]
+    np.testing.assert_allclose(sizes, slow)
+    multiples = np.append(np.arange(-60.0, 0), np.arange(1.0, 61))
+    for size in sizes:
+        numbers = multiples * size
+        exact = np.isclose(steps_of(np.round(numbers, decimals), decimals), size)
+        assert _is_exact(multiples, size).tolist() == exact.tolist(), size
+    assert steps_of(np.array([0.0]), decimals).tolist() == [max(1.0, last)]
