@@ -131,3 +131,8 @@ def test_histories_that_find_nothing_allowed_name_the_zeros() -> None:
     (problem,) = caught.value.problems
     assert "'grade'" in problem
     assert all(zero.text in problem for zero in zeros)
+
+
+def test_a_structural_zero_may_name_nothing_but_the_history() -> None:
+    (made,) = fitted(forbids=(forbid("grade == 'mid'"),)).generate(Seed(2))
+    assert set(made["grade"].data) == {0, 2}

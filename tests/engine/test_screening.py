@@ -14,7 +14,7 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine import chain
-from synthesizer.engine.chain import ChainSpec, Screen, _deviates
+from synthesizer.engine.chain import ChainSpec, Screen, _deviates, _orthonormal
 from synthesizer.models.cart import Cart
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import Step
@@ -140,3 +140,13 @@ def test_which_steps_of_a_plan_are_screened(tmp_path: Path) -> None:
         "v60": 60,
         "v61": 60,
     }
+
+
+def test_a_basis_leaves_out_what_is_constant_or_said_already() -> None:
+    one, two = np.random.default_rng(1).normal(size=(2, 50))
+    columns = np.column_stack([one, np.full(50, 3.0), two, 5 - one])
+    basis = _orthonormal(columns).astype(np.float64)
+    assert basis.T @ basis == pytest.approx(np.eye(2), abs=1e-5)
+    centred = columns - columns.mean(axis=0)
+    assert basis @ (basis.T @ centred) == pytest.approx(centred, abs=1e-4)
+    assert not _orthonormal(columns[:, 1:2]).any()

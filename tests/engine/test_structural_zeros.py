@@ -250,3 +250,9 @@ def test_a_sample_is_of_all_rows_of_some_persons(most: int) -> None:
     assert (np.bincount(owners[rows], minlength=300) % 2 == 0).all()
     assert len(rows) <= max(most, 2)
     assert len(rows) > min(most, 600) / 2
+
+
+def test_large_files_are_screened_on_some_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = structural_zeros(Table(nested(4_000))).found
+    monkeypatch.setattr(module, "MOST_ROWS", 900)
+    assert structural_zeros(Table(nested(4_000))).found == whole

@@ -9,7 +9,8 @@ from statsmodels.duration.hazard_regression import PHReg
 
 from synthesizer.data.table import Column, FloatArray, Kind, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.features import cox
+from synthesizer.models.kit import features as module
+from synthesizer.models.kit.features import Features, Hazards, cox
 from tests.models.fits import coded, draw, fit, numeric
 
 LOG_HAZARDS = np.array([0.31, 1.0])
@@ -84,3 +85,25 @@ def test_a_missing_time_is_drawn_without_hazards() -> None:
     states = coded("time", np.arange(600) % 2, 2)
     plain, told = (draw(fit(Cart(event=event), table, states), table) for event in (None, "event"))
     assert (plain == told).all()
+
+
+def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty each, and the four most frequent at most; the event's own columns have no part."""
+    rng = np.random.default_rng(1)
+    codes = np.repeat(np.arange(7), [100, 19, 60, 50, 40, 30, 20])
+    event = coded("event", codes, 7, kind=Kind.CATEGORICAL)
+    table = Table([numeric("x", rng.normal(size=319)), event])
+    features, columns = Features.fit(table)
+    times, told = rng.exponential(size=319), features.are_of("event")
+    hazards, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
+    used = features.linear & ~told
+    used[0] = False
+    chosen = columns[:, used].astype(float)
+    expected = [cox(chosen, times, codes == outcome, 1.0) for outcome in (0, 2, 3, 4)]
+    np.testing.assert_allclose(hazards.log_hazards[used].T, expected, rtol=1e-5)
+    assert not hazards.log_hazards[~used].any()
+    monkeypatch.setattr(module, "FIT_ROWS", 200)
+    some, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
+    rows = np.sort(np.random.default_rng(1).choice(319, size=200, replace=False))
+    first = cox(chosen[rows], times[rows], codes[rows] == 0, 1.0)
+    np.testing.assert_allclose(some.log_hazards[used, 0], first, rtol=1e-5)

@@ -173,3 +173,17 @@ def test_gradient_and_hessian_are_the_derivatives():
     steps = 1e-6 * np.eye(6)
     numeric = [(gradient(point + step) - gradient(point - step)) / 2e-6 for step in steps]
     np.testing.assert_allclose(problem.objective(point)[2], numeric, atol=1e-6)
+
+
+def test_a_sample_of_rows_that_lacks_a_level_is_no_failure():
+    y = coded("smoker", [0] * 999 + [1], 2)
+    fitted = fit(Logistic(max_fit_rows=10), numbers(x=np.arange(1000.0)), y)
+    assert np.isfinite(fitted.coefficients).all()
+
+
+def test_max_fit_rows_learns_nearly_the_same():
+    table, y = regions(n=6000)
+    whole, part = (
+        probabilities(fit(Multinomial(max_fit_rows=n), table, y), table) for n in (10_000, 3000)
+    )
+    assert 0 < np.abs(whole - part).mean() < 0.03

@@ -105,3 +105,15 @@ def test_counts_equal_slow_counting_both_ways(case, data):
         order = sorted(known)
         expected = [order.index(c) if c in known else -1 for c in cells_of(made, places)]
         assert margin.of(records).tolist() == expected
+
+
+def test_numbers_beyond_32_bits():
+    coding = Coding.of(variables([128] * 8))
+    records = np.array([0, coding.n_cells - 1, coding.n_cells // 2], dtype=np.int64)
+    places = [7, 0, 3, 1, 2, 5, 4, 6]
+    cells, counts = sorted_cells(coding, places, np.repeat(records, 2))
+    margin = Margin(coding, places, cells)
+    assert margin._lookup is None
+    assert counts.tolist() == [2, 2, 2]
+    assert margin.count(records).tolist() == [1, 1, 1]
+    assert margin.count(np.array([1, 2**40, coding.n_cells - 2])).sum() == 0

@@ -16,6 +16,7 @@ from tests.engine.genetic.breeding import (
     assert_counted,
     breeder,
     evolver,
+    points,
     sought,
     start_of,
     worth,
@@ -66,9 +67,11 @@ def test_the_best_so_far_is_never_lost_where_dominance_sorts(options):
 @pytest.mark.parametrize("options", [{"elites": 0}, {"mode": "pareto"}, {"risk_at_most": 0.3}])
 def test_the_population_keeps_its_size_and_is_counted_as_from_nothing(options, seen):
     made = evolver(population=3, **({"elites": 1} | options))
-    made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)
-    for people in seen:
+    outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)
+    for generation, people in zip(outcome.history[1:], seen, strict=True):
         assert len(people) == 3
+        medians = np.median(points(people), axis=0)
+        assert (generation.median_utility, generation.median_risk) == tuple(medians)
         for one in people:
             assert_counted(one, made.scorer)
 
