@@ -206,3 +206,10 @@ def test_what_ends_the_process_or_leaves_nothing_to_keep_is_passed_on(error):
 
     with pytest.raises(error):
         evolve(breeder(ORIGINAL, elites=0), tell=tell, keeps_best=error is not KeyboardInterrupt)
+
+
+def test_the_floor_is_that_of_random_files():
+    made = evolver()
+    outcome = made.evolve(made.mutants(SEED, 0, 0.3), SEED, 0)
+    assert outcome.options.risk_floor == made.random_risk(SEED)
+    assert evolved(risk_floor=0.25).options.risk_floor == 0.25

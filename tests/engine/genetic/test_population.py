@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.stats import kstest
@@ -80,3 +82,13 @@ def test_changes_that_break_a_rule_are_taken_back(aimed):
             assert_counted(child, maker.scorer)
             changed += (~inherited).sum()
     assert changed > 50
+
+
+def test_without_mutation_children_share_out_the_records_of_their_parents():
+    maker = breeder(ORIGINAL, aimed=0.0, mutation=0.0, crossover=0.5)
+    one, other, *_ = start_of(maker, ORIGINAL)
+    first, second = maker.pair(one, other, np.random.default_rng(2))
+    assert Counter([*first.records, *second.records]) == Counter([*one.records, *other.records])
+    assert 0 < (first.records != one.records).sum() < (one.records != other.records).sum()
+    # row by row: a child has a record where one of its parents has it
+    assert ((first.records == one.records) | (first.records == other.records)).all()

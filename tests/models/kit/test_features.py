@@ -184,3 +184,13 @@ def test_places_within_an_interval_lean_by_the_slope(slope):
     cut = np.clip(slope, -50, 50)
     again = found if abs(slope) < 1e-4 else np.expm1(cut * found) / np.expm1(cut)
     assert again == pytest.approx(uniform, abs=1e-9)
+
+
+def test_moments_of_levels_are_indicators_of_the_most_frequent():
+    rng = np.random.default_rng(3)
+    two = coded("y", rng.integers(0, 2, 90), "ab")
+    assert moments_of(two)[-1].values.tolist() == np.eye(2).tolist()
+    many = coded("y", np.repeat(np.arange(50), np.arange(60, 10, -1)), [str(k) for k in range(50)])
+    *_, found = moments_of(many)
+    assert found.values.tolist() == np.eye(50)[:, :40].tolist()
+    assert (found.n_linear, found.across.any()) == (40, False)
