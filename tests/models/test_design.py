@@ -98,3 +98,9 @@ def test_predictions_in_blocks_equal_those_of_the_matrix(monkeypatch: pytest.Mon
     for part in (table, new, table.take(np.arange(0))):
         expected = design.matrix(part) @ coefficients
         np.testing.assert_allclose(design.predict(part, coefficients), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1])
+def test_a_constant_number_is_a_column_of_zeros(value):
+    table = Table([numeric("x", [value] * 7)])
+    assert np.abs(Design.fit(table).matrix(table)[:, 1]).max() < 1e-6

@@ -279,3 +279,16 @@ def test_blocks_hold_at_most_so_many_runs_but_one_person(most):
         assert counts[block].sum() <= most or len(block) == 1
         if after is not None:  # and no fewer than there is room for
             assert counts[block].sum() + counts[after[0]] > most
+
+
+def test_careers_of_the_reserve_are_drawn_for_each_person():
+    """With as many runs where there are such careers, else any of them."""
+    reserve = np.array([[0, 0, 0], [1, 1, 1], [0, 1, 1], [1, 1, 0]], dtype=np.int32)
+    counts = np.repeat([1, 2, 3], 100)
+    drawn = FittedCareers._observed(
+        SimpleNamespace(reserve=reserve), counts, np.random.default_rng(1)
+    )
+    for own, rows in zip(np.split(drawn, 3), ([0, 1], [2, 3], range(4)), strict=True):
+        found = Counter(map(tuple, own.tolist()))
+        assert set(found) == {tuple(reserve[row].tolist()) for row in rows}
+        assert min(found.values()) > 60 / len(rows)

@@ -347,3 +347,18 @@ def test_classes_are_drawn_by_their_weights_whatever_the_rows_before() -> None:
             assert classes[row] == k
             low = ends[k - 1] if k else 0.0
             assert rest[row] == pytest.approx((u - low) / (ends[k] - low), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("levels", "shared", "ridge", "most"),
+    [(4, True, 1, 5), (2, True, 1, 1), (4, False, 1, 1), (4, True, 44, 44)],
+)
+def test_ridges_of_linear_terms_have_a_limit(
+    levels: int, shared: bool, ridge: int, most: int
+) -> None:
+    moments = np.eye(levels, dtype=np.float32)
+    it = replace(problem(shared=shared), moments=moments, n_linear=levels, ridge=ridge)
+    penalty = it._penalty(np.full((len(it.groups), levels), 200.0))
+    assert set(penalty[it.linear][1:].ravel()) == {most}
+    assert set(penalty[0]) == {1.0}
+    assert (penalty[~it.linear] == 200.0).all()
