@@ -243,3 +243,17 @@ def test_the_distribution_of_draws_is_that_of_all_means():
     means = np.linspace(-1, 1, 5000)
     slow = ndtr((GRID[:, None] - means) / 0.3).mean(axis=1)
     np.testing.assert_allclose(_spread(means, 0.3), slow, atol=1e-4)
+
+
+def semicontinuous(n=8000):
+    rng = np.random.default_rng(3)
+    g = (rng.random(n) < 0.2).astype(int)  # few rows with far larger values: no normal mixture
+    y = np.where(rng.random(n) < 0.4, 0.0, np.round(np.exp(5 + 4 * g + rng.normal(size=n))))
+    return Table([coded("g", g, 2)]), numeric("y", y, decimals=0)
+
+
+def test_the_marginal_distribution_is_kept():
+    table, y = semicontinuous()
+    drawn = draw(fit(Normrank(), table, y), table)
+    assert ks_2samp(drawn, y.data).pvalue > 0.01
+    assert (drawn == 0).mean() == pytest.approx((y.data == 0).mean(), abs=0.02)

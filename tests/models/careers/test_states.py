@@ -9,7 +9,9 @@ from synthesizer.models.careers.states import (
     Places,
     _frequent,
     _spent_before,
+    cell_keys,
     fit_chain,
+    fit_hierarchy,
     later_predictors,
 )
 
@@ -84,3 +86,17 @@ def test_frequent_states_are_those_of_most_periods():
     assert _frequent(runs, 7).tolist() == [2, 5, 0, 1, 4]
     many = to_runs(np.repeat([np.arange(12)], 2, axis=0))
     assert _frequent(many, 12).tolist() == list(range(8))
+
+
+def test_unknown_cells_use_the_coarser_level():
+    states, coarse = np.array([0, 0, 1, 2]), np.zeros(4, dtype=np.int64)
+    model = fit_hierarchy([np.arange(4), coarse], states, 3, concentration=10.0)
+    new = [np.array([10**6]), np.array([0])]
+    assert model.probabilities(new)[0] == pytest.approx([0.5, 0.25, 0.25])
+
+
+def test_keys_have_room_up_to_2_to_the_62():
+    last = [np.array([0, 2**31 - 1])] * 2
+    assert cell_keys(last, [2**31, 2**31]).tolist() == [0, 2**62 - 1]
+    with pytest.raises(ValueError, match="too many"):
+        cell_keys([*last, np.zeros(2, dtype=int)], [2**31, 2**31, 2])
