@@ -10,33 +10,19 @@ import numpy as np
 import pytest
 
 from synthesizer.data.expressions import Expression
-from synthesizer.data.panel.arrangement import ROWS, Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Column, Kind, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, parallel
 from synthesizer.engine.extending import Extending, fit_extension
 from synthesizer.engine.source import Request
 from synthesizer.models.careers.career import Career
 from synthesizer.models.cart import Cart
-from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.histories.wrapped import TimeInvariant
 from synthesizer.models.step import Forbid, Rule, Step
+from tests.engine.test_panel_chain import FRAME, PERIODS, STEPS
 from tests.tables import assert_same, coded
 
-YEARS = Column(Variable(name="year", kind=Kind.NUMERIC), np.arange(2001.0, 2005.0))
-FRAME = Frame(periods=YEARS, times=YEARS.data, career="state")
-STEPS = (
-    Step(variable="sex", method="time_invariant", model=TimeInvariant(base=Cart(min_leaf=5))),
-    Step(variable="state", method="career", model=Career(), predictors=("sex",)),
-    Step(
-        variable="grade",
-        method="lag_one",
-        model=LagOne(base=Cart(min_leaf=5)),
-        predictors=("sex", "state"),
-    ),
-)
+YEARS = PERIODS
 
 
 def panel(n: int = 400, seed: int = 1) -> PanelTable:
@@ -130,51 +116,14 @@ def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -
     assert_same(drawn(source, n_jobs=1), drawn(source, n_jobs=2))
 
 
-def test_a_generator_is_named_after_its_purpose_its_place_and_its_variable(monkeypatch) -> None:
-    paths: list[tuple[str | int, ...]] = []
-    real = Seed.generator
-
-    def spy(seed: Seed, *path: str | int) -> np.random.Generator:
-        paths.append(path)
-        return real(seed, *path)
-
-    monkeypatch.setattr(Seed, "generator", spy)
-    names, years, two = [step.variable for step in STEPS], (2, 3), (0, 1)
-    source = fitted(proper=True)
-    expected: list[tuple[str | int, ...]] = [("screen", 0)]
-    expected += [("bootstrap", 0, replicate) for replicate in two]
-    expected += [("extend", year, r, name) for year in years for r in two for name in names]
-    assert sorted(paths, key=str) == sorted(expected, key=str)
+def test_no_two_draws_share_a_generator(
+    paths: list[tuple[str | int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = fitted()
     paths.clear()
     monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 50)
     list(source.generate(Seed(2), m=2))
-    expected = [
-        ("extend", dataset, year, name, block)
-        for dataset in two
-        for year in years
-        for name in names
-        for block in range(2)
-    ]
-    assert sorted(paths, key=str) == sorted(expected, key=str)
-
-
-def test_rules_and_zeros_hold_in_new_periods_alone() -> None:
-    middle = single_value(panel()["grade"].variable, "mid")
-    rule = Rule(condition=Expression.parse("sex == 'm' and state == 'a'"), value=middle)
-    zero = Forbid(
-        condition=Expression.parse("sex == 'f' and state == 'a' and grade == 'low'"),
-        variable="grade",
-    )
-    free, ruled = (
-        drawn(fitted(3, **changes)) for changes in ({}, {"rules": (rule,), "forbids": (zero,)})
-    )
-    for made, holds in ((free, False), (ruled, True)):
-        last, state, sex = made.index.period == 3, made["state"].data, made["sex"].data
-        grade = made["grade"].data
-        assert (grade[last & (sex == 1) & (state == 0)] == 1).all() == holds
-        assert (grade[last & (sex == 0) & (state == 0)] != 0).all() == holds
-    known = published(3)
-    assert_same(ruled.until(3).take_units(np.arange(known.n_units)), known)
+    assert len(set(paths)) == len(paths) == 2 * 2 * 2 * len(STEPS)  # datasets, years, blocks
 
 
 def test_proper_synthesis_has_a_fit_for_each_dataset() -> None:
@@ -193,15 +142,15 @@ def test_proper_synthesis_has_a_fit_for_each_dataset() -> None:
         assert (made["grade"].data != other["grade"].data).any()
 
 
-def test_models_of_single_rows_draw_new_periods_alone() -> None:
-    """A tree that knows nothing of the period before, inside a rule and a structural zero."""
-    tree = Step(
-        variable="grade", method="cart", model=Cart(min_leaf=5), predictors=("sex", "state")
-    )
+@pytest.mark.parametrize("is_history", [False, True])
+def test_rules_and_zeros_hold_in_new_periods_alone(is_history: bool) -> None:
+    """Also of a tree that knows nothing of the period before."""
+    tree = replace(STEPS[2], method="cart", model=Cart(min_leaf=5))
     low = single_value(panel()["grade"].variable, "low")
     rule = Rule(condition=Expression.parse("sex == 'm' and state == 'c'"), value=low)
     zero = Forbid(condition=Expression.parse("state == 'a' and grade == 'low'"), variable="grade")
-    made = drawn(fitted(3, steps=(*STEPS[:2], tree), rules=(rule,), forbids=(zero,)))
+    steps = STEPS if is_history else (*STEPS[:2], tree)
+    made = drawn(fitted(3, steps=steps, rules=(rule,), forbids=(zero,)))
     known = published(3)
     assert_same(made.until(3).take_units(np.arange(known.n_units)), known)
     last = made.index.period == 3
@@ -221,11 +170,6 @@ def test_nobody_is_new_where_nobody_is_in_the_data() -> None:
     assert made.n_units == source.n_units == known.n_units
     assert (np.bincount(made.index.person) == 4).all()
     assert_same(made.until(2), known)
-
-
-def test_only_panels_have_new_periods() -> None:
-    with pytest.raises(TypeError, match="only a panel"):
-        fitted(frame=ROWS)
 
 
 def test_careers_may_be_presence_alone() -> None:

@@ -58,8 +58,10 @@ def fitted(**changes: Any) -> FittedChain:
     return ChainSpec(steps=STEPS, frame=FRAME, **changes).fit(panel(), Seed(1))
 
 
-@pytest.mark.parametrize("keep", [("sex",), ("sex", "state", "grade"), ("state", "sex")])
-@pytest.mark.parametrize("strata", [(), ("sex",)])
+@pytest.mark.parametrize(
+    ("keep", "strata"),
+    [(("sex",), ()), (("sex", "state", "grade"), ()), (("state", "sex"), ("sex",))],
+)
 def test_kept_values_are_those_of_the_persons(
     keep: tuple[str, ...], strata: tuple[str, ...]
 ) -> None:
@@ -120,11 +122,6 @@ def test_histories_keep_structural_zeros_but_where_a_rule_sets_a_value() -> None
         next(fitted(rules=(rule,), forbids=wrong).generate(Seed(2)))
 
 
-def test_a_structural_zero_may_name_nothing_but_the_history() -> None:
-    (made,) = fitted(forbids=(forbid("grade == 'mid'"),)).generate(Seed(2))
-    assert set(made["grade"].data) == {0, 2}
-
-
 def test_histories_that_find_nothing_allowed_name_the_zeros() -> None:
     zeros = tuple(
         forbid(f"state == 'a' and grade == '{grade}'") for grade in ("low", "mid", "high")
@@ -133,6 +130,9 @@ def test_histories_that_find_nothing_allowed_name_the_zeros() -> None:
         next(fitted(forbids=zeros).generate(Seed(2)))
     (problem,) = caught.value.problems
     assert "'grade'" in problem
-    assert problem.endswith(f"(it keeps to {'; '.join(zero.text for zero in zeros)})")
-    with pytest.raises(ValueError, match="a panel has one career"):
-        FittedChain(schema=panel().schema, strata=fitted().strata).check()
+    assert all(zero.text in problem for zero in zeros)
+
+
+def test_a_structural_zero_may_name_nothing_but_the_history() -> None:
+    (made,) = fitted(forbids=(forbid("grade == 'mid'"),)).generate(Seed(2))
+    assert set(made["grade"].data) == {0, 2}

@@ -119,16 +119,6 @@ def test_a_chain_gives_its_models_no_more_than_they_ask_for(table: Table) -> Non
     assert "same" not in found["noise"]
 
 
-def test_a_basis_leaves_out_what_is_constant_or_said_already() -> None:
-    one, two = np.random.default_rng(1).normal(size=(2, 50))
-    columns = np.column_stack([one, np.full(50, 3.0), two, 5 - one])
-    basis = _orthonormal(columns).astype(np.float64)
-    assert basis.T @ basis == pytest.approx(np.eye(2), abs=1e-5)
-    centred = columns - columns.mean(axis=0)
-    assert basis @ (basis.T @ centred) == pytest.approx(centred, abs=1e-4)
-    assert not _orthonormal(columns[:, 1:2]).any()
-
-
 def test_which_steps_of_a_plan_are_screened(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     rng = np.random.default_rng(1)
@@ -150,3 +140,13 @@ def test_which_steps_of_a_plan_are_screened(tmp_path: Path) -> None:
         "v60": 60,
         "v61": 60,
     }
+
+
+def test_a_basis_leaves_out_what_is_constant_or_said_already() -> None:
+    one, two = np.random.default_rng(1).normal(size=(2, 50))
+    columns = np.column_stack([one, np.full(50, 3.0), two, 5 - one])
+    basis = _orthonormal(columns).astype(np.float64)
+    assert basis.T @ basis == pytest.approx(np.eye(2), abs=1e-5)
+    centred = columns - columns.mean(axis=0)
+    assert basis @ (basis.T @ centred) == pytest.approx(centred, abs=1e-4)
+    assert not _orthonormal(columns[:, 1:2]).any()

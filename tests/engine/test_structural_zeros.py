@@ -25,13 +25,13 @@ def independent(n: int, seed: int) -> list[Column]:
     return columns
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("n", [15, 200, 3_000])
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [15, 200, 2_000])
 def test_nothing_is_found_among_independent_columns(n: int, seed: int) -> None:
     assert structural_zeros(Table(independent(n, seed))).found == ()
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_nothing_is_found_where_persons_repeat_themselves(seed: int) -> None:
     """Rows of one person are one observation, however many there are."""
     rng = np.random.default_rng(seed)
@@ -91,7 +91,7 @@ def signs(n: int, share: float = 0.0, seed: int = 0) -> list[Column]:
     return [coded("one", one, 4), coded("two", two, 4), coded("three", three, 4)]
 
 
-@pytest.mark.parametrize("n", [200, 20_000])
+@pytest.mark.parametrize("n", [200, 5_000])
 def test_a_triple_is_found_of_which_no_pair_tells(n: int) -> None:
     columns = [*signs(n), *independent(n, 1)[:6]]
     (triple,) = structural_zeros(Table(columns)).found
@@ -119,7 +119,7 @@ def test_the_fit_of_pairs_is_that_of_slow_proportions() -> None:
     assert module._unseen(rows, 2 * slow, 500) == 0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("n", [60, 3_000])
 def test_a_triple_that_its_pairs_explain_is_not_told(n: int, seed: int) -> None:
     """Each column follows from the one before; of any three, pairs say all that is impossible."""
@@ -199,24 +199,6 @@ def test_wide_files_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> No
     assert "triples of variables" in structural_zeros(table).left_out
 
 
-def test_large_files_are_screened_on_some_persons(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = structural_zeros(Table(nested(4_000))).found
-    monkeypatch.setattr(module, "MOST_ROWS", 900)
-    assert structural_zeros(Table(nested(4_000))).found == whole
-
-
-@pytest.mark.parametrize(("work", "rows"), [(10, 100), (6 * 150 + 5, 150), (10**9, 700)])
-def test_a_pair_is_screened_on_its_share_of_the_work_within_two_ends(
-    work: int, rows: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    monkeypatch.setattr(module, "LEAST_ROWS", 100)
-    monkeypatch.setattr(module, "MOST_ROWS", 700)
-    monkeypatch.setattr(module, "_sample", lambda owners, most: asked.append(most) or owners[:50])
-    structural_zeros(Table(nested(1_000)), triples=False, work=work)
-    assert asked == [rows]
-
-
 def repeated(seed: int) -> PanelTable:
     """Persons of one to nine rows, whose two variables go together but for one row in ten."""
     rng = np.random.default_rng(seed)
@@ -227,7 +209,7 @@ def repeated(seed: int) -> PanelTable:
     return PanelTable([coded("one", one, 20), coded("two", two, 5)], index)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_the_excess_in_persons_is_that_of_slow_counting(seed: int) -> None:
     """Good's variance of what one person has alone, and Kish's effect of several rows a person."""
     table, log = repeated(seed), 0.7
@@ -261,10 +243,16 @@ def test_the_excess_in_persons_is_that_of_slow_counting(seed: int) -> None:
     assert counted.excess(1e9) == 0
 
 
-@pytest.mark.parametrize("most", [1, 100, 333, 10**6])
+@pytest.mark.parametrize("most", [1, 333])
 def test_a_sample_is_of_all_rows_of_some_persons(most: int) -> None:
     owners = np.repeat(np.arange(300), 2)
     rows = module._sample(owners, most)
     assert (np.bincount(owners[rows], minlength=300) % 2 == 0).all()
     assert len(rows) <= max(most, 2)
     assert len(rows) > min(most, 600) / 2
+
+
+def test_large_files_are_screened_on_some_persons(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = structural_zeros(Table(nested(4_000))).found
+    monkeypatch.setattr(module, "MOST_ROWS", 900)
+    assert structural_zeros(Table(nested(4_000))).found == whole

@@ -17,18 +17,25 @@ from synthesizer.engine.testing import (
 REGISTRY = Registry.load()
 
 PLAIN = {"base": {"model": "cart", "tilt": False}}
-"""Tilted trees within histories are those of `lag_one`, which has them by default."""
+"""Tilted trees inside other models are those of `lag_one` below."""
 
 # Models that cannot be built from defaults, or that make sense for some kinds of target only.
 CASES = {
+    "bagging": ({"n_trees": 2}, None),
     "constant": ({"value": 3}, [Kind.NUMERIC]),
     "derived": ({"expression": "p_number"}, [Kind.NUMERIC]),
-    "follows": ({"of": "p_coded"}, None),
-    "grouped": ({"by": ["p_coded"], "min_rows": 20}, None),
-    "monotone": (PLAIN, None),
-    "mostly_constant": (PLAIN, None),
-    "nominal": ({"given": ["p_coded"]}, None),
+    "follows": (PLAIN | {"of": "p_coded"}, None),
+    "forest": ({"n_trees": 2}, None),
+    "grouped": (PLAIN | {"by": ["p_coded"], "min_rows": 20}, None),
+    "nominal": (PLAIN | {"given": ["p_coded"]}, None),
 }
+# Other histories are made of parts of `lag_one`, which meets every kind.
+FEW = {Kind.ORDERED, Kind.NUMERIC}
+for name in set(REGISTRY.names) - set(CASES):
+    if "base" in REGISTRY.options_schema(name)["properties"]:
+        abilities = REGISTRY.entry(name).abilities
+        is_other = abilities.panel and name != "lag_one"
+        CASES[name] = (PLAIN, FEW & abilities.kinds if is_other else None)
 
 
 @pytest.mark.parametrize("name", REGISTRY.names)
@@ -41,29 +48,28 @@ def test_model_keeps_the_contract(name):
     ("name", "options", "kinds"),
     [
         ("cart", {"min_leaf": 1, "shrinkage": 5.0, "proper": True}, None),
-        ("cart", {"min_leaf": 5, "tilt": True, "even": False}, None),
+        ("cart", {"min_leaf": 5, "tilt": True, "even": False}, [Kind.ORDERED, Kind.NUMERIC]),
         ("pmm", {"draw_parameters": True}, None),
-        ("lag_one", {"fit_by": "by_period", "stay_or_move": False, "min_rows": 5}, [Kind.ORDERED]),
-        ("lag_one", {"first_apart": False, "stay_or_move": False}, [Kind.BOOLEAN, Kind.NUMERIC]),
-        ("monotone", {"base": REGISTRY.build("pmm")}, [Kind.NUMERIC]),
+        ("lag_one", {}, [Kind.CATEGORICAL, Kind.NUMERIC]),
+        (
+            "lag_one",
+            PLAIN | {"fit_by": "by_period", "stay_or_move": False, "min_rows": 5},
+            [Kind.ORDERED],
+        ),
+        ("lag_one", PLAIN | {"first_apart": False, "stay_or_move": False}, [Kind.NUMERIC]),
+        ("monotone", {"base": REGISTRY.build("normal")}, [Kind.NUMERIC]),
     ],
 )
 def test_other_options_keep_the_contract(name, options, kinds):
     check_model(REGISTRY.build(name, options), kinds=kinds)
 
 
-@pytest.mark.parametrize("name", REGISTRY.names)
-def test_model_describes_itself(name):
-    entry = REGISTRY.entry(name)
-    assert entry.summary.endswith(".")
-    schema = REGISTRY.options_schema(name)
-    for option, described in schema["properties"].items():
-        assert described.get("description"), f"option {option!r} has no description"
-
-
 def cases(name):
-    """The cases of the contract: a model with its predictors and a target."""
+    """The cases of the contract: a model, its predictors and a target."""
     options, kinds = CASES.get(name, ({}, None))
+    options = {
+        option: value for option, value in options.items() if option not in ("base", "n_trees")
+    }
     model = REGISTRY.build(name, options)
     chosen = model.abilities.kinds if kinds is None else kinds
     if model.abilities.panel:

@@ -8,7 +8,7 @@ import pytest
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.domains import Chances, Masks, evened, mask_of
+from synthesizer.models.domains import Chances, Masks, mask_of
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.limits import Limits, Support, found_supports
@@ -45,25 +45,6 @@ def test_chances_are_those_of_the_draws(model: Cart | Grouped) -> None:
     some = np.flatnonzero(table["group"].data == 1)
     assert (chances.take(some).shares == chances.shares[some]).all()
     assert Cart(tilt=False).fit(table, target, rng=rng).chances(table, steps=0) is None
-
-
-def test_factors_give_each_code_as_often_as_free_rows_do() -> None:
-    rng = np.random.default_rng(8)
-    free = rng.dirichlet(np.ones(4), size=300)
-    allowed = rng.random((300, 4)) < [0.4, 0.9, 0.9, 1.0]
-    shares = free * allowed / (free * allowed).sum(axis=1, keepdims=True)
-
-    def sums(factors: np.ndarray) -> np.ndarray:
-        drawn = shares * factors
-        return np.asarray((drawn / drawn.sum(axis=1, keepdims=True)).sum(axis=0))
-
-    assert abs(sums(np.ones(4)) - free.sum(axis=0)).max() > 20
-    assert sums(evened(shares, free)) == pytest.approx(free.sum(axis=0), abs=0.5)
-    shares[:] = free * [0.0, 1.0, 1.0, 1.0]  # what nobody may have leaves the law of the others
-    shares /= shares.sum(axis=1, keepdims=True)
-    assert evened(shares, free)[1:] == pytest.approx(np.ones(3))
-    lone = np.array([[1e-6, 1.0 - 1e-6], [0.0, 1.0]])
-    assert evened(lone, np.full((2, 2), 0.5)).tolist() == [50.0, 0.02]
 
 
 def test_what_is_refused_in_some_rows_is_drawn_in_others() -> None:

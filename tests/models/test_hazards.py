@@ -55,6 +55,38 @@ def test_coefficients_are_those_of_a_plain_search(ridge: float) -> None:
     np.testing.assert_allclose(cox(x, times, died, ridge), expected, atol=1e-3)
 
 
+def test_a_cox_model_of_drawn_times_holds() -> None:
+    errors: dict[str | None, list[FloatArray]] = {None: [], "event": []}
+    for seed in range(3):
+        table, time, x = followed_up(seed)
+        died = table["event"].data == 1
+        expected, error = hazard_ratios(time.data, table["event"], x)
+        for event, found in errors.items():
+            fitted = fit(Cart(event=event), table, time)
+            for number in range(4):
+                drawn = fitted.sample(table, rng=np.random.default_rng(number)).data
+                found.append((cox(x - x.mean(axis=0), drawn, died, 0.0) - expected) / error)
+    with_pair, without = (np.abs(np.mean(errors[key], axis=0)) for key in ("event", None))
+    assert with_pair.max() < 0.5
+    assert with_pair.sum() < 0.6 * without.sum()
+
+
+@pytest.mark.parametrize("codes", [[0] * 300, [0] * 290 + [1] * 10, [0, 1, 2] * 100])
+def test_rare_and_competing_outcomes(codes: list[int]) -> None:
+    rng = np.random.default_rng(3)
+    event = coded("event", codes, 3, kind=Kind.CATEGORICAL)
+    table = Table([numeric("x", rng.normal(size=300)), event])
+    drawn = draw(fit(Cart(event="event"), table, numeric("time", rng.exponential(size=300))), table)
+    assert np.isfinite(drawn).all()
+
+
+def test_a_missing_time_is_drawn_without_hazards() -> None:
+    table, *_ = followed_up(4, 600)
+    states = coded("time", np.arange(600) % 2, 2)
+    plain, told = (draw(fit(Cart(event=event), table, states), table) for event in (None, "event"))
+    assert (plain == told).all()
+
+
 def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty each, and the four most frequent at most; the event's own columns have no part."""
     rng = np.random.default_rng(1)
@@ -75,61 +107,3 @@ def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatc
     rows = np.sort(np.random.default_rng(1).choice(319, size=200, replace=False))
     first = cox(chosen[rows], times[rows], codes[rows] == 0, 1.0)
     np.testing.assert_allclose(some.log_hazards[used, 0], first, rtol=1e-5)
-
-
-def test_a_cox_model_of_drawn_times_holds() -> None:
-    errors: dict[str | None, list[FloatArray]] = {None: [], "event": []}
-    for seed in range(3):
-        table, time, x = followed_up(seed)
-        died = table["event"].data == 1
-        expected, error = hazard_ratios(time.data, table["event"], x)
-        for event, found in errors.items():
-            fitted = fit(Cart(event=event), table, time)
-            for number in range(4):
-                drawn = fitted.sample(table, rng=np.random.default_rng(number)).data
-                found.append((cox(x - x.mean(axis=0), drawn, died, 0.0) - expected) / error)
-    with_pair, without = (np.abs(np.mean(errors[key], axis=0)) for key in ("event", None))
-    assert with_pair.max() < 0.5
-    assert with_pair.sum() < 0.6 * without.sum()
-
-
-def test_products_are_linear_columns_times_the_hazard_of_each_outcome() -> None:
-    table, time, _ = followed_up(2, 600)
-    features, columns = Features.fit(table)
-    told = features.are_of("event")
-    hazards, matrix = Hazards.fit(
-        features, columns, table["event"].data, told, time.data, np.random.default_rng(1)
-    )
-    assert (hazards.log_hazards[told] == 0).all()
-    np.testing.assert_allclose(hazards.matrix(table), matrix, atol=1e-5)
-    products = matrix[:, features.n_columns :] * hazards.spreads + hazards.means
-    slow = [
-        np.exp(min(max(float(row @ b), -4.0), 4.0)) * row[features.linear]
-        for row, b in zip(columns, [hazards.log_hazards[:, 1]] * len(columns), strict=True)
-    ]
-    n_linear = int(features.linear.sum())
-    np.testing.assert_allclose(products[:, n_linear:], slow, rtol=1e-3, atol=1e-4)
-    assert [part.stop - part.start for part in hazards.groups[-2:]] == [n_linear] * 2
-    assert hazards.groups[-1].stop == matrix.shape[1] == len(hazards.linear)
-
-
-@pytest.mark.parametrize("codes", [[0] * 300, [0] * 290 + [1] * 10, [0, 1, 2] * 100])
-def test_rare_and_competing_outcomes(codes: list[int]) -> None:
-    rng = np.random.default_rng(3)
-    event = coded("event", codes, 3, kind=Kind.CATEGORICAL)
-    table = Table([numeric("x", rng.normal(size=300)), event])
-    drawn = draw(fit(Cart(event="event"), table, numeric("time", rng.exponential(size=300))), table)
-    assert np.isfinite(drawn).all()
-
-
-def test_a_missing_time_is_drawn_without_hazards() -> None:
-    table, *_ = followed_up(4, 600)
-    states = coded("time", np.arange(600) % 2, 2)
-    plain, told = (draw(fit(Cart(event=event), table, states), table) for event in (None, "event"))
-    assert (plain == told).all()
-
-
-def test_the_event_must_be_a_predictor() -> None:
-    table, time, _ = followed_up(5, 100)
-    with pytest.raises(ValueError, match="event \\(event\\) must be predictors"):
-        Cart(event="event").fit(table.select(["x"]), time, rng=np.random.default_rng(1))

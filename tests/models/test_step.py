@@ -7,18 +7,16 @@ import pytest
 
 from synthesizer.data.errors import DataError, ModelError
 from synthesizer.data.expressions import Expression
-from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import single_value
 from synthesizer.models.cart import Cart
 from synthesizer.models.fixed import Constant, Keep
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.sample import Sample
-from synthesizer.models.step import Forbid, Rule, Step, error_context, forbidden_rows
+from synthesizer.models.step import Rule, Step, error_context
 from tests.models.fits import coded, numeric
 
 RNG = np.random.default_rng(1)
-TIMES = np.arange(2.0)
 X = coded("x", [0, 1, 2, 3], 5)
 PAY = numeric("pay", [5, 6, np.nan, np.nan], 0, states=[0, 0, 1, 2], missing=("", "-8"))
 TABLE = Table([X, PAY])
@@ -35,14 +33,6 @@ def test_a_rule_sets_its_value_where_it_holds() -> None:
     drawn = rule("x in ['x1', 'x2']", "-8").apply(PAY, TABLE)
     np.testing.assert_array_equal(drawn.data, [5, np.nan, np.nan, np.nan])
     assert drawn.missing_state().tolist() == [0, 2, 2, 2]
-
-
-def test_structural_zeros_are_told_row_by_row() -> None:
-    zeros = [Forbid(condition=Expression.parse(f"x == '{x}'"), variable="x") for x in ("x0", "x2")]
-    assert zeros[0].broken(TABLE).tolist() == [True, False, False, False]
-    assert forbidden_rows(zeros, TABLE).tolist() == [True, False, True, False]
-    assert forbidden_rows([], TABLE).tolist() == [False] * 4
-    assert (zeros[0].names, zeros[0].text) == (frozenset({"x"}), "forbid \"x == 'x0'\"")
 
 
 def test_missing_codes_are_drawn_first_and_then_the_observed() -> None:
@@ -100,22 +90,6 @@ def test_likelihoods_are_those_of_the_missing_code_and_then_of_the_value() -> No
     for model in (Keep(), Sample()):
         step = Step(variable="pay", method="x", model=model).fit(table, [], RNG)
         assert step.log_likelihood(some) is None
-
-
-def test_what_is_kept_of_a_panel_is_that_of_rows_or_of_first_rows() -> None:
-    index = PanelIndex.of_presence(np.array([[True, True], [False, True], [True, True]]), TIMES)
-    panel = PanelTable([numeric("pay", np.arange(5.0))], index)
-    step = Step(variable="pay", method="keep", model=Keep())
-    kept = step.fit(panel, [], RNG)
-    units = np.array([2, 0])
-    assert kept.copied(units, by_person=True).data.tolist() == [3, 0]
-    assert sorted(kept.copied(units, by_person=False).data.tolist()) == [0, 1, 3, 4]
-    plain = step.fit(Table(panel.columns), [], RNG)
-    assert plain.copied(units, by_person=False).data.tolist() == [2, 0]
-    with pytest.raises(TypeError, match="nothing is kept"):
-        Step(variable="pay", method="x", model=Sample()).fit(TABLE, [], RNG).copied(
-            units, by_person=False
-        )
 
 
 def test_every_large_group_is_drawn_from_its_own_rows_and_others_from_all() -> None:

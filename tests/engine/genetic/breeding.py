@@ -6,7 +6,7 @@ from synthesizer.engine.genetic.evolution import Breeder, Candidate, Redraw, fit
 from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.genetic.genetic_source import Evolver
 from synthesizer.engine.genetic.scores import Scorer
-from tests.engine.genetic.slow_scores import frozen, random_file, sought_of
+from tests.engine.genetic.small_files import frozen, random_file, sought_of
 
 SMALL = {"population": 8, "generations": 8, "mutation": 0.02, "patience": None}
 """A population that changes much in a few generations."""

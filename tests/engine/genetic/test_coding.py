@@ -1,5 +1,4 @@
 from collections import Counter
-from math import prod
 from unittest.mock import patch
 
 import numpy as np
@@ -16,7 +15,7 @@ from synthesizer.engine.genetic.scores import (
     coding_problems,
     sorted_cells,
 )
-from tests.engine.genetic.slow_scores import coding_of, files, random_file
+from tests.engine.genetic.small_files import coding_of, files, random_file
 from tests.tables import assert_same, coded
 
 
@@ -42,17 +41,6 @@ def test_decode_gives_back_what_was_encoded(case):
         np.testing.assert_array_equal(coding.level(records, place), column.data)
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(1, 5), min_size=1, max_size=5))
-def test_numbers_run_through_all_combinations_once_with_the_last_variable_fastest(counts):
-    coding = Coding.of(variables(counts))
-    assert coding.n_cells == prod(counts)
-    every = np.arange(coding.n_cells)
-    expected = list(np.ndindex(*counts))
-    assert [tuple(row) for row in coding.digits(every).tolist()] == expected
-    np.testing.assert_array_equal(coding.encode(coding.decode(every)), every)
-
-
 def test_columns_in_another_order_give_the_same_numbers():
     table = random_file(20, [3, 2, 4])
     coding = coding_of(table)
@@ -60,9 +48,7 @@ def test_columns_in_another_order_give_the_same_numbers():
     np.testing.assert_array_equal(coding.encode(other), coding.encode(table))
 
 
-@pytest.mark.parametrize(
-    ("binary", "wide"), [(30, np.int32), (31, np.int64), (61, np.int64), (62, np.int64)]
-)
+@pytest.mark.parametrize(("binary", "wide"), [(30, np.int32), (31, np.int64), (62, np.int64)])
 def test_numbers_are_as_narrow_as_they_can_be(binary, wide):
     coding = Coding.of(variables([2] * binary))
     assert coding.dtype is wide
@@ -119,18 +105,6 @@ def test_counts_equal_slow_counting_both_ways(case, data):
         order = sorted(known)
         expected = [order.index(c) if c in known else -1 for c in cells_of(made, places)]
         assert margin.of(records).tolist() == expected
-
-
-@pytest.mark.parametrize("make", [Margin, own, sparse])
-def test_no_cells_and_no_records(make):
-    table = random_file(30, [3, 2])
-    coding = coding_of(table)
-    records, nothing = coding.encode(table), np.zeros(0, dtype=np.int64)
-    empty = make(coding, [1], nothing)
-    assert empty.count(records).shape == (0,)
-    assert empty.of(records).tolist() == [-1] * 30
-    one = make(coding, [1], np.array([1]))
-    assert one.count(records[:0]).tolist() == [0]
 
 
 def test_numbers_beyond_32_bits():

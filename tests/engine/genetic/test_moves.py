@@ -8,14 +8,14 @@ from scipy.stats import binom, chisquare
 
 from synthesizer.engine.genetic.evolution import Redraw, chosen, crossed, replaced
 from synthesizer.engine.genetic.scores import Coding
-from tests.engine.genetic.slow_scores import frozen
+from tests.engine.genetic.small_files import frozen
 from tests.engine.genetic.test_coding import variables
 
 RATES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0])
 SEEDS = st.integers(0, 2**31)
 
 
-@pytest.mark.parametrize("rate", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("rate", [0.1, 0.9])
 def test_every_set_of_positions_has_its_probability(rate):
     """All 2^4 subsets, so that positions are chosen alike and independently."""
     n, rounds, rng = 4, 8000, np.random.default_rng(5)
@@ -30,7 +30,7 @@ def test_every_set_of_positions_has_its_probability(rate):
     assert chisquare(found[common], scaled).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("rate", [0.001, 0.1, 0.7])
+@pytest.mark.parametrize("rate", [0.001, 0.7])
 def test_the_number_of_positions_is_binomial(rate):
     n, rng = 3000, np.random.default_rng(6)
     sizes = np.array([len(chosen(n, rate, rng)) for _ in range(1500)])
@@ -40,18 +40,10 @@ def test_the_number_of_positions_is_binomial(rate):
     assert chisquare(observed, shares * len(sizes)).pvalue > 1e-3
 
 
-@given(st.integers(0, 300), st.floats(0, 1).filter(lambda rate: not 0 < rate < 1e-9), SEEDS)
-def test_positions_rise_and_lie_inside(n, rate, seed):
-    places = chosen(n, rate, np.random.default_rng(seed))
-    assert places.dtype == np.int64
-    assert (np.diff(places) > 0).all()
-    assert set(places) <= set(range(n))
-
-
-@pytest.mark.parametrize("n", [0, 1, 50])
-def test_rates_of_nothing_and_everything(n):
+@pytest.mark.parametrize("n", [0, 50])
+def test_rates_of_nothing_next_to_nothing_and_everything(n):
     rng = np.random.default_rng(1)
-    assert chosen(n, 0.0, rng).tolist() == []
+    assert chosen(n, 0.0, rng).tolist() == chosen(2 * n, 1e-19, rng).tolist() == []
     assert chosen(n, 1.0, rng).tolist() == list(range(n))
     assert chosen(n, np.nextafter(1, 0), rng).tolist() == list(range(n))
 
@@ -64,11 +56,6 @@ def test_gaps_are_drawn_until_the_end_is_reached():
             return np.ones(size, dtype=np.int64)
 
     assert chosen(500, 0.01, Unlikely()).tolist() == list(range(500))
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_rates_next_to_nothing_choose_nothing(seed):
-    assert chosen(100, 1e-19, np.random.default_rng(seed)).tolist() == []
 
 
 @settings(max_examples=60)
@@ -85,24 +72,6 @@ def test_crossing_keeps_the_records_of_both_parents(n, rate, seed):
     for child in (first, second):
         child[:] = -1  # children are their own: parents would complain
     assert first.dtype == one.dtype
-
-
-@settings(max_examples=60)
-@given(st.integers(1, 40), RATES, SEEDS)
-def test_only_some_rows_are_replaced_by_donors(n, rate, seed):
-    rng = np.random.default_rng(seed)
-    records, donors = frozen(rng.integers(0, 9, n)), frozen(rng.integers(20, 29, 7))
-    rows = np.flatnonzero(rng.random(n) < 0.5)
-    after, taken = replaced(records, rows, rate, donors, rng)
-    assert set(taken.tolist()) <= set(rows.tolist())
-    assert (np.diff(taken) > 0).all()
-    outside = np.setdiff1d(np.arange(n), taken)
-    np.testing.assert_array_equal(after[outside], records[outside])
-    assert set(after[taken].tolist()) <= set(donors.tolist())
-    if rate == 0:
-        assert after is records
-    if rate == 1:
-        assert taken.tolist() == rows.tolist()
 
 
 def test_donors_are_drawn_alike():
@@ -146,44 +115,8 @@ def test_levels_are_drawn_alike_or_as_often_as_the_original_has_them(kind):
         assert chisquare(observed[occurs], share[occurs] * N).pvalue > 1e-3
 
 
-def test_cells_change_at_the_rate():
-    """A cell drawn anew is another one with probability 1 - 1/L; cells are independent."""
-    coding = Coding.of(variables([3, 2, 4]))
-    start = frozen(np.full(N, 7))
-    drawn, _ = Redraw.uniform(coding).mutated(start, 0.3, np.random.default_rng(5))
-    changed = coding.digits(drawn) != coding.digits(start)
-    chance = 0.3 * (1 - 1 / coding.levels)
-    np.testing.assert_allclose(changed.mean(axis=0), chance, atol=4 * np.sqrt(0.25 / N))
-    assert changed.all(axis=1).mean() == pytest.approx(chance.prod(), abs=4 * np.sqrt(0.01 / N))
-
-
-@settings(max_examples=80, deadline=None)
-@given(
-    st.lists(st.integers(1, 4), min_size=1, max_size=5),
-    st.integers(0, 30),
-    st.sampled_from([0.0, 0.05, 0.5, 1.0]),
-    st.booleans(),
-    st.integers(0, 2**31),
-)
-def test_rows_told_hold_all_that_changed(counts, n, rate, uniform, seed):
-    coding, rng = Coding.of(variables(counts)), np.random.default_rng(seed)
-    records = frozen(rng.integers(0, coding.n_cells, n).astype(coding.dtype))
-    redraw = Redraw.uniform(coding) if uniform or not n else Redraw.marginal(coding, records)
-    after, rows = redraw.mutated(records, rate, rng)
-    assert after.dtype == records.dtype
-    assert (np.diff(rows) > 0).all()
-    assert set(np.flatnonzero(after != records)) <= set(rows)
-    assert ((after >= 0) & (after < coding.n_cells)).all()
-    if rate == 0:
-        assert after is records
-        assert not len(rows)
-    if rate == 1:
-        assert len(rows) == n
-
-
-@pytest.mark.parametrize("binary", [31, 62])
-def test_wide_numbers_stay_inside(binary):
-    coding = Coding.of(variables([2] * binary))
+def test_wide_numbers_stay_inside():
+    coding = Coding.of(variables([2] * 62))
     records = frozen(np.random.default_rng(6).integers(0, coding.n_cells, 500))
     for rate in (0.3, 1.0):
         after, _ = Redraw.uniform(coding).mutated(records, rate, np.random.default_rng(7))

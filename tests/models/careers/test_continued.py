@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import RuleError
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.panel.paths import PathRule
 from synthesizer.models.careers.career import Past, fit_continuation
@@ -90,16 +89,6 @@ def test_who_is_new_begins_as_the_new_ones_do():
     persons = PanelTable([coded("sex", sex, ["f", "m"])], PanelIndex.of_persons(200, TIMES))
     continuation = fitted(*careers())
     assert (continuation.draw_first(persons, rng=np.random.default_rng(1)) == sex).all()
-
-
-def test_where_nobody_is_new_nobody_begins():
-    sex, years = careers()
-    old = years[:, 0] < ABSENT
-    continuation = fitted(sex[old], years[old])
-    assert continuation.first is None
-    persons = PanelTable([], PanelIndex.of_persons(2, TIMES))
-    with pytest.raises(RuleError, match="nobody is new"):
-        continuation.draw_first(persons, rng=np.random.default_rng(1))
 
 
 def test_steps_that_nobody_takes_are_not_allowed():

@@ -6,11 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import digamma, logsumexp
+from scipy.special import logsumexp
 
 from synthesizer.models.careers.dirichlet import (
-    _m_step,
-    _start,
     cell,
     centre,
     draw_dirichlet,
@@ -34,7 +32,7 @@ def test_densities_agree_with_scipy():
     assert np.allclose(log_densities(np.log(points), alpha), expected)
 
 
-@pytest.mark.parametrize("alpha", [[0.2, 0.3], [0.3, 2.0], [5.0, 1.0]])
+@pytest.mark.parametrize("alpha", [[0.2, 0.3], [5.0, 1.0]])
 def test_draws_have_the_right_law(alpha):
     points = draw_dirichlet(np.tile(alpha, (4_000, 1)), rng=np.random.default_rng(2))
     assert np.allclose(points.sum(axis=1), 1)
@@ -61,54 +59,12 @@ def test_equal_points_do_not_make_a_component_degenerate():
     assert len(mixture.alpha) <= 3
 
 
-def test_the_last_component_is_uniform_and_counts():
-    rng = np.random.default_rng(6)
-    points = draw_dirichlet(np.tile([50.0, 50.0, 50.0], (20, 1)), rng=rng)
-    mixture = fit_mixture(points, np.ones(20, dtype=int), 1, rng=rng)
-    assert mixture.alpha[-1].tolist() == [1, 1, 1]
-    assert 0.01 < mixture.weights[-1] < 0.2
-
-
-@pytest.mark.parametrize("precision", [0.5, 9.0, 40.0, 900.0])
+@pytest.mark.parametrize("precision", [0.5, 40.0])
 def test_one_group_has_its_precision(precision):
     mean = np.array([0.5, 0.3, 0.2])
     points = draw_dirichlet(np.tile(precision * mean, (4_000, 1)), rng=np.random.default_rng(8))
     mixture = fit_mixture(points, np.ones(4_000, int), 1, rng=np.random.default_rng(9))
     assert np.allclose(mixture.alpha[0], precision * mean, rtol=0.07)
-
-
-@pytest.mark.parametrize("start", [0.1, 1.0, 50.0])
-def test_the_m_step_solves_the_equations_of_the_likelihood(start):
-    alpha = np.array([[0.3, 2.0, 1.0], [80.0, 15.0, 200.0]])
-    mean_logs = digamma(alpha) - digamma(alpha.sum(axis=1, keepdims=True))
-    found = np.full_like(alpha, start)
-    for _ in range(60):
-        found = _m_step(found, mean_logs)
-    assert np.allclose(found, alpha, rtol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_em_starts_at_the_moments_of_each_group(seed):
-    rng = np.random.default_rng(seed)
-    means = np.array([[60, 20, 20], [5, 5, 90], [5, 90, 5]])
-    points = np.vstack([rng.dirichlet(9 * mean, size=6) for mean in means])
-    weights = rng.dirichlet(np.full(18, 50.0))
-    found = _start(points, weights, 3, rng)
-    shares, alpha = [], []
-    for group in np.abs(found.alpha[:3, None] / 900 - means / 100).sum(axis=2).argmin(axis=1):
-        rows = slice(6 * group, 6 * group + 6)
-        share = weights[rows].sum()
-        mean = weights[rows] @ points[rows] / share
-        variance = weights[rows] @ (points[rows] - mean) ** 2 / share
-        alpha.append(mean * ((mean * (1 - mean)).sum() / variance.sum() - 1))
-        shares.append(share)
-    assert np.allclose(found.alpha, [*alpha, np.ones(3)])
-    assert np.allclose(found.weights, np.array([*shares, 0.1]) / 1.1)
-    alone = _start(points[:1], np.ones(1), 1, rng)
-    assert np.allclose(alone.alpha[0], 10_000 * points[0])
-    corners = np.array([[0.98, 0.02], [0.02, 0.98]])  # by moments the precision would be 0.08
-    wide = _start(corners, np.full(2, 0.5), 1, rng)
-    assert np.allclose(wide.alpha[0], 0.5)
 
 
 def test_em_ends_at_the_maximum_of_what_it_says():
@@ -132,7 +88,7 @@ def test_em_ends_at_the_maximum_of_what_it_says():
     assert abs(by_weight.sum()) < 0.05 * abs(by_weight[2])
 
 
-@pytest.mark.parametrize("count", range(1, 7))
+@pytest.mark.parametrize("count", [1, 3, 6])
 def test_every_centre_lies_in_its_cell(count):
     every = compositions(6, count)
     assert len(every) == math.comb(5, count - 1) == round(np.exp(log_n_compositions(6, count)))
@@ -140,14 +96,7 @@ def test_every_centre_lies_in_its_cell(count):
     assert (cell(centre(every), 6 - count) == every).all()
 
 
-@pytest.mark.parametrize("count", range(1, 7))
-def test_every_composition_is_reached(count):
-    points = draw_dirichlet(np.ones((20_000, count)), rng=np.random.default_rng(1))
-    reached = np.unique(cell(points, 6 - count), axis=0)
-    assert reached.tolist() == sorted(compositions(6, count).tolist())
-
-
-@pytest.mark.parametrize(("count", "total"), [(2, 70), (5, 3), (12, 60), (6, 0), (20, 4)])
+@pytest.mark.parametrize(("count", "total"), [(2, 70), (6, 0), (12, 60)])
 def test_cells_are_never_negative_even_at_the_border(count, total):
     rng = np.random.default_rng(2)
     inner = draw_dirichlet(np.full((5_000, count), 0.05), rng=rng)
@@ -159,12 +108,6 @@ def test_cells_are_never_negative_even_at_the_border(count, total):
         assert (found.sum(axis=1) == total).all()
 
 
-def test_ties_go_to_the_earlier_run_whatever_the_rounding_error():
-    for wobble in (0.0, 1e-14, -1e-14):
-        points = np.array([[0.5 + wobble, 0.5 - wobble]])
-        assert cell(points, 3).tolist() == [[2, 1]]
-
-
 def test_cells_are_nearest_lattice_points():
     rng = np.random.default_rng(3)
     every = compositions(8, 3)
@@ -172,3 +115,9 @@ def test_cells_are_nearest_lattice_points():
     stretched = points * (5 + 1) - 1 / 3
     gaps = ((stretched[:, None, :] - every) ** 2).sum(axis=2)
     assert (every[gaps.argmin(axis=1)] == cell(points, 5)).all()
+
+
+def test_ties_go_to_the_earlier_run_whatever_the_rounding_error():
+    for wobble in (0.0, 1e-14, -1e-14):
+        points = np.array([[0.5 + wobble, 0.5 - wobble]])
+        assert cell(points, 3).tolist() == [[2, 1]]

@@ -17,7 +17,7 @@ from synthesizer.models.careers.quota import (
 from synthesizer.models.careers.runs import fit_rules, to_runs
 
 
-@pytest.mark.parametrize("out_codes", [(), (0,), (0, 2)])
+@pytest.mark.parametrize("out_codes", [(), (0, 2)])
 def test_cells_against_a_loop(out_codes):
     for row in product(range(3), repeat=4):
         work = [t for t, state in enumerate(row) if state not in out_codes]
@@ -27,17 +27,6 @@ def test_cells_against_a_loop(out_codes):
 
 def drawn(seed, n, periods=5):
     return np.random.default_rng(seed).integers(0, 3, size=(n, periods)).astype(np.int32)
-
-
-def test_quotas_are_filled_where_there_are_candidates():
-    data, candidates = drawn(1, 50), np.concatenate([drawn(1, 50), drawn(2, 400)])
-    quota = Quota.of(data, [0])
-    cells = match_cells(candidates, [0])
-    chosen = take_quota(quota, cells, None, 50, rng=np.random.default_rng(3))
-    assert len(np.unique(chosen)) == 50
-    again = Quota.of(candidates[chosen], [0])
-    assert again.cells.tolist() == quota.cells.tolist()
-    assert again.counts.tolist() == quota.counts.tolist()
 
 
 def test_every_person_keeps_an_own_career():
@@ -64,8 +53,7 @@ def test_quotas_are_scaled_to_another_size():
     assert quota.scaled(20).tolist() == [10, 6, 4]
 
 
-@pytest.mark.parametrize("is_owned", [False, True])
-@pytest.mark.parametrize("oversample", [1, 3])
+@pytest.mark.parametrize(("is_owned", "oversample"), [(False, 1), (True, 3)])
 def test_places_that_stay_empty_are_drawn_for_on_purpose(is_owned, oversample):
     data, rng = drawn(1, 60), np.random.default_rng(2)
     quota = Quota.of(data, [0])
@@ -86,8 +74,8 @@ def test_places_that_stay_empty_are_drawn_for_on_purpose(is_owned, oversample):
     assert unfilled(quota, match_cells(found, [0])) == 1
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("out_codes", [(), (0,), (0, 3)])
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("out_codes", [(), (0, 3)])
 def test_possible_cells_agree_with_trying_all_careers(seed, out_codes):
     rng = np.random.default_rng(seed)
     n_states, periods = 4, 4
@@ -104,7 +92,7 @@ def test_possible_cells_agree_with_trying_all_careers(seed, out_codes):
     assert possible_cells(cells, rules, out_codes).tolist() == [tuple(c) in legal for c in cells]
 
 
-@pytest.mark.parametrize("out_codes", [(), (0,), (0, 2)])
+@pytest.mark.parametrize("out_codes", [(), (0, 2)])
 def test_wanted_states_are_those_of_the_careers_in_a_cell(out_codes):
     every = np.array(list(product(range(3), repeat=4)), dtype=np.int32)
     runs, cells = to_runs(every), match_cells(every, out_codes)
@@ -113,3 +101,14 @@ def test_wanted_states_are_those_of_the_careers_in_a_cell(out_codes):
         fits = np.ones(len(every), dtype=bool)
         np.logical_and.at(fits, runs.person, wanted[np.arange(len(wanted)), runs.state])
         assert (fits == (cells == cell).all(axis=1)).all()
+
+
+def test_quotas_are_filled_where_there_are_candidates():
+    data, candidates = drawn(1, 50), np.concatenate([drawn(1, 50), drawn(2, 400)])
+    quota = Quota.of(data, [0])
+    cells = match_cells(candidates, [0])
+    chosen = take_quota(quota, cells, None, 50, rng=np.random.default_rng(3))
+    assert len(np.unique(chosen)) == 50
+    again = Quota.of(candidates[chosen], [0])
+    assert again.cells.tolist() == quota.cells.tolist()
+    assert again.counts.tolist() == quota.counts.tolist()

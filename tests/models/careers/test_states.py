@@ -10,28 +10,10 @@ from synthesizer.models.careers.states import (
     _frequent,
     _spent_before,
     cell_keys,
-    first_predictors,
     fit_chain,
     fit_hierarchy,
-    fit_trees,
     later_predictors,
 )
-from synthesizer.models.cart import Cart
-from tests.tables import coded
-
-
-def test_unknown_cells_use_the_coarser_level():
-    states, coarse = np.array([0, 0, 1, 2]), np.zeros(4, dtype=np.int64)
-    model = fit_hierarchy([np.arange(4), coarse], states, 3, concentration=10.0)
-    new = [np.array([10**6]), np.array([0])]
-    assert model.probabilities(new)[0] == pytest.approx([0.5, 0.25, 0.25])
-
-
-def test_keys_have_room_up_to_2_to_the_62():
-    last = [np.array([0, 2**31 - 1])] * 2
-    assert cell_keys(last, [2**31, 2**31]).tolist() == [0, 2**62 - 1]
-    with pytest.raises(ValueError, match="too many"):
-        cell_keys([*last, np.zeros(2, dtype=int)], [2**31, 2**31, 2])
 
 
 def test_the_chain_is_that_of_slow_counting_at_all_its_levels():
@@ -106,27 +88,15 @@ def test_frequent_states_are_those_of_most_periods():
     assert _frequent(many, 12).tolist() == list(range(8))
 
 
-@pytest.mark.parametrize("many", [30, 2])
-def test_trees_with_leaves_of_one_person_know_every_career(monkeypatch, many):
-    """From ``MANY`` states on a return to the state before is a state of its own."""
-    monkeypatch.setattr("synthesizer.models.careers.states.MANY", many)
-    data = np.array([[0, 0, 1, 1, 0], [2, 1, 1, 1, 2], [1, 2, 2, 0, 0], [2, 2, 2, 2, 2]] * 3)
-    runs = to_runs(data)
-    tree, rng = Cart(min_leaf=1, tilt=False, safe=0), np.random.default_rng(1)
-    group = Table([coded("first", np.arange(12) % 4, "abcd")])
-    fitted = fit_trees(runs, 3, group, tree, rng=rng)
-    assert fitted.frequent.tolist() == [2, 1, 0]
-    spent = _spent_before(runs, fitted.frequent)
-    for at in (runs.first, np.flatnonzero(runs.index > 0)):
-        places = Places(runs, at, spent[at], group.take(runs.person[at]))
-        drawn = fitted.draw(places, steps=0, rng=rng)
-        assert drawn.tolist() == runs.state[at].tolist()
-        assert drawn.dtype == np.int32
-    predictors = first_predictors(Places(runs, runs.first, spent[runs.first], group))
-    assert predictors.names == ("runs", "length", "person:first")
-    assert predictors["runs"].data.tolist() == [3, 3, 3, 1] * 3
-    assert predictors["length"].data.tolist() == [2, 1, 1, 5] * 3
-    donors = fitted.later.leaves.donors.data
-    returns = [0 if many > 3 else 3, 2 if many > 3 else 3]
-    assert sorted(donors.tolist()) == sorted([1, returns[0], 1, returns[1], 2, 0] * 3)
-    assert fit_trees(to_runs(data[3::4]), 3, Table([], 3), tree, rng=rng).later is None
+def test_unknown_cells_use_the_coarser_level():
+    states, coarse = np.array([0, 0, 1, 2]), np.zeros(4, dtype=np.int64)
+    model = fit_hierarchy([np.arange(4), coarse], states, 3, concentration=10.0)
+    new = [np.array([10**6]), np.array([0])]
+    assert model.probabilities(new)[0] == pytest.approx([0.5, 0.25, 0.25])
+
+
+def test_keys_have_room_up_to_2_to_the_62():
+    last = [np.array([0, 2**31 - 1])] * 2
+    assert cell_keys(last, [2**31, 2**31]).tolist() == [0, 2**62 - 1]
+    with pytest.raises(ValueError, match="too many"):
+        cell_keys([*last, np.zeros(2, dtype=int)], [2**31, 2**31, 2])

@@ -16,10 +16,9 @@ from tests.tables import coded, numeric
 BASE = Cart(min_leaf=5)
 RISES = PathRule(variable="x", non_decreasing=True, text="x never falls")
 LEVELS = tuple("abcdef")
-KINDS = (Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN, Kind.NUMERIC, Kind.DATE)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [Kind.CATEGORICAL, Kind.DATE])
 def test_one_value_a_person(kind):
     index = random_index(n=80)
     column = random_column(index, kind)
@@ -65,7 +64,7 @@ def test_relations_hold_among_persons_and_among_their_rows() -> None:
     assert abs(drawn(Cart(min_leaf=4000, tilt=False)) - gaps(target)).min() > 0.04
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [Kind.ORDERED, Kind.NUMERIC])
 def test_changers_against_slow_code(kind):
     index = random_index(n=80, seed=3)
     column = random_column(index, kind, 3)
@@ -73,8 +72,8 @@ def test_changers_against_slow_code(kind):
     assert changers(index, column).tolist() == slow
 
 
-@pytest.mark.parametrize("share", [0.02, 0.2])
-def test_share_of_persons_who_ever_change(share):
+def test_share_of_persons_who_ever_change():
+    share = 0.1
     index, rng = random_index(n=600, share=0.9, seed=1), np.random.default_rng(1)
     own, moving = rng.integers(0, 3, 600), rng.random(600) < share
     late = (index.period >= 2) & moving[index.person]
@@ -142,10 +141,9 @@ def test_falls_are_as_rare_as_in_the_data_and_at_most_one_each(as_number):
     assert abs(changers(index, drawn).mean() - changers(index, column).mean()) < 0.08
 
 
-@pytest.mark.parametrize("kind", [Kind.ORDERED, Kind.NUMERIC, Kind.DATE])
-def test_wild_histories_fall_once_at_most(kind):
+def test_wild_histories_fall_once_at_most():
     index = random_index(n=150, share=0.9, seed=4)
-    drawn = drawn_by(Monotone(base=BASE), panel(index), random_column(index, kind, 4))
+    drawn = drawn_by(Monotone(base=BASE), panel(index), random_column(index, Kind.DATE, 4))
     assert falls_of(index, drawn).max() == 1
 
 

@@ -39,8 +39,9 @@ def transitions(index, column):
     return counts / counts.sum(axis=1, keepdims=True), counts.sum(axis=1)
 
 
-@pytest.mark.parametrize("stay_or_move", [True, False])
-@pytest.mark.parametrize("fit_by", ["pooled", "by_period"])
+@pytest.mark.parametrize(
+    ("stay_or_move", "fit_by"), [(True, "pooled"), (False, "pooled"), (True, "by_period")]
+)
 def test_transitions_are_those_of_the_chain(stay_or_move, fit_by):
     index, column = markov()
     model = LagOne(base=BASE, stay_or_move=stay_or_move, fit_by=fit_by)
@@ -73,8 +74,9 @@ def not_from_c_to(*codes):
     return PathRule(variable="x", allowed=allowed, text="never")
 
 
-@pytest.mark.parametrize("stay_or_move", [True, False])
-@pytest.mark.parametrize("codes", [(0,), (1,), (0, 1), (2,)])
+@pytest.mark.parametrize(
+    ("stay_or_move", "codes"), [(True, (1,)), (True, (0, 1)), (False, (0, 1)), (False, (2,))]
+)
 def test_forbidden_steps_leave_the_law_of_the_others(stay_or_move, codes):
     index, column = markov(n=4000, periods=5, steps=FROM_C)
     rule = not_from_c_to(*codes)
@@ -159,8 +161,7 @@ def noisy(kind, n=500, periods=8):
     return index, coded("x", codes, levels, ("-8", ""), kind=Kind.ORDERED)
 
 
-@pytest.mark.parametrize("kind", [Kind.NUMERIC, Kind.ORDERED])
-@pytest.mark.parametrize("stay_or_move", [True, False])
+@pytest.mark.parametrize(("kind", "stay_or_move"), [(Kind.NUMERIC, True), (Kind.ORDERED, False)])
 def test_a_redraw_does_not_escape_into_missing_codes(kind, stay_or_move):
     index, column = noisy(kind)
     model = LagOne(base=Cart(min_leaf=10), stay_or_move=stay_or_move)

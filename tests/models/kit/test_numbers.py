@@ -13,7 +13,7 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import MICROSECONDS_A_DAY
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.forest import Bagging, Forest
+from synthesizer.models.forest import Forest
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.wrapped import MostlyConstant
 from synthesizer.models.kit.numbers import SafeNumbers, _is_exact, _sizes, steps_of
@@ -47,20 +47,17 @@ def replaced(
 RNG = np.random.default_rng(7)
 FILES = {
     "heaps": (wages(), 0),
-    "few rows": (wages(60), 0),
     "cents": (np.round(RNG.lognormal(3, 1, 3000), 2), 2),
-    "negative": (np.round(RNG.normal(-500, 300, 3000)), 0),
     "any precision": (RNG.normal(size=3000), None),
     "any precision, ties": (np.repeat(RNG.normal(size=900), 3), None),
     "crowded": (RNG.integers(1000, 2000, 2500).astype(float), 0),
     "huge": (np.round(RNG.normal(1e17, 3e16, 3000)), 0),
-    "tiny": (np.round(RNG.lognormal(-20, 1, 3000), 12), 12),
     "spread thinly": (RNG.integers(0, 10**6, 7).astype(float), 0),
 }
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("k", [2, 5, 20])
+@pytest.mark.parametrize("k", [5, 20])
 def test_no_rare_number_leaves(name: str, k: int) -> None:
     values, decimals = FILES[name]
     drawn = replaced(values, decimals, k)
@@ -108,7 +105,7 @@ def distance(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.abs(shares[0] - shares[1]).max())
 
 
-@pytest.mark.parametrize("n", [60, 300, 5000, 100_000])
+@pytest.mark.parametrize("n", [60, 5000, 100_000])
 def test_whatever_numbers_are_taken_the_distribution_stays(n: int) -> None:
     """What is lost beyond the bounds' k records is less than a plain draw misses on average."""
     missed, rng = 0.87 / np.sqrt(n), np.random.default_rng(1)
@@ -160,8 +157,7 @@ def slow_crowds(values: np.ndarray, k: int) -> dict[float, bool]:
     return crowded
 
 
-@pytest.mark.parametrize("k", [2, 5])
-@pytest.mark.parametrize("n", [60, 300, 700])
+@pytest.mark.parametrize(("n", "k"), [(60, 2), (300, 5), (700, 5)])
 def test_crowds_are_those_of_counting_record_by_record(n: int, k: int) -> None:
     found = set()
     for name, (values, decimals) in laws(n).items():
@@ -213,9 +209,7 @@ def test_a_crowd_in_a_panel_is_of_many_persons(n: int) -> None:
     ("values", "allowed"),
     [
         ([7], [6, 8]),
-        ([3, 3, 3, 3, 3, 3], [3]),
         ([7, 1_000_001], [500_000]),  # the first digit of the mean
-        ([-412, -398, -405], [-400]),
         ([1, 2, 3, 4, 5, 6, 7, 8, 9], [0, 10]),  # every number is rare
         (range(1000), range(4, 996)),
     ],
@@ -236,8 +230,7 @@ def test_ranges_are_kept_where_the_bounds_allow() -> None:
     assert not np.isin(drawn, rare(values)).any()
 
 
-@pytest.mark.parametrize("n", [1, 9, 12, 40, 60])
-@pytest.mark.parametrize("tilt", [True, False])
+@pytest.mark.parametrize(("n", "tilt"), [(1, True), (12, True), (12, False), (60, True)])
 def test_few_numbers_are_not_drawn_beside_those_of_persons(n: int, tilt: bool) -> None:
     values = np.round(np.random.default_rng(n).lognormal(11, 0.8, n), 2)
     table = Table([coded("job", np.arange(n) % 2, 2)])
@@ -265,7 +258,7 @@ def panel_of(values: np.ndarray) -> tuple[PanelTable, Column]:
     "model",
     [
         Sample(), Pmm(), Normrank(), Cart(), Cart(tilt=False), Forest(n_trees=2),
-        Bagging(n_trees=2), Cart(min_leaf=2, cap=2),
+        Cart(min_leaf=2, cap=2),
     ],
     ids=lambda model: type(model).__name__,
 )  # fmt: skip
@@ -287,7 +280,7 @@ def test_ordered_codes_with_many_levels_and_a_missing_code() -> None:
     assert 0 < (drawn == 100).sum() < 60
 
 
-@pytest.mark.parametrize("model", [LagOne(), LagOne(fit_by="by_period"), MostlyConstant()])
+@pytest.mark.parametrize("model", [LagOne(), MostlyConstant()])
 def test_histories_are_safe_and_stays_keep_the_value(model: LagOne) -> None:
     rng = np.random.default_rng(4)
     pay = np.round(rng.lognormal(8, 0.5, (300, 1)) + np.zeros((300, 6)))
@@ -310,40 +303,6 @@ def test_more_decimals_than_a_float_has_are_no_grid() -> None:
     assert numbers.decimals is None
 
 
-def test_ranks_and_windows_are_those_of_sorted_records() -> None:
-    """A window reaches k records below and above all that hold the value, inside the limits."""
-    rng = np.random.default_rng(8)
-    values = np.sort(rng.integers(0, 40, 120).astype(float))
-    safe = SafeNumbers.of_values(values, k=3, decimals=0)
-    ranks = np.append(rng.uniform(-1, 121, 50), np.arange(120.0))
-    expected = np.interp(ranks, np.arange(120), values)
-    np.testing.assert_allclose(safe._at(ranks), expected)
-    some = np.unique(values)
-    for low, high in ((some[0], some[-1]), (7.5, 31.5), (some[5], some[5])):
-        ends = (np.full(len(some), low), np.full(len(some), high))
-        first, last = safe._window(some, *ends, 3)
-        inside = np.flatnonzero((values >= low) & (values <= high))
-        for value, begin, end in zip(some, first, last, strict=True):
-            own = np.flatnonzero(values == value)
-            reach = np.clip([own[0] - 3, own[-1] + 3], inside[0], inside[-1])
-            assert (begin, end) == tuple(reach)
-
-
-@pytest.mark.parametrize("decimals", [0, 2])
-def test_precisions_are_told_from_the_largest_down(decimals: int) -> None:
-    last = 10.0**-decimals
-    sizes = _sizes(decimals, 100.0)
-    whole = [10_000, 5_000, 2_500, 1_000, 500, 250, 100, 50, 25, 10, 5, 1]  # hundredths
-    slow = [size / 100 for size in whole] if decimals else [100, 50, 25, 10, 5, 1]
-    np.testing.assert_allclose(sizes, slow)
-    multiples = np.append(np.arange(-60.0, 0), np.arange(1.0, 61))
-    for size in sizes:
-        numbers = multiples * size
-        exact = np.isclose(steps_of(np.round(numbers, decimals), decimals), size)
-        assert _is_exact(multiples, size).tolist() == exact.tolist(), size
-    assert steps_of(np.array([0.0]), decimals).tolist() == [max(1.0, last)]
-
-
 def test_of_persons_the_lowest_and_the_highest_values_bound_what_leaves() -> None:
     rng = np.random.default_rng(9)
     owners = rng.integers(0, 30, 200)
@@ -363,7 +322,7 @@ def test_of_persons_the_lowest_and_the_highest_values_bound_what_leaves() -> Non
 
 @pytest.mark.parametrize(
     ("form", "resolution"),
-    [("%Y%m", "M"), ("%b %Y", "M"), ("%Y-%m-%d", "D"), ("%Y-%m-%dT%H:%M", "m")],
+    [("%b %Y", "M"), ("%Y-%m-%d", "D"), ("%Y-%m-%dT%H:%M", "m")],
 )
 def test_no_rare_date_leaves_in_the_unit_in_which_dates_are_written(form, resolution):
     rng = np.random.default_rng(1)
@@ -384,8 +343,8 @@ def test_no_rare_date_leaves_in_the_unit_in_which_dates_are_written(form, resolu
     assert np.abs(np.sort(drawn) - np.sort(np.repeat(days, 5))).max() < 0.05 * np.ptp(days)
 
 
-@pytest.mark.parametrize("digits", [3, 5])
-def test_no_rare_number_leaves_in_the_digits_of_scientific_notation(digits: int) -> None:
+def test_no_rare_number_leaves_in_the_digits_of_scientific_notation() -> None:
+    digits = 3
     rng = np.random.default_rng(8)
     amounts = rng.lognormal(3, 4, 1_200) * rng.choice([1, -1], 1_200)
     values = np.array([float(f"{x:.{digits}e}") for x in amounts])
@@ -416,3 +375,18 @@ def test_a_number_and_its_twin_by_rounding_are_one() -> None:
     values = np.concatenate([values, np.nextafter(values, np.inf)])
     drawn = SafeNumbers.of_values(values, k=5, decimals=None).replace(values, rng)
     assert not np.isin(drawn, values).any()
+
+
+def test_precisions_are_told_from_the_largest_down() -> None:
+    decimals = 2
+    last = 10.0**-decimals
+    sizes = _sizes(decimals, 100.0)
+    whole = [10_000, 5_000, 2_500, 1_000, 500, 250, 100, 50, 25, 10, 5, 1]  # hundredths
+    slow = [size / 100 for size in whole]
+    np.testing.assert_allclose(sizes, slow)
+    multiples = np.append(np.arange(-60.0, 0), np.arange(1.0, 61))
+    for size in sizes:
+        numbers = multiples * size
+        exact = np.isclose(steps_of(np.round(numbers, decimals), decimals), size)
+        assert _is_exact(multiples, size).tolist() == exact.tolist(), size
+    assert steps_of(np.array([0.0]), decimals).tolist() == [max(1.0, last)]
