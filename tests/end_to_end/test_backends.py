@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -31,7 +30,7 @@ from synthesizer.measures import checks
 from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.utility import stacked
 from tests.backends import FORKS
-from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.end_to_end.commands import persons_frame, write_yaml
 from tests.household_file import RULES, household_frame
 
 Backend = tuple[str, int, dict[str, Any]]
@@ -245,24 +244,6 @@ def test_an_error_says_the_same_wherever_it_is_raised(backend: str, folder: Path
             run(path, overrides={"workers": workers})
         said.append((caught.value.problems, caught.value.__notes__))
     assert said[0] == said[1]
-
-
-@pytest.mark.parametrize("workers", [0, 100_000])
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "measures.yaml", "--overwrite"],
-        ["check", "genetic.csv", "genetic.csv"],
-        ["refine", "genetic.csv", "genetic.csv", "--keys", "sex,region", "--target", "marital"],
-    ],
-)
-def test_more_workers_than_can_be_started_are_refused(
-    words: list[str], workers: int, folder: Path, expected: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    result = call(*words, "--workers", workers)
-    assert result.exit_code == 2
-    assert re.search(r"workers\b.* must be .*1024", result.output)
 
 
 def test_processes_that_a_command_forks_end_without_a_word(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ KNOWN = ["--keys", "sex, age,region", "--target", "marital"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Original, two synthetic files of somebody else, a control, and two runs of our own."""
+    """Original, two synthetic files of somebody else, a control, and a run of our own."""
     where = tmp_path_factory.mktemp("check")
     frame = persons_frame(300)
     frame.to_csv(where / "original.csv", index=False)
@@ -41,9 +41,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "variables": {"income": {"missing": ["-8"]}},
     }
     assert call("run", write_yaml(where / "run.yaml", content), "-q").exit_code == 0
-    output = {"directory": "proper", "report": False}
-    proper = content | {"proper": True, "output": output, "checks": False, "limits": {}}
-    assert call("run", write_yaml(where / "proper.yaml", proper), "-q").exit_code == 0
     return where
 
 
@@ -173,32 +170,6 @@ def test_settings_go_before_the_configuration(folder: Path) -> None:
     assert main["tcap"]["tau"] == 0.9
 
 
-def test_fits_by_the_rule_of_the_synthesis(folder: Path) -> None:
-    fit = ["--only", "utility", "--set", "fits=income ~ age + sex"]
-    for name, rule in (("out", "simple"), ("proper", "proper"), ("made.csv", "simple")):
-        found = read(*files(folder, name), *fit)
-        assert [part["rule"] for part in found["results"]["utility"]["fits"]] == [rule]
-        assert any("rule simple" in note for note in found["notes"]) == (name == "made.csv")
-    wrong = ["--set", "fits={formula: age ~ sex, rule: simple}"]
-    refused = call(*files(folder, "proper"), *wrong)
-    assert refused.exit_code == 2
-    assert "checks.fits.1: " in refused.output
-    lost = call(*files(folder), "--set", "fits={formula: income ~ sex, family: logit}", "--all")
-    assert lost.exit_code == 1, lost.output
-    assert "fit income ~ sex: has no result" in lost.output
-    assert "mean two-way S_pMSE" in lost.output  # nothing else is lost
-
-
-def test_text_that_is_not_utf_8_is_read_as_named(tmp_path: Path) -> None:
-    frame = persons_frame(60).replace({"region": {"north": "Łódź"}})
-    frame.to_csv(tmp_path / "original.csv", index=False, encoding="cp1250")
-    frame.to_csv(tmp_path / "made.csv", index=False)  # a release may well be UTF-8
-    words = [*files(tmp_path), *KNOWN, "--only", "risk"]
-    assert "encoding: cp12" in call(*words).output
-    found = read(*words, "--set", "data.encoding=cp1250")
-    assert found["results"]["risk"]["replicated"]["datasets"][0]["replicated"] == 60
-
-
 def test_names_with_commas(folder: Path, tmp_path: Path) -> None:
     frame = pd.read_csv(folder / "original.csv").rename(columns={"age": "age, years"})
     frame.to_csv(tmp_path / "original.csv", index=False)
@@ -213,16 +184,12 @@ def test_names_with_commas(folder: Path, tmp_path: Path) -> None:
     ("words", "expected"),
     [
         (["--keys", "sex,`age", "--target="], ["--keys: write names as A,B,C", "--target"]),
-        (["--set", "tau"], ["--set tau: write KEY=VALUE"]),
         (["--set", "tau=0.5", "--set", "checks.tau=0.6"], ["--set checks.tau: is there twice"]),
         (["--set", "keys=[sex]", *KNOWN], ["--set keys: is there twice"]),
-        (["--set", "tau={"], ["--set tau: not valid YAML"]),
         (["--set", "tau=2", "--set", "fits=age ~ (", "--control", "absent.csv", "--out",
           "nowhere/risk.json", "--keys", "sexx", "--set", "weight=w"],
          ["checks.tau", "checks.fits.1", "absent.csv", "nowhere", "'sexx'", "'w'"]),
-        (["--set", "seed=-1", "--set", "workers=0"], ["seed", "workers"]),
         (["--out", "page.txt"], ["page.txt must be named .html"]),
-        (["--set", "limits.profile=none"], ["limits.profile"]),
     ],
 )  # fmt: skip
 def test_bad_words_are_told_at_once_by_their_keys(
@@ -269,3 +236,10 @@ def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_pa
     same = call(*files(folder), *KNOWN, "--control", folder / "original.csv")
     assert same.exit_code == 2
     assert "must be of others" in same.output
+
+
+def test_a_failed_fit_loses_nothing_else_and_ends_with_1(folder: Path) -> None:
+    lost = call(*files(folder), "--set", "fits={formula: income ~ sex, family: logit}", "--all")
+    assert lost.exit_code == 1, lost.output
+    assert "fit income ~ sex: has no result" in lost.output
+    assert "mean two-way S_pMSE" in lost.output

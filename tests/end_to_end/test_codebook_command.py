@@ -64,16 +64,6 @@ def test_a_run_writes_it_beside_the_datasets(folder: Path) -> None:
     assert {code["code"]: code["label"] for code in income["missing"]} == {"-8": "refused"}
 
 
-def test_it_tells_nothing_of_the_confidential_file(folder: Path) -> None:
-    manifest = read(folder / "out" / "manifest.json")
-    released = "".join(path.read_text() for path in (folder / "out").glob("synthetic_*"))
-    secrets = ["confidential_original", "314159265", manifest["data"]["sha256"]]
-    secrets += [] if "only-one-person" in released else ["only-one-person"]
-    for name in FILES:
-        text = (folder / "out" / name).read_text(encoding="utf-8")
-        assert not [secret for secret in secrets if secret in text]
-
-
 def test_the_command_writes_the_same(folder: Path) -> None:
     target = folder / "again"
     result = call("codebook", folder / "out", "-o", target)

@@ -156,12 +156,16 @@ def test_wide_run(data: Path, tmp_path: Path) -> None:
     for number in (1, 2):
         frame = texts(out / f"synthetic_{number}.csv")
         assert list(frame.columns) == list(original.columns)
-        assert len(frame) == len(original)
         assert frame["id"].tolist() == original["id"].tolist()
         for t in range(1, 5):
             gone = frame[f"s{t}"] == "gone"
             assert (gone == (frame[f"p{t}"] == "gone")).all()
             assert set(frame[f"s{t}"]) <= {"a", "b", "gone"}
+    assert call("fit", tmp_path / "run.yaml", "-o", tmp_path / "m.syn", "-q").exit_code == 0
+    assert call("generate", tmp_path / "m.syn", "-m", 2, "-o", tmp_path / "again").exit_code == 0
+    assert hashes(tmp_path / "again") == hashes(out)
+    fewer = made(tmp_path / "b", data / "wide.csv", WIDE, rows=17)
+    assert len(texts(fewer / "synthetic_1.csv")) == 17
 
 
 @pytest.mark.parametrize("form", ["long", "wide"])
@@ -192,13 +196,11 @@ def test_strata_of_persons(data: Path, tmp_path: Path) -> None:
     assert frame["id"].nunique() == 120
 
 
-@pytest.mark.parametrize("rows", [1, 17, 400])
+@pytest.mark.parametrize("rows", [1, 400])
 def test_fewer_and_more_persons(data: Path, tmp_path: Path, rows: int) -> None:
     out = made(tmp_path / "a", data / "long.csv", LONG, rows=rows)
     frame = texts(out / "synthetic_1.csv")
     assert frame["id"].astype(int).unique().tolist() == list(range(1, rows + 1))
-    out = made(tmp_path / "b", data / "wide.csv", WIDE, rows=rows)
-    assert len(texts(out / "synthetic_1.csv")) == rows
 
 
 def every_history() -> dict[str, Any]:
@@ -235,13 +237,6 @@ def test_generate_from_a_saved_model(model: tuple[Path, Path], tmp_path: Path) -
     assert result.exit_code == 0, result.output
     for written in (tmp_path / "more").glob("synthetic_*"):
         assert texts(written)["id"].nunique() == 33
-
-
-def test_wide_model_is_saved_and_read(data: Path, tmp_path: Path) -> None:
-    out = made(tmp_path, data / "wide.csv", WIDE)
-    assert call("fit", tmp_path / "run.yaml", "-o", tmp_path / "m.syn", "-q").exit_code == 0
-    assert call("generate", tmp_path / "m.syn", "-o", tmp_path / "again").exit_code == 0
-    assert list(hashes(tmp_path / "again").values()) == list(hashes(out).values())
 
 
 def test_python_interface_long() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from synthesizer.report.record import read_record
 from tests.end_to_end.commands import call, write_yaml
-from tests.end_to_end.test_panel import LONG, LONG_PANEL, long_frame
+from tests.end_to_end.test_panel import LONG, long_frame
 
 CHECKS: dict[str, Any] = {
     "keys": ["sex", "level@first"], "target": "state@last",
@@ -47,10 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-def plain(text: str) -> str:
-    return " ".join(text.split())
-
-
 def test_numbers_and_page_of_a_grid(folder: Path) -> None:
     found = json.loads((folder / "grid/frontier.json").read_text(encoding="utf-8"))
     assert found["units"] == "persons"
@@ -68,16 +64,6 @@ def test_numbers_and_page_of_a_grid(folder: Path) -> None:
     page = (folder / "grid/frontier.html").read_text(encoding="utf-8")
     for words in ("persons", "over noise", "careers of one"):
         assert words in page
-
-
-def test_other_panels_of_a_file_share_no_axis(folder: Path, tmp_path: Path) -> None:
-    output = {"directory": str(tmp_path / "other"), "report": False}
-    config = config_of(folder, output=output, panel=LONG_PANEL | {"view": ["1991"]})
-    assert call("run", config, "-q").exit_code == 0
-    runs = (folder / "grid/career.theta=100", tmp_path / "other")
-    result = call("compare", *runs, "-o", tmp_path / "map.html")
-    assert result.exit_code == 0, result.output[-2000:]
-    assert "The runs differ in: panel" in plain(result.output)
 
 
 def test_fits_of_a_run_are_of_rows_where_they_can_be(folder: Path) -> None:

@@ -17,7 +17,7 @@ import typer
 from fill_pages import blocks
 
 from synthesizer import Synthesizer
-from synthesizer.data.errors import ConfigError, SavedModelError
+from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.testing import check_model
 from synthesizer.measures import catalogue
@@ -122,19 +122,16 @@ def test_a_module_in_the_yaml_offers_models(folder):
         command(0, *words)
     assert len(hashes(folder / "one")) == 2
     assert hashes(folder / "one") == hashes(folder / "two")
-    told = [json.loads((folder / n / "manifest.json").read_text()) for n in ("one", "two")]
-    assert [manifest["plugins"] for manifest in told] == [[MODULE], [MODULE]]
-    assert told[1]["chain"][1]["model"] == "hotdeck"
-
-
-def test_a_grid_of_settings_knows_plugins(folder):
-    grid = ["frontier", "run.yaml", "--plan", "--vary", "hotdeck.by=sex,none"]
-    assert "no model" in command(2, *grid)
-    text = (folder / "run.yaml").read_text().replace(", options: {by: sex}", "")
-    (folder / "run.yaml").write_text(text)
-    assert "2 settings" in command(0, *grid, "--set", f"plugins=[{MODULE}]")
-    (folder / "run.yaml").write_text(f"{text}plugins: {MODULE}\n")
+    told = json.loads((folder / "two" / "manifest.json").read_text())
+    assert (told["plugins"], told["chain"][1]["model"]) == ([MODULE], "hotdeck")
+    grid = ["frontier", "run.yaml", "--plan", "--vary", "m=1,3", "--set", "hotdeck.by=sex"]
     assert "2 settings" in command(0, *grid)
+    frame = pd.read_csv(folder / "data.csv")
+    options = {"seed": 1, "workers": 1, "secret": "none", "method": {"x": "hotdeck"}}
+    fitted = Synthesizer(plugins=[MODULE], **options).fit(frame)
+    registry = Registry.load().with_plugins([MODULE])
+    other = Synthesizer(registry=registry, **options).fit(frame)
+    pd.testing.assert_frame_equal(other.generate()[0], fitted.generate()[0])
 
 
 def test_a_saved_model_names_its_plugins_and_imports_none(folder, capsys):
@@ -164,23 +161,6 @@ def test_worker_processes_know_plugins(folder):
     )
     assert done.returncode == 0, done.stderr
     assert hashes(folder / "loky") == hashes(folder / "run")
-
-
-def test_plugins_of_the_python_interface(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(EXAMPLE)
-    numbers = [i % 7 for i in range(100)]
-    frame = pd.DataFrame({"sex": pd.Categorical(list("fm") * 50), "x": numbers})
-    options = {"seed": 1, "workers": 1, "method": {"x": "hotdeck"}}
-    fitted = Synthesizer(plugins=[MODULE], **options).fit(frame)
-    fitted.save(tmp_path / "model")
-    registry = Registry.load().with_plugins([MODULE])
-    for other in (
-        Synthesizer(registry=registry, **options).fit(frame),
-        Synthesizer.load(tmp_path / "model", registry=registry),
-    ):
-        pd.testing.assert_frame_equal(other.generate()[0], fitted.generate()[0])
-    with pytest.raises(SavedModelError, match=f"fitted with plug-ins.*--plugin {MODULE}"):
-        Synthesizer.load(tmp_path / "model")
 
 
 # Measures.
@@ -229,18 +209,10 @@ def test_a_measure_of_another_package_works_everywhere(measured, tmp_path):
     assert "keys met" in measured(*files, *alone).stdout
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("a = json:dumps", "is no tuple of Measure"),
-        ("a = json:absent", "cannot be imported: AttributeError"),
-        ("a = synthesizer.measures.risk.cap:MEASURES", "measure 'cap' is declared twice"),
-    ],
-)
-def test_a_broken_measure_is_named(monkeypatch, tmp_path, line, words):
-    declare(tmp_path, "broken", line, "synthesizer.measures")
+def test_a_broken_measure_is_named(monkeypatch, tmp_path):
+    declare(tmp_path, "broken", "a = json:dumps", "synthesizer.measures")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(ConfigError, match="is no tuple of Measure"):
         catalogue.load()
 
 

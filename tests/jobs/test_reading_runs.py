@@ -36,19 +36,6 @@ def test_of_several_figures_with_one_key_the_largest_counts() -> None:
         assert found["pmse_ratio"].value == 3.0
 
 
-def test_a_run_as_a_point(tmp_path: Path) -> None:
-    manifest = manifest_of({"models": {"cart": {"min_leaf": 3}}, "output": {"directory": "x"}})
-    checks = checks_of(0.3, 1.5, failed={"suda": "?"})
-    run = write_run(tmp_path / "first", manifest, checks, ["limits.cap: too high"])
-    point = read_run(run)
-    assert point.name == "first"
-    assert point.settings == {"models.cart.min_leaf": 3, "m": 2}
-    assert (point.seed, point.m, point.rows) == (1, 2, 100)
-    assert point.exceeded == ("limits.cap: too high",)
-    assert point.notes == ("first: could not be computed: suda.",)
-    assert point.value("cap") == 0.3
-
-
 def test_what_must_be_alike(tmp_path: Path) -> None:
     first = read_run(write_run(tmp_path / "a", manifest_of(), checks_of(0.3, 1.5)))
     content = plain(checks_of(0.2, 1.0))
@@ -94,11 +81,3 @@ def test_everything_that_is_no_run_is_told_at_once(tmp_path: Path) -> None:
         "holds several runs",
     ):
         assert words in told
-
-
-def test_one_run_alone_and_none(tmp_path: Path) -> None:
-    only = write_run(tmp_path / "only", manifest_of())
-    with pytest.raises(DataError, match="one run alone cannot be compared.*frontier"):
-        read_runs([only])
-    with pytest.raises(DataError, match="no runs are given"):
-        read_runs([])

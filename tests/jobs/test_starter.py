@@ -12,8 +12,6 @@ from synthesizer.data.errors import OutputError
 from synthesizer.jobs.starter import write_starter
 from tests.end_to_end.commands import persons_frame
 
-SD2011 = Path(__file__).resolve().parents[3] / "shared" / "data" / "sd2011.csv"
-
 
 def odd_frame(n: int = 120) -> pd.DataFrame:
     """Names and values that YAML would take for something else."""
@@ -85,28 +83,3 @@ def test_existing_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.Monke
     write_starter(Path("persons.csv"), None, overwrite=True)
     with pytest.raises(OutputError, match="no such directory"):
         write_starter(Path("persons.csv"), Path("absent/run.yaml"), overwrite=False)
-
-
-def test_columns_without_a_value_are_dropped(tmp_path: Path) -> None:
-    frame = PERSONS.assign(gone=None, away="NA")
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    path = write_starter(tmp_path / "data.csv", tmp_path / "run.yaml", overwrite=False).path
-    assert "  - gone   # has no value in any row\n  - away" in path.read_text()
-    made = pd.read_csv(run(path, overrides={"m": 1, "checks": False}).datasets[0])
-    assert list(made.columns) == list(PERSONS.columns)
-
-
-@pytest.mark.skipif(not SD2011.exists(), reason="needs the shared reference data")
-def test_sd2011_runs_from_init_with_bmi_derived(tmp_path: Path) -> None:
-    path = write_starter(SD2011, tmp_path / "sd2011.yaml", overwrite=False).path
-    config = load_config(path)
-    assert config.m == 1
-    assert config.variables["bmi"].derived is not None
-    result = run(path, overrides={"checks": False, "m": 1})
-    original = pd.read_csv(SD2011)
-    made = pd.read_csv(result.datasets[0])
-    assert list(made.columns) == list(original.columns)
-    assert made.shape == original.shape
-    step = next(s for s in result.manifest.chain if s.variable == "bmi")
-    assert step.model == "derived"
-    assert set(step.predictors) == {"height", "weight"}

@@ -98,13 +98,6 @@ def test_periods_that_are_words_get_an_order(tmp_path: Path) -> None:
     assert set(made["quarter"]) <= set(levels)
 
 
-def test_no_option_is_no_panel(tmp_path: Path) -> None:
-    assert panel_config() is None
-    path = starter(tmp_path, long_frame())
-    assert load_config(path).panel is None
-    assert "--person COLUMN --time COLUMN" in path.read_text()
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [

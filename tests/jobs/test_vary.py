@@ -43,12 +43,6 @@ def test_infinite_values_become_text() -> None:
     assert found == variations(["career.theta=5,.inf"], REGISTRY)[0]
 
 
-def test_texts_without_key_or_twice_are_told_together() -> None:
-    _, problems = parse_vary(["m", "=3", "m=1,2", "m=3", "k=[["])
-    assert len(problems) == 4
-    assert "--vary m: is given twice" in problems[2]
-
-
 @pytest.mark.parametrize(
     ("key", "path"),
     [
@@ -90,10 +84,6 @@ def test_what_cannot_be_varied(vary: Any, words: str) -> None:
     _, problems = variations(vary, REGISTRY)
     assert len(problems) == 1
     assert words in problems[0]
-
-
-def test_true_is_not_one() -> None:
-    assert variations({"proper": [True, 1]}, REGISTRY)[1] == []
 
 
 def test_sound_keys_are_kept_beside_faulty_ones() -> None:

@@ -11,7 +11,7 @@ import pytest
 from synthesizer.config.keys import PanelConfig
 from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
-from synthesizer.data.errors import ConfigError, SavedModelError
+from synthesizer.data.errors import ConfigError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.panel.arrangement import PLAIN, ROWS, Arrangement
 from synthesizer.data.panel.forms import FORMS, LongForm, WideForm
@@ -99,12 +99,6 @@ def persons(n: int, **more: Any) -> pd.DataFrame:
 KINDS = {"year": Kind.NUMERIC, "who": Kind.ID}
 
 
-def test_one_person_is_refused_like_one_row() -> None:
-    assert problems_of(persons(1), KINDS, person="who", time="year") == (
-        "panel.person: column 'who' holds 1 person; at least 2 are needed",
-    )
-
-
 @pytest.mark.parametrize(("n", "told"), [(2, 1), (19, 1), (20, 0)])
 def test_few_persons_are_told(n: int, told: int) -> None:
     _, notes = arranged(persons(n), KINDS, person="who", time="year")
@@ -146,19 +140,6 @@ def test_the_label_of_absence_is_no_level(
         assert "rename the level" in problem
 
 
-def test_the_label_of_absence_in_the_wide_form() -> None:
-    data = pd.DataFrame({"s1": ["x", "y"] * 15, "s2": ["(absent)", "x"] * 15})
-    wide = {"state": ["s1..s2"]}
-    assert "'(absent)'" in problems_of(data, wide=wide, career="state")[0]
-    assert problems_of(data, wide=wide, career="state", absent=["(absent)"]) == ()
-
-
-def test_persons_who_are_never_there_are_told_by_row() -> None:
-    data = pd.DataFrame({"s1": ["x", "gone"] * 10, "s2": ["y", "gone"] * 10})
-    (problem,) = problems_of(data, wide={"state": ["s1..s2"]}, absent=["gone"])
-    assert "10 persons are absent in every period (rows 2, 4, 6, ...)" in problem
-
-
 def test_wide_form() -> None:
     form, _ = arranged(WIDE, wide={"state": ["s1..s2"]}, absent=["gone"], career="state")
     assert isinstance(form, WideForm)
@@ -178,52 +159,3 @@ def test_the_name_of_time_gives_way_to_columns_of_the_data() -> None:
     data = WIDE.assign(period=[1, 2, 2])
     form, _ = arranged(data, wide={"state": ["s1", "s2"]})
     assert form.frame.time == "period_"
-
-
-@pytest.mark.parametrize("name", ["career.first", "own.before"])
-def test_reserved_names_are_refused(name: str) -> None:
-    (problem,) = problems_of(LONG.rename(columns={"sex": name}), person="who", time="year")
-    assert name in problem
-
-
-def altered(form: Arrangement, change: dict[str, Any], message: str) -> None:
-    """Alter a form in a file: it is refused where it is read."""
-    content = CODEC.plain(Arrangement, form)
-    assert set(change) <= set(content["state"])
-    with pytest.raises(SavedModelError, match=message):
-        CODEC.typed(Arrangement, content | {"state": content["state"] | change})
-    with pytest.raises(SavedModelError):
-        CODEC.typed(Arrangement, content | {"name": "cube"})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"person": "nobody"}, "must be columns"),
-        ({"view": [7]}, "must exist"),
-    ],
-)
-def test_altered_long_forms_are_refused(change: dict[str, Any], message: str) -> None:
-    form, *_ = long_form()
-    altered(form, change, message)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"wide": [["state", ["s1", "s9"]]]}, "must be in the source"),
-        ({"wide": [["state", ["s1"]], ["other", ["s1", "s2"]]]}, "a column for each period"),
-        ({"variables": []}, "a column for each period"),
-    ],
-)
-def test_altered_wide_forms_are_refused(change: dict[str, Any], message: str) -> None:
-    form, _ = arranged(WIDE, wide={"state": ["s1", "s2"]}, absent=["gone"])
-    altered(form, change, message)
-
-
-def test_names_of_what_follows_from_careers_are_no_variables() -> None:
-    wide = pd.DataFrame({"s1": ["x", "y"] * 10, "s2": ["y", "y"] * 10})
-    for panel in ({"wide": {"career.state": ["s1..s2"]}}, {"wide": {"own.s": ["s1..s2"]}}):
-        (problem,) = problems_of(wide, **panel)
-        assert problem.startswith("panel: names of variables must not start with 'career.' or")
-    assert problems_of(wide.rename(columns={"s1": "career.x"}), wide={"s": ["career.x..s2"]})

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.engine.registry import NO_MODELS, Registry
+from synthesizer.engine.registry import Registry
 from synthesizer.plan.inputs import Columns, Input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from tests.tables import coded, numeric, persons
@@ -40,29 +39,6 @@ def test_file_order_first_sampled_and_all_earlier_predict() -> None:
     assert made.spec.order == ("sex", "age", "marital", "income")
     assert methods(made) == dict.fromkeys(TABLE, "cart") | {"sex": "sample"}
     assert predictors(made)["marital"] == ("sex", "age")
-
-
-def test_without_models_nothing_is_planned() -> None:
-    with pytest.raises(ConfigError) as caught:
-        make_plan(read_chain_config({}), Input.of(TABLE), Registry())
-    assert caught.value.problems == (NO_MODELS,)
-    assert "reinstall synthesizer" in NO_MODELS
-
-
-def test_a_usual_model_that_is_not_there_is_told() -> None:
-    registry = Registry()
-    registry.register("sample", REGISTRY.get("sample"))
-    with pytest.raises(ConfigError) as caught:
-        make_plan(read_chain_config({}), Input.of(TABLE), registry)
-    told = caught.value.problems
-    for name in ("age", "marital", "income"):
-        assert any(f"variable {name!r}: unknown model 'cart'" in problem for problem in told)
-
-
-def test_a_model_that_needs_options_and_has_none_is_told() -> None:
-    assert "variable 'age': model 'derived': expression ('') must be a text" in problems(
-        variables={"age": {"method": "derived"}}
-    )
 
 
 def test_order_by_name_and_by_position() -> None:
@@ -141,27 +117,9 @@ def test_derived_variables_move_behind_their_inputs() -> None:
     assert methods(plan(method={"age": f"~ {WHOLE}"}))["age"] == "derived"
 
 
-def test_rows_in_which_a_derived_variable_is_undefined_are_told_before_the_run() -> None:
-    said = problems(variables={"age": {"derived": "income / (income - income)"}})
-    assert "variables.age.derived: variable 'age': the expression is undefined in 200 rows" in said
-    assert "cover these rows with 'x if condition else y'" in said
-
-
 def test_ids_take_no_part() -> None:
     ids = Column(Variable(name="id", kind=Kind.ID), numeric("id", range(200)).data)
     assert "id" not in plan(Table([ids, *TABLE.columns])).spec.order
-
-
-def test_suggested_and_configured_scenario() -> None:
-    region = coded("region", [i % 5 for i in range(200)], "abcde")
-    made = plan(
-        TABLE.with_column(region).with_column(coded("job", [i % 7 for i in range(200)], "abcdefg"))
-    )
-    (scenario,) = made.scenarios
-    assert scenario.target not in scenario.keys
-    made = plan(checks={"keys": ["sex", "age"], "target": "marital"})
-    assert [(s.keys, s.target) for s in made.scenarios] == [(("sex", "age"), "marital")]
-    assert plan(checks=False).scenarios == ()
 
 
 def faulty(data: Input, options: dict[str, Any]) -> tuple[str, ...]:
@@ -192,23 +150,6 @@ def test_plan_without_any_column_tells_what_needs_none() -> None:
     options = {"keep": ["x"], "method": {"y": "crat"}, "checks": {"keys": ["a"], "target": "a"}}
     found = faulty(Input(table=Table((), 0), columns=columns), options)
     assert len(found) == 2, found
-
-
-@pytest.mark.parametrize(
-    ("conditions", "caught"),
-    [
-        ({"rules": ["a < b", "b < a"]}, "'a' and 'b'"),
-        ({"rules": ["a <= b <= c"], "forbid": ["c >= a"]}, "'a' and 'b' and 'c'"),
-    ],
-)
-def test_inequalities_in_a_circle_are_refused(
-    conditions: dict[str, list[str]], caught: str
-) -> None:
-    values = np.arange(30) % 7
-    table = Table([numeric(name, (values + k) % 5) for k, name in enumerate("abc")])
-    assert plan(table, rules=["a <= b", "b <= c"])
-    told = problems(table, **conditions)
-    assert f"{caught} would have to be smaller than themselves" in told
 
 
 def test_a_configuration_is_repeated_in_its_own_words_and_without_a_password() -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pytest
-
 from synthesizer.config.reading import read_chain_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed
@@ -46,19 +43,3 @@ def test_a_formula_alone_a_list_and_settings() -> None:
     ]
     plan, _ = planned(checks={"fits": "income ~ age"}, keep=["sex"], m=3)
     assert fits_of(plan)[0].rule == "partially"
-
-
-def test_groups_without_a_fit_are_told_before_the_run() -> None:
-    fits = [
-        {"formula": "income ~ age + sex", "by": ["sex", "marital"]},
-        {"formula": "income ~ sex", "by": "income"},
-        {"formula": "sex ~ age", "by": "income"},
-    ]
-    with pytest.raises(ConfigError) as caught:
-        read_chain_config({"checks": {"fits": fits}})
-    first, second = caught.value.problems
-    assert first.startswith("checks.fits.1: by names sex of the model, of which each group has one")
-    assert second.startswith("checks.fits.2: by names income")
-    _, (problem,) = planned(checks={"fits": fits[2:]})
-    groups = len(np.unique(TABLE["income"].data[TABLE["income"].is_observed]))
-    assert problem.startswith(f"checks.fits.1: by: the values of income make {groups} groups, not")

@@ -37,15 +37,6 @@ def step(plan: Plan, name: str) -> Any:
     return next(s for s in plan.spec.steps if s.variable == name)
 
 
-def test_sums_and_groups_are_computed_in_panels() -> None:
-    rng = np.random.default_rng(1)
-    data = frame(120).assign(wage=rng.integers(100, 999, 360), rent=rng.integers(0, 99, 360))
-    data = data.assign(total=data.wage + data.rent, band=np.where(data.wage < 400, "low", "high"))
-    made = planned(data)
-    derived = {name for name, model in models(made).items() if model == "derived"}
-    assert derived == {"total", "band"}
-
-
 def test_histories_follow_from_how_many_persons_change() -> None:
     plan = planned()
     assert models(plan) == {
@@ -98,17 +89,6 @@ def test_a_plain_model_becomes_the_base() -> None:
     assert step(plan, "race").model.base.min_leaf == 11
 
 
-def test_a_history_gets_the_usual_base_with_its_options() -> None:
-    variables = {
-        "grade": {"method": "each_period"},
-        "race": {"method": "lag_one", "options": {"base": "cart", "fit": "by_period"}},
-    }
-    plan = planned(variables=variables, models={"cart": {"min_leaf": 11}})
-    assert step(plan, "grade").model.base.min_leaf == 11
-    assert step(plan, "race").model.base.min_leaf == 11
-    assert step(plan, "race").model.fit_by == "by_period"
-
-
 NOMINAL = {"model": "nominal", "given": ["sex"]}
 SEVEN = {"nominal": {"given": ["sex"], "min_cell": 7}, "cart": {"min_leaf": 9}}
 
@@ -150,13 +130,6 @@ def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() ->
     assert "race" not in step(plan, "grade").predictors
 
 
-def test_a_variable_of_persons_may_come_before_the_careers() -> None:
-    plan = planned(visit_sequence=["sex", "state", "grade", "race"])
-    assert list(models(plan)) == ["sex", "state", "grade", "race"]
-    assert step(plan, "sex").predictors == ()
-    assert step(plan, "state").predictors == ("sex",)
-
-
 def test_rules_are_compiled_for_their_variable_and_counted() -> None:
     rules = [
         {"variable": "state", "absorbing": ["work"], "never": [["school", "work"]]},
@@ -177,16 +150,6 @@ def test_rules_are_compiled_for_their_variable_and_counted() -> None:
     told = [note for note in plan.notes if "'grade never falls'" in note]
     assert len(told) == 1
     assert f"{falls.sum()} confidential rows of {persons} persons" in told[0]
-
-
-def test_violations_are_not_counted_where_the_policy_says_so() -> None:
-    rules = [{"variable": "grade", "non_decreasing": True}]
-    plan = planned(
-        panel=PANEL | {"rules": rules},
-        variables={"grade": {"kind": "numeric"}},
-        on_violation="ignore",
-    )
-    assert not any("never falls" in note for note in plan.notes)
 
 
 def test_support_is_planned_on_its_last_variable() -> None:
@@ -281,19 +244,6 @@ def test_what_follows_may_name_time_and_careers() -> None:
     assert set(step(plan, "seniority").predictors) == {"year", "career.first"}
 
 
-def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
-    with pytest.raises(ConfigError) as refused:
-        planned(
-            data=frame().assign(double=lambda f: 2 * f["grade"]),
-            panel=PANEL | {"rules": [{"variable": "double", "non_decreasing": True}]},
-            variables={
-                "grade": {"kind": "numeric"},
-                "double": {"kind": "numeric", "derived": "2 * grade"},
-            },
-        )
-    assert refused.value.codes == ("path_rule_of_derived",)
-
-
 def test_values_of_single_units_are_cautioned() -> None:
     base = {"model": "nominal", "given": ["year"], "min_cell": 1}
     plan = planned(variables={"grade": {"method": "each_period", "options": {"base": base}}})
@@ -326,34 +276,11 @@ def test_predictors_take_all_names_of_careers_and_of_the_own_past() -> None:
     assert step(plan, "race").model.left_out == ("own.since", "own.ever sex")
 
 
-def test_named_predictors_of_the_own_past_leave_out_the_others() -> None:
-    plan = planned(variables={"grade": {"predictors": ["sex", "own.before"]}})
-    assert set(step(plan, "grade").model.left_out) == {
-        *("own.changes", "own.since", "own.elapsed", "own.changed sex")
-    }
-    plan = planned(predictor_matrix={"grade": ["sex"]})
-    assert step(plan, "grade").model.left_out == ()
-
-
-def test_rules_about_what_is_one_value_a_person() -> None:
-    rules = [{"if": "`career.moves` >= 0", "then": {"sex": "m"}}]
-    assert len(planned(rules=rules).spec.rules) == 1
-    told = planned(variables={"sex": {"method": "lag_one"}}, rules=[
-        {"if": "state == 'work'", "then": {"sex": "m"}},
-    ])  # fmt: skip
-    assert len(told.spec.rules) == 1
-
-
 def test_rules_about_what_few_persons_change_are_noted() -> None:
     plan = planned(rules=[{"if": "state == 'work'", "then": {"race": "a"}}])
     assert any("sets 'race', which few persons ever change" in note for note in plan.notes)
     plan = planned(rules=[{"if": "sex == 'm'", "then": {"race": "a"}}])
     assert not any("few persons ever change" in note for note in plan.notes)
-
-
-def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> None:
-    forbid = ["sex == 'm'", "sex == 'f' and race == 'a'"]
-    assert len(planned(forbid=forbid).spec.forbids) == 2
 
 
 def ages(scale: float, *, rises: bool = True) -> pd.DataFrame:

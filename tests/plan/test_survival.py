@@ -8,7 +8,7 @@ import pytest
 
 from synthesizer.data.table import Table
 from synthesizer.plan.survival import suggest_pair
-from tests.plan.test_plan import methods, plan, problems
+from tests.plan.test_plan import methods, plan
 from tests.tables import coded, numeric
 
 PAIR = {"survival": [{"event": "death", "time": "futime"}]}
@@ -34,13 +34,6 @@ def test_a_pair_is_drawn_last_and_the_time_knows_the_event() -> None:
     assert made.spec.steps[-1].model.needs == ("death",)
     assert methods(made)["futime"] == "cart"
     assert not [note for note in made.notes if "survival" in note]
-
-
-def test_a_configured_order_stays_if_the_event_comes_first() -> None:
-    made = plan(table(), visit_sequence=["death", "futime", "age", "sex"], **PAIR)
-    assert made.spec.order == ("death", "futime", "age", "sex")
-    late = problems(table(), visit_sequence=["futime", "death", "age", "sex"], **PAIR)
-    assert "survival: event 'death' must be a predictor of 'futime'; put it before" in late
 
 
 @pytest.mark.parametrize(

@@ -108,25 +108,6 @@ def test_a_place_of_the_configuration_is_kept_and_a_column_that_looks_like_a_wei
     assert any("'wgt' looks like a survey weight" in note for note in notes)
 
 
-@pytest.mark.parametrize(
-    ("values", "problem"),
-    [
-        (["-1", "2"], "'w' is negative in 20 records"),
-        (["", "2"], "'w' is missing in 20 records"),
-        (["-3"] + [str(w) for w in range(11, 50)], "(negative numbers, in 1 record, are taken"),
-        (["0", "0"], "'w' is 0 in all records"),
-        (["heavy", "2"], "w"),
-    ],
-)
-def test_bad_weights_are_refused(tmp_path, values, problem):
-    values = values * (40 // len(values))
-    frame = pd.DataFrame({"w": values, "sex": ["f", "m"] * 20, "age": range(40)})
-    frame.to_csv(tmp_path / "survey.csv", index=False)
-    with pytest.raises(SynthesizerError) as told:
-        prepare(config(tmp_path, weights="w"), Registry.load())
-    assert problem in str(told.value)
-
-
 def test_constant_weights_are_noted_and_panels_have_no_totals(tmp_path):
     frame = pd.DataFrame(
         {

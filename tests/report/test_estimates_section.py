@@ -1,7 +1,5 @@
 """Models fitted to both files."""
 
-import pytest
-
 from synthesizer.measures.utility.coefficients import LackOfFit
 from synthesizer.report.blocks import Chart, Note
 from synthesizer.report.expected import lost_fits
@@ -23,33 +21,11 @@ def estimates(*, facts=None, **changes):
     return estimates_section(run(facts=facts, fits=(fit(**changes),)))
 
 
-def test_many_coefficients_show_those_that_differ_most():
-    many = tuple(coefficient(f"c{i}", i / 10) for i in range(45))
-    (chart,) = of_kind(estimates(coefficients=many), Chart)
-    assert "The picture shows the 40 that differ most." in chart.summary
-    names = {text for text in Page(chart.svg).text("title") if text.startswith("c")}
-    assert names == {f"c{i}" for i in range(5, 45)}
-    assert len(chart.table.rows) == 45
-
-
 def lack(p, ratio=10.0, **changes):
     test = LackOfFit(statistic=3 * ratio, df=3, df_error=None, p_value=p)
     section = estimates(lack_of_fit=test, **changes)
     (note,) = [n for n in of_kind(section, Note) if n.text.startswith("Lack of fit")]
     return note
-
-
-@pytest.mark.parametrize(
-    ("p", "tone", "words"),
-    [
-        (1e-6, "alert", "distorts this model"),
-        (0.03, "plain", "may distort this model"),
-        (0.4, "plain", "finds no distortion"),
-    ],
-)
-def test_lack_of_fit(p, tone, words):
-    assert lack(p).tone == tone
-    assert words in lack(p).text
 
 
 def test_lack_of_fit_below_one_is_no_sign_with_even_draws():

@@ -6,17 +6,13 @@ from typing import Any
 
 import pytest
 
-from synthesizer.measures.results import RiskResult
-from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.expected import (
     Expected,
     chance_in_words,
     distance_in_words,
     expected_of,
-    right_share,
 )
-from synthesizer.report.record import Record
-from tests.report.utility_examples import manifest, propensity, run
+from tests.report.utility_examples import run
 
 
 @pytest.mark.parametrize(
@@ -32,12 +28,6 @@ def test_sizes_and_kind_of_synthesis_decide(
     own = run(n_synthetic=n_synthetic, proper=proper)
     assert expected_of(own) == expected
     assert ("as far off as a fresh sample" in expected.sentence) is proper
-
-
-def test_without_utility_the_manifest_decides() -> None:
-    facts = manifest(config={"proper": True}, rows=50)
-    own = Record(facts, CheckResults(risk=RiskResult(), failed={}))
-    assert expected_of(own) == Expected(1.5, 1.5, True)
 
 
 @pytest.mark.parametrize(
@@ -73,11 +63,3 @@ def test_distance_in_words(value: float | None, expected: Expected, words: str) 
 )
 def test_chance_in_words(ratio: float | None, deviations: float | None, words: str) -> None:
     assert words in chance_in_words(ratio, deviations)
-
-
-def test_how_far_down_a_tree_may_go() -> None:
-    assert right_share(propensity("cart", n_synthetic=(50, 150)), Expected()) == 0.5
-    assert right_share(propensity("cart", n_synthetic=(300,)), Expected()) == 0.25
-    assert right_share(propensity("cart"), Expected(proper=True)) == 1.0
-    assert "down to 0.25" in chance_in_words(0.3, None, 0.25)
-    assert "down to" not in chance_in_words(0.3, None)

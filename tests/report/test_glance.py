@@ -14,11 +14,10 @@ from synthesizer.report.appendix import figures_section, run_section
 from synthesizer.report.blocks import Block, Chart, DataTable, Fold, Note, Section
 from synthesizer.report.glance import glance_section
 from synthesizer.report.record import Record
-from synthesizer.report.risk import keys_advice, unmeasured
 from tests.report import risk_examples, utility_examples
-from tests.report.blocks import html, of_kind, table
-from tests.report.fixtures import EVIL, Page
-from tests.report.utility_examples import JOB, manifest, step, utility
+from tests.report.blocks import html, of_kind
+from tests.report.fixtures import EVIL
+from tests.report.utility_examples import JOB, manifest, utility
 
 LIMITS = {"limits": {"mean_two_way": 2.0, "cap": None}}
 CONFIG = {"version": 1, "seed": 987654321, "m": 2}
@@ -43,11 +42,6 @@ def run(risk: RiskResult | None = None, exceeded: tuple[str, ...] = (), **change
     found = utility(**({"tables": tables()} | changes))
     failed = {**own.failed, **found.failed}
     return Record(facts, CheckResults(risk=own, utility=found, failed=failed), exceeded)
-
-
-def row(section: Section, caption: str, name: str) -> Any:
-    (found,) = [r for r in table(section, caption).rows if str(r[0]).startswith(name)]
-    return found
 
 
 # Limits, failures, copies.
@@ -76,19 +70,7 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
 # What no line of the verdict says.
 
 
-def test_the_tables_stack_on_a_narrow_screen() -> None:
-    page = Page(html(glance_section(run())))
-    assert [attrs["class"] for attrs in page.all("table")] == ["stacks"]
-    labels = {attrs.get("data-label") for attrs in page.all("td")}
-    assert {"Value", "95 % interval", "Limit", "Because", None} <= labels
-
-
 # What was not measured.
-
-
-def test_a_whole_run_has_no_gap() -> None:
-    assert list(unmeasured(run())) == []
-    assert keys_advice(run()) == ""
 
 
 # All figures and the glossary.
@@ -108,14 +90,6 @@ def test_every_figure_of_utility_and_risk_is_in_one_table() -> None:
     assert "scenario 1 (job): Knowing town, age and sex, seeking job." in told
 
 
-def test_a_tree_gives_specks_no_direction() -> None:
-    (found,) = of_kind(figures_section(run()), DataTable)
-    alone = {row[0] for row in found.rows if str(row[8]).startswith("not to be read alone")}
-    assert alone == {"SPECKS"}
-    logit = [row for row in found.rows if row[1] == "propensity score by logit"]
-    assert not any(str(row[8]).startswith("not to") for row in logit)
-
-
 # What was run.
 
 
@@ -126,13 +100,3 @@ def test_configuration_is_escaped_yaml_without_the_seed() -> None:
     assert EVIL not in text
     assert "987654321" not in text
     assert "seed: see manifest.json" in text
-
-
-def test_predictors_are_named_unless_they_are_all_variables_above() -> None:
-    names = [f"v{i}" for i in range(5)]
-    chain = [step(name, predictors=tuple(names[:i])) for i, name in enumerate(names)]
-    chain[3] = step("v3", predictors=("v1", "v0"))
-    shown = [
-        row[-1] for row in table(run_section(run(facts=manifest(chain=chain))), "The chain").rows
-    ]
-    assert shown == ["none", "v0", "all variables above", "v1, v0", "all variables above"]

@@ -2,9 +2,7 @@
 
 import base64
 import hashlib
-import re
 from collections.abc import Callable
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,16 +13,13 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from synthesizer import CheckSettings, RunResult, check, combine, read_config, refine, run
-from synthesizer.data.displayed import Displayed
+from synthesizer import RunResult, check, read_config, refine, run
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
-from synthesizer.measures.figure import Measured, Result, Row, column, columns
-from synthesizer.measures.results import RiskResult, UtilityResult
+from synthesizer.measures.figure import Measured, Result, Row, column
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.blocks import Note
-from synthesizer.report.figures import result_blocks, tables_of
+from synthesizer.report.figures import tables_of
 from synthesizer.report.notebook import framed
 from tests.measures.risk.test_written import RESULTS as RISKS
 from tests.measures.utility.test_every_comparison import COMPARISONS, NAMES, awkward
@@ -107,14 +102,6 @@ def test_every_result_has_a_short_text_html_and_a_frame(name: str) -> None:
         assert all(isinstance(one, str) and one for one in frame.columns)
         for table, rows in tables_of(result):
             assert len(result.to_frame(table)) == len(rows), table
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_a_frame_has_every_column_that_a_page_shows(name: str) -> None:
-    for result in made(name):
-        for table, rows in tables_of(result):
-            shown = {*columns(type(rows[0]))} if isinstance(rows[0], Row) else set()
-            assert shown <= {*result.to_frame(table).columns}, table
 
 
 def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
@@ -257,11 +244,6 @@ def test_long_tables_are_cut_and_draws_stay_untold() -> None:
     assert len(several(500).to_frame()) == 500
 
 
-def test_a_field_that_no_text_shows_is_in_no_frame() -> None:
-    assert "hidden" not in several().to_frame().drop(columns="hidden", errors="ignore").columns
-    assert "confidential" not in repr(several())
-
-
 def test_lists_of_one_length_stand_side_by_side() -> None:
     class Lists(Result):
         labels: tuple[str, ...]
@@ -271,10 +253,6 @@ def test_lists_of_one_length_stand_side_by_side() -> None:
     frame = Lists(labels=("a", "b"), counts=(1, 2), each=((3, 4), (5, 6))).to_frame()
     wanted = {"labels": ["a", "b"], "counts": [1, 2], "each.1": [3, 4], "each.2": [5, 6]}
     pd.testing.assert_frame_equal(frame, pd.DataFrame(wanted))
-
-
-def test_short_results_are_written_as_before() -> None:
-    assert repr(Named(name="a", value=0.5, hidden="x")) == "Named(name='a', value=0.5)"
 
 
 def test_ipython_shows_html_first() -> None:
@@ -304,22 +282,3 @@ def test_many_variables_do_not_swell_a_notebook() -> None:
     found = check(wide, wide.iloc[:50], settings=few).utility
     assert len(found._repr_html_()) < LARGEST
     assert "12 of the 22 variables" in found.plot().charts[0].summary
-
-
-def test_what_failed_and_what_was_noted_is_shown() -> None:
-    found = combined = combine([1.0, 2.0], [0.5, 0.25], rule="partially", names=["mean"])
-    assert [*combined.to_frame()] == [*columns(type(found.rows[0]))]
-    assert "0.125" not in found._repr_html_()  # the estimate, not its parts
-    failed = UtilityResult(n=1, n_synthetic=(1,), failed={"cart": "no memory"}, notes=("odd",))
-    for shown in (failed, CheckResults(risk=RiskResult(), utility=failed)):
-        page, _ = page_of(shown._repr_html_())
-        assert "cart: not computed: no memory." in page
-        assert "odd." in page
-    assert repr(CheckSettings()) == "CheckSettings()"
-    assert repr(CheckSettings(tau=0.5, cap=False)) == "CheckSettings(tau=0.5, cap=False)"
-
-
-def test_every_result_of_the_package_is_displayed() -> None:
-    assert issubclass(Result, Displayed)
-    assert "_repr_html_" not in vars(Result)  # one implementation for all
-    assert re.search("Several things", unescape(str(next(result_blocks(several())))))

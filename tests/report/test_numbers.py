@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from synthesizer.data.errors import plural
-from synthesizer.report.blocks import interval, written
+from synthesizer.report.blocks import written
 
 
 @pytest.mark.parametrize(
@@ -42,14 +41,3 @@ from synthesizer.report.blocks import interval, written
 )
 def test_written(value, form, shown):
     assert written(value, form) == shown
-
-
-def test_interval_needs_both_ends():
-    assert interval(0.1, 0.2, "share") == "0.100 to 0.200"
-    assert interval(0.1, None) == interval(None, 0.1) == "–"
-
-
-def test_plural():
-    assert plural(1, "pair") == "1 pair"
-    assert plural(0, "pair") == "0 pairs"
-    assert plural(1200, "category", "categories") == "1,200 categories"

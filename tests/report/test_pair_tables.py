@@ -9,7 +9,6 @@ from synthesizer.report.utility import (
     differences_in_words,
     map_chart,
     map_names,
-    pairs_data,
 )
 from tests.report.fixtures import Page
 from tests.report.utility_examples import EVIL, table
@@ -54,20 +53,7 @@ def test_at_most_three_and_only_what_stands_out():
     assert differences(flat([0], [3])) == ()
 
 
-def test_data_of_the_script():
-    (data,) = pairs_data([SQUARE])
-    assert data["variables"] == ("a", "b")
-    assert data["original"] == ((50, 20), (20, 10))
-    assert data["marked"] == [[0, 1, 0], [1, 1, 1]]
-    assert data["words"] == differences_in_words(SQUARE)
-
-
 # The map.
-
-
-def test_variables_in_the_order_of_the_chain():
-    pairs = [table("c", "a", s_pmse=3.0), table("a", "b", s_pmse=2.0)]
-    assert map_names(["b", "x", "a", "b"], pairs) == ("b", "a", "c")
 
 
 def test_too_many_variables_are_those_of_the_worst_pairs():
@@ -90,12 +76,6 @@ def test_cells_have_names_values_and_places():
     assert "c with a: –" in page.texts["title"]
     assert [a["class"] for a in page.all("rect")][:2] == ["fill-h5", "fill-none"]
     assert "6.0" in page.texts["text"]
-
-
-def test_large_values_stay_short():
-    pairs = [table("o", "a", s_pmse=12.3), table("o", "b", s_pmse=2000.0)]
-    chart = map_chart(["o", "a", "b"], pairs, SAME)
-    assert {"12", "999+"} <= set(Page(chart.svg).texts["text"])
 
 
 def test_colours_follow_the_fresh_sample():

@@ -12,7 +12,7 @@ import pytest
 
 from synthesizer.data.errors import DataError, OptionError, OutputError
 from synthesizer.report.build import write_report
-from synthesizer.report.record import Manifest, manifest_in, order_notes, read_record
+from synthesizer.report.record import manifest_in, order_notes, read_record
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 from tests.report.utility_examples import manifest
 
@@ -118,14 +118,6 @@ def test_what_this_version_did_not_write_is_refused_in_one_sentence(
     assert str(run) in problem
 
 
-def test_a_directory_without_a_run_is_told_on_the_screen(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="is no result of a run"):
-        read_record(tmp_path / "nothing")
-    result = call("report", tmp_path)
-    assert result.exit_code == 2
-    assert "is no result of a run" in result.output
-
-
 def test_files_that_changed_or_went_are_a_note(run: Path) -> None:
     (run / "synthetic_1.csv").write_text("sex\nf\n")
     (run / "synthetic_2.csv").unlink()
@@ -161,12 +153,6 @@ def test_a_configuration_that_was_edited_is_told_without_its_value() -> None:
     assert "987654321" not in str(caught.value)
 
 
-def test_a_manifest_is_written_and_read_by_the_same_type(run: Path) -> None:
-    own = manifest_in(run)
-    assert own.datasets == ("synthetic_1.csv", "synthetic_2.csv")
-    assert Manifest.model_validate_json(own.model_dump_json()) == own
-
-
 def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
     own = manifest_in(run)
     original = made.parent / "persons.csv"
@@ -179,20 +165,3 @@ def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
     assert "is, by a manifest, the original" in swapped[1]
     (other,) = order_notes(original, [first, second], hashes | {original: "another"})
     assert "2 of 2 synthetic files come from another file" in other
-
-
-def test_the_report_can_be_switched_off(tmp_path: Path) -> None:
-    persons_frame(60).to_csv(tmp_path / "persons.csv", index=False)
-    output = {"directory": "out", "report": False, "codebook": False}
-    content = {"data": {"path": "persons.csv"}, "output": output, "checks": False}
-    result = call("run", write_yaml(tmp_path / "run.yaml", content))
-    assert result.exit_code == 0, result.output
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "checks.json", "manifest.json", "synthetic_1.csv",
-    ]  # fmt: skip
-    page = call("report", tmp_path / "out")
-    assert page.exit_code == 0, page.output
-    lines = page.output.splitlines()
-    titles = [line.partition(":")[0] for line in lines if ": UNCLEAR. " in line]
-    assert titles == ["A person in the data", "Anybody", "Use"]
-    assert sum("?|????" in line for line in lines) == 3  # a scale for each

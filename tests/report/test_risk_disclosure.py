@@ -11,7 +11,6 @@ from synthesizer.measures.risk.determined import KeyDetermination
 from synthesizer.measures.risk.public_inference import InferenceResult
 from synthesizer.measures.scenario import Exclusion
 from synthesizer.report.blocks import Section
-from synthesizer.report.charts import MOST_CURVES
 from synthesizer.report.risk_disclosure import (
     disclosure_section,
     inference_section,
@@ -93,16 +92,3 @@ def test_two_levels_have_one_curve_from_everybody_to_nobody() -> None:
     curve = own.roc[0]
     assert f"AUC {curve.auc:.3f} from the synthetic data" in chart.summary
     assert f"{curve.auc_original_of_present:.3f} from the original" in chart.summary
-
-
-def test_more_levels_have_a_curve_each_up_to_what_can_be_told_apart() -> None:
-    chart = charts(inference_section(record(risk(inference=(question(1),)))))[0]
-    assert chart.svg.count("<polyline") == 4
-    assert "means over 4 levels" in chart.summary
-    many = question(1, roc=question(1).roc * 2)
-    chart = charts(inference_section(record(risk(inference=(many,)))))[0]
-    assert chart.svg.count("<polyline") == MOST_CURVES
-    assert "6 most frequent levels are drawn" in chart.reads
-    section = inference_section(record(risk(inference=(many,))))
-    levels = table(section, "Each level against")
-    assert len(levels.rows) == 8

@@ -19,7 +19,6 @@ from synthesizer.report.codebook.datasets import facts_of, read_released
 from synthesizer.report.codebook.words import sentences
 from synthesizer.report.codebook.write import (
     NAMES,
-    is_result,
     write_release_codebook,
     write_run_codebook,
 )
@@ -154,13 +153,6 @@ def test_values_are_those_of_the_synthetic_files(two: Path) -> None:
     assert found["id"]["levels"] == []
     assert found["id"]["range"] is None
     assert found["id"]["made"]["how"] == "numbered"
-
-
-def test_options_are_those_that_the_model_lets_be_told(two: Path) -> None:
-    chain = (*STEPS[:5], step("double", "numeric", "cart", "age", options={"min_leaf": 7}))
-    content = told(two, chain, models={"cart": {"min_leaf": MARK}})
-    assert variables(content)["double"]["made"]["options"] == {"min_leaf": 7}
-    assert MARK not in json.dumps(content)
 
 
 def poisoned(manifest: Manifest) -> Manifest:
@@ -361,39 +353,6 @@ def test_writing_beside_and_into_a_run(run: Path, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="exists already"):
         write_run_codebook(run, tmp_path / "out")
     write_run_codebook(run, tmp_path / "out", overwrite=True)
-
-
-def test_outputs_that_cannot_be(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "full" / NAMES[0]).mkdir(parents=True)
-    for out, words in (
-        (run, "is the result itself"),
-        (tmp_path / "file", "is a file"),
-        (tmp_path / "no" / "such", "make it first"),
-        (tmp_path / "full", "is a directory"),
-    ):
-        with pytest.raises(OutputError, match=words):
-            write_run_codebook(run, out, overwrite=True)
-    assert not (run / NAMES[0]).exists()
-
-
-def test_what_is_no_run(tmp_path: Path) -> None:
-    assert not is_result(tmp_path)
-    with pytest.raises(DataError, match="no result of a run"):
-        run_book(tmp_path)
-    save(tmp_path, manifest_of(tmp_path))
-    assert is_result(tmp_path)
-    with pytest.raises(DataError, match="does not list datasets"):
-        run_book(tmp_path)
-
-
-def test_datasets_that_are_missing_or_changed(run: Path) -> None:
-    (run / "synthetic_1.csv").unlink()
-    with (run / "synthetic_2.csv").open("a") as file:
-        file.write("41,f,20,none,1.00,2000-02-28,40\n")
-    with pytest.raises(DataError) as caught:
-        run_book(run)
-    assert [p.split(": ")[1][:10] for p in caught.value.problems] == ["is missing", "is not the"]
 
 
 def test_datasets_that_are_not_as_the_manifest_says(tmp_path: Path) -> None:

@@ -84,28 +84,6 @@ def titles(content: dict[str, Any]) -> list[str]:
     return [entry["title"] for entry in content["cautions"]]
 
 
-def made(content: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {entry["name"]: entry["made"] for entry in content["variables"]}
-
-
-@pytest.mark.parametrize("start", UNFITTED)
-@pytest.mark.parametrize("m", [1, 2])
-def test_nothing_is_told_of_models_where_none_was_fitted(
-    tmp_path: Path, start: str, m: int
-) -> None:
-    content = codebook(tmp_path, start, m)
-    assert [words for words in CHAIN_WORDS if words in told(content)] == []
-    assert content["synthesis"]["evolved"] == start
-    assert content["synthesis"]["even"] is None
-    assert content["synthesis"]["strata"] == []
-    assert "Records may be real" in titles(content)
-    assert all(not entry["not_modelled_with"] for entry in content["variables"])
-    for name, own in made(content).items():
-        assert own["how"] == ("numbered" if name == "id" else "evolved")
-        assert (own["model"], own["predictors"], own["options"]) == (None, [], {})
-    assert ("Do not stack the datasets" in titles(content)) == (m > 1)
-
-
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("m", [1, 3])
 def test_no_rule_of_combination_is_offered(tmp_path: Path, start: str, m: int) -> None:
@@ -116,17 +94,6 @@ def test_no_rule_of_combination_is_offered(tmp_path: Path, start: str, m: int) -
     assert (found["m"], found["k"], found["n"]) == (m, 60, None)
     assert "T = U" not in told(content)
     assert ("mean of the 3 estimates" in told(found)) == (m == 3)
-
-
-@pytest.mark.parametrize("start", UNFITTED)
-def test_rules_are_no_promise_where_no_model_drew_the_records(tmp_path: Path, start: str) -> None:
-    content = codebook(tmp_path, start)
-    assert content["synthesis"]["rules"] == content["synthesis"]["forbidden"] == []
-    assert "What was imposed is no finding" not in titles(content)
-    (words,) = [w for w in content["synthesis"]["words"] if "The rules:" in w]
-    assert "records that broke one from the beginning were replaced" in words
-    assert "If age == 'old', then job is none." in words
-    assert f"No record has: {FORBID}." in words
 
 
 def test_no_setting_of_the_evolution_is_told_but_its_moves(tmp_path: Path) -> None:
