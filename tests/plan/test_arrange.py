@@ -85,12 +85,6 @@ def test_long_form() -> None:
     assert set(again.viewed(panel)) == set(view)
 
 
-def test_a_note_tells_of_gaps_between_periods() -> None:
-    data = pd.concat([LONG, LONG.assign(year=2010).drop_duplicates("who")])
-    _, notes = arranged(data, {"year": Kind.NUMERIC}, person="who", time="year")
-    assert "1 of 3 steps" in notes[0]
-
-
 def persons(n: int, **more: Any) -> pd.DataFrame:
     frame = {"who": np.repeat(np.arange(n), 2), "year": np.tile([2001, 2002], n)}
     return pd.DataFrame(frame | {"state": np.tile(["x", "y"], n), "job": "a"} | more)
@@ -121,23 +115,17 @@ def test_periods_of_few_persons_are_counted() -> None:
 @pytest.mark.parametrize(
     ("change", "panel", "refused"),
     [
-        ({"state": "(absent)"}, {"career": "state"}, ["state"]),
-        ({"state": "(other states)"}, {"career": "state"}, ["state"]),
-        ({"state": "(absent)"}, {}, []),
-        ({"job": ["(absent)", "b"] * 25}, {"career": "state"}, []),
-        ({"job": ["(absent)", "b"] * 25}, {"career": "state", "view": ["2001"]}, ["job"]),
-        ({"job": ["(other states)", "b"] * 25}, {"career": "state", "view": ["2001"]}, []),
-        ({"job": "(absent)"}, {"career": "state", "view": ["2001"]}, []),  # nobody changes it
+        ({"state": "(absent)"}, {}, False),
+        ({"job": ["(absent)", "b"] * 25}, {"career": "state"}, False),
+        ({"job": ["(absent)", "b"] * 25}, {"career": "state", "view": ["2001"]}, True),
+        ({"job": "(absent)"}, {"career": "state", "view": ["2001"]}, False),  # nobody changes it
     ],
 )
 def test_the_label_of_absence_is_no_level(
-    change: dict[str, Any], panel: dict[str, Any], refused: list[str]
+    change: dict[str, Any], panel: dict[str, Any], refused: bool
 ) -> None:
     problems = problems_of(persons(25, **change), KINDS, person="who", time="year", **panel)
-    assert len(problems) == len(refused)
-    for name, problem in zip(refused, problems, strict=True):
-        assert f"variable {name!r}" in problem
-        assert "rename the level" in problem
+    assert ["variable 'job'" in problem for problem in problems] == [True] * refused
 
 
 def test_wide_form() -> None:
@@ -153,9 +141,3 @@ def test_wide_form() -> None:
     view = form.viewed(panel)
     assert view.names == table.names
     assert view["s1"].data.tolist() == table["s1"].data.tolist() or view["s1"].variable.labels
-
-
-def test_the_name_of_time_gives_way_to_columns_of_the_data() -> None:
-    data = WIDE.assign(period=[1, 2, 2])
-    form, _ = arranged(data, wide={"state": ["s1", "s2"]})
-    assert form.frame.time == "period_"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from synthesizer.measures.results import RiskResult
@@ -16,9 +15,8 @@ from synthesizer.measures.utility.sequences import (
     SequenceResult,
     SequenceShares,
 )
-from synthesizer.report.career_pictures import shown_states, stacks_chart
+from synthesizer.report.career_pictures import shown_states
 from synthesizer.report.record import PanelEntry, Record
-from tests.report.fixtures import Page
 from tests.report.utility_examples import EVIL, manifest, run
 
 STATES = ("work", EVIL, "(absent)")
@@ -112,18 +110,3 @@ def test_of_many_states_the_largest_are_shown_and_the_others_together() -> None:
     even = shares(headcounts=((0.1,) * 10,) * 3)
     ten = sequences(states=labels[:10], original=even, synthetic=even, sample=())
     assert shown_states(ten, PERIODS).states == labels[:10]
-
-
-def test_stacks_fill_the_picture() -> None:
-    page = Page(stacks_chart(shown_states(sequences(), PERIODS)).svg)
-    polygons = page.all("polygon")
-    assert [p["class"] for p in polygons] == ["fill-s1", "fill-s2", "fill-grid"] * 2
-    places = [
-        np.array([[float(v) for v in point.split(",")] for point in str(p["points"]).split()])
-        for p in polygons
-    ]
-    # a share's height is its part of the whole picture, and the stack ends at 1
-    tall = places[0][:, 1].max() - places[2][:, 1].min()
-    first = places[0][:, 1].max() - places[0][0, 1]
-    assert first / tall == pytest.approx(0.5, abs=0.01)
-    assert places[2][:, 1].min() == pytest.approx(30.0)

@@ -49,15 +49,6 @@ def test_the_axis_holds_every_number() -> None:
     assert domain([0.1], whole=True) == (0.0, 1.0)
 
 
-def test_a_value_off_the_axis_is_an_arrow_at_its_end() -> None:
-    picture = dots(
-        [DotRow(label="a", value=3.0)], title="t", description="d", label="x", whole=True
-    )
-    assert f'<text x="{WIDTH - 16:.0f}"' in picture
-    assert ">▶<" in picture
-    assert ">3.000<" in picture
-
-
 def test_labels_are_escaped_everywhere() -> None:
     _plain(dots([DotRow(label=NASTY, value=0.1)], title=NASTY, description=NASTY, label=NASTY))
     _plain(

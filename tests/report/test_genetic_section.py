@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from synthesizer.data.evolved import (
     Utility,
 )
 from synthesizer.report.blocks import Chart
-from synthesizer.report.charts import text_width
 from synthesizer.report.genetic import (
     path_chart,
 )
@@ -99,30 +97,3 @@ def test_the_way_leads_from_the_start_to_the_result() -> None:
     ]
     assert any(place == pytest.approx(end, abs=0.1) for place in circles)
     assert {"start", "result"} <= set(Page(chart.svg).text("text"))
-
-
-NAMES = {"start", "result", *(f"f{i}" for i in range(30))}
-
-
-def boxes(chart: Chart) -> list[tuple[float, float, float, float]]:
-    """Return the room that names within the plane take."""
-    found = []
-    own = [t for t in Page(chart.svg).all("text") if t.get("class") == "label"]
-    labels = [t for t in own if t.get("text-anchor") and t.get("aria-hidden")]
-    words = [w for w in Page(chart.svg).text("text") if w in NAMES]
-    assert len(labels) == len(words)
-    for attrs, name in zip(labels, words, strict=True):
-        x, y, width = float(str(attrs["x"])), float(str(attrs["y"])), text_width(name)
-        left = x - {"start": 0.0, "middle": width / 2, "end": width}[str(attrs["text-anchor"])]
-        found.append((left, y - 9, left + width, y + 2))
-    return found
-
-
-def test_names_do_not_overlap_and_stay_inside() -> None:
-    frontier = [(f"f{i}", 0.12 - i / 500, 0.03 + i / 50) for i in range(30)]
-    found = boxes(path_chart(history(20), frontier, 0.415))
-    assert len(found) > 12
-    for one, other in itertools.combinations(found, 2):
-        apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
-        assert apart, (one, other)
-    assert all(box[0] >= 0 and box[2] <= 720 and box[1] >= 0 for box in found)

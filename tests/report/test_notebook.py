@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from synthesizer import RunResult, check, read_config, refine, run
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
-from synthesizer.measures.figure import Measured, Result, Row, column
+from synthesizer.measures.figure import Measured, Result, Row, column, columns
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.report.blocks import Note
 from synthesizer.report.figures import tables_of
@@ -81,27 +81,6 @@ def page_of(html: str) -> tuple[str, Tags]:
     assert f"style-src 'sha256-{known}'" in page  # also where line ends became blanks
     tags.feed(page)
     return page, tags
-
-
-@pytest.mark.parametrize("name", MADE)
-def test_every_result_has_a_short_text_html_and_a_frame(name: str) -> None:
-    seen: set[type] = set()
-    for result in (part for one in made(name) for part in within(one, seen)):
-        text = repr(result)
-        assert str(result) == text
-        assert 0 < text.count("\n") + 1 <= 20
-        assert len(text) < 2_500
-        html = result._repr_html_()
-        assert len(html) < LARGEST
-        page, tags = page_of(html)
-        assert not tags.asked
-        assert not {"script", "img", "iframe", "object"} & tags.tags
-        assert "default-src 'none'" in page
-        frame = result.to_frame()
-        assert len(frame) > 0
-        assert all(isinstance(one, str) and one for one in frame.columns)
-        for table, rows in tables_of(result):
-            assert len(result.to_frame(table)) == len(rows), table
 
 
 def test_pictures_are_drawn_and_written(tmp_path: Any) -> None:
@@ -182,8 +161,8 @@ def test_a_number_replaces_the_seed_of_a_configuration_and_a_seed_its_secret(
 
 def test_refined_compared_and_evolved_data_are_displayed(tmp_path: Path) -> None:
     draws = np.random.default_rng(1)
-    people = pd.DataFrame({"a": draws.integers(0, 300, 500), "b": draws.integers(0, 2, 500)})
-    refined = refine(people, people.head(450), keys=["a"], target="b", risk_at_most=0.6, codes=True)
+    people = pd.DataFrame({"a": draws.integers(0, 200, 250), "b": draws.integers(0, 2, 250)})
+    refined = refine(people, people.head(225), keys=["a"], target="b", risk_at_most=0.6, codes=True)
     compared = runs(tmp_path, {"one": (0.1, 2.0), "two": (0.2, 1.0)})
     for result in (refined, compared, evolved()):
         assert 0 < len(repr(result).splitlines()) <= 20
@@ -192,10 +171,7 @@ def test_refined_compared_and_evolved_data_are_displayed(tmp_path: Path) -> None
         assert len(result.to_frame()) > 0
     risks = refined.to_frame().set_index("name")["value"]
     assert risks["risk before"] == refined.before.risk > 0.6 >= risks["risk after"]
-    assert refined.plot().charts
     assert {"one", "two"} == {*compared.to_frame("runs")["name"]}
-    assert len(evolved().plot().charts) == 2
-    assert compared.plot().charts
 
 
 class Named(Row):
@@ -282,3 +258,29 @@ def test_many_variables_do_not_swell_a_notebook() -> None:
     found = check(wide, wide.iloc[:50], settings=few).utility
     assert len(found._repr_html_()) < LARGEST
     assert "12 of the 22 variables" in found.plot().charts[0].summary
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_every_result_has_a_short_text_html_and_a_frame_with_every_column(name: str) -> None:
+    seen: set[type] = set()
+    results = made(name)
+    for result in (part for one in results for part in within(one, seen)):
+        text = repr(result)
+        assert str(result) == text
+        assert 0 < text.count("\n") + 1 <= 20
+        assert len(text) < 2_500
+        html = result._repr_html_()
+        assert len(html) < LARGEST
+        page, tags = page_of(html)
+        assert not tags.asked
+        assert not {"script", "img", "iframe", "object"} & tags.tags
+        assert "default-src 'none'" in page
+        frame = result.to_frame()
+        assert len(frame) > 0
+        assert all(isinstance(one, str) and one for one in frame.columns)
+        for table, rows in tables_of(result):
+            assert len(result.to_frame(table)) == len(rows), table
+    for result in results:
+        for table, rows in tables_of(result):
+            shown = {*columns(type(rows[0]))} if isinstance(rows[0], Row) else set()
+            assert shown <= {*result.to_frame(table).columns}, table

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from synthesizer.measures.results import RiskResult
-from synthesizer.measures.risk.differential import DifferentialResult, GroupComparison
+from synthesizer.measures.risk.differential import DifferentialResult
 from synthesizer.report.blocks import Section
-from synthesizer.report.risk_attribution import MOST_GROUPS, differential_section
-from tests.report.blocks import charts, notes
+from synthesizer.report.risk_attribution import differential_section
+from tests.report.blocks import notes
 from tests.report.risk_examples import half, record, risk
 
 
@@ -28,17 +28,3 @@ def test_a_group_that_is_told_apart_is_named(low: Any, is_told: bool) -> None:
     own = half(worst_group=worst.model_copy(update={"low": low, "high": 0.95}))
     named = [n for n in notes(section(own), "alert") if n.startswith("In group ")]
     assert (len(named) == 1) is is_told
-
-
-def test_of_many_groups_the_worst_are_drawn() -> None:
-    rows = tuple(
-        GroupComparison(
-            by="town", group=str(number), repeat=0, n_a=20, n_b=20, mean_a=0.1, mean_b=0.1,
-            difference=0.0, low=None, high=None,
-        )
-        for number in range(MOST_GROUPS + 5)
-    )  # fmt: skip
-    own = section(half(by="town", groups=rows, worst_group=None))
-    (chart,) = [c for c in charts(own) if c.title == "Difference by group of town"]
-    assert "5 more are in the table" in chart.reads
-    assert "no worst one is named" in chart.summary

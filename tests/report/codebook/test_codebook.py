@@ -246,16 +246,12 @@ def test_confidential_numbers_change_nothing(run: Path, tmp_path: Path) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("rows", [40, 4711])
-def test_original_rows_are_told_only_if_the_steward_publishes_them(two: Path, rows: int) -> None:
-    published = changed(manifest_of(two), data={"rows": rows})
-    found = book(published, paths_of(two))["analysis"]
-    assert found["n"] == rows
-    assert f"n = {rows}, which the data holder publishes, and k = 40" in " ".join(found["words"])
+def test_original_rows_are_told_only_if_the_steward_publishes_them(two: Path) -> None:
+    published = changed(manifest_of(two), data={"rows": 4711})
+    assert book(published, paths_of(two))["analysis"]["n"] == 4711
     config = {key: value for key, value in published.config.items() if key != "output"}
     found = book(published.model_copy(update={"config": config}), paths_of(two))["analysis"]
     assert found["n"] is None
-    assert "ask the data holder" in " ".join(found["words"])
     assert "4711" not in json.dumps(found)
 
 
@@ -309,23 +305,6 @@ def test_every_name_in_the_sentences_is_a_fact_of_a_release(two: Path) -> None:
         used = {name for _, name, _, _ in Formatter().parse(text) if name}
         used |= {name.removeprefix("not ") for name in when.split(", ") if name}
         assert used <= named, text
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("job", "== 'none'"), ("pay", 'errors="coerce"'), ("born", None)]
-)
-def test_the_example_for_data_without_plain_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str | None
-) -> None:
-    """A share where there are levels, a mean without missing codes, nothing for dates alone."""
-    data = frame(1).assign(job=["none"] * 30 + ["some"] * 10)[[name]]
-    own = [step for step in STEPS if step.variable == name]
-    code = told(write(tmp_path, data), own)["analysis"]["code"]
-    if words is None:
-        assert code is None
-    else:
-        assert words in code
-        executed(code, tmp_path, monkeypatch)
 
 
 def test_odd_text_files_are_read_and_described(
@@ -394,13 +373,16 @@ def test_a_path_in_the_manifest_is_refused_and_not_passed_over(run: Path, name: 
         run_book(run)
     (problem,) = caught.value.problems
     assert problem.startswith(f"{run / 'manifest.json'}: files.1.name: {name!r} is a path")
-    assert "outside the run directory is refused" in problem
-    assert "write its name alone, or run again" in problem
 
 
-def test_a_dataset_that_the_manifest_leaves_out_is_told(run: Path) -> None:
+def test_datasets_that_are_left_out_changed_or_missing_are_refused(run: Path) -> None:
     save(run, changed(manifest_of(run), files=manifest_of(run).files[:1]))
     with pytest.raises(DataError, match="does not list 'synthetic_2.csv', which is in the"):
         run_book(run)
-    (run / "synthetic_2.csv").unlink()
-    assert run_book(run)["datasets"]["files"] == ["synthetic_1.csv"]
+    save(run, manifest_of(run))
+    (run / "synthetic_1.csv").unlink()
+    with (run / "synthetic_2.csv").open("a") as file:
+        file.write("41,f,20,none,1.00,2000-02-28,40\n")
+    with pytest.raises(DataError) as caught:
+        run_book(run)
+    assert [p.split(": ")[1][:10] for p in caught.value.problems] == ["is missing", "is not the"]
