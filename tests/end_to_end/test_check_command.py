@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -151,7 +150,6 @@ def test_settings_go_before_the_configuration(folder: Path) -> None:
         "keys": ["sex", "age"],
         "target": "region",
         "scenarios": [{"keys": ["sex", "age"], "target": "marital"}],
-        "suda": {"max_size": 2, "sampling_fraction": 0.1},
         "tau": 0.7,
         "identity": False,
     }
@@ -159,25 +157,14 @@ def test_settings_go_before_the_configuration(folder: Path) -> None:
     config = write_yaml(folder / "more.yaml", content)
     found = read(*files(folder), "--config", config, "--only", "risk", exit_code=3)
     first, second = found["results"]["risk"]["scenarios"]
-    assert (first["suda"]["max_size"], first["suda"]["sampling_fraction"]) == (2, 0.1)
     assert (first["tcap"]["tau"], first["identity"]) == (0.7, None)
     assert second["scenario"]["target"] == "marital"
     assert len(found["exceeded"]) == 2  # of both scenarios
     words = ["--target", "marital", "--set", "checks.tau=0.9", "--set", "scenarios=[]"]
-    words += ["--set", "limits.cap=1"]
+    words += ["--set", "limits.cap=1", "--keys", "'sex', age"]
     (main,) = read(*files(folder), "--config", config, *words)["results"]["risk"]["scenarios"]
-    assert main["scenario"]["target"] == "marital"
+    assert (main["scenario"]["target"], main["scenario"]["keys"]) == ("marital", ["sex", "age"])
     assert main["tcap"]["tau"] == 0.9
-
-
-def test_names_with_commas(folder: Path, tmp_path: Path) -> None:
-    frame = pd.read_csv(folder / "original.csv").rename(columns={"age": "age, years"})
-    frame.to_csv(tmp_path / "original.csv", index=False)
-    asked = ["--keys", "sex, 'age, years'", "--target", "marital"]
-    asked += ["--set", "groups={'age, years': 3}", "--only", "risk"]
-    found = read(*files(tmp_path, "original.csv"), *asked)
-    scenario = found["results"]["risk"]["scenarios"][0]["scenario"]
-    assert (scenario["keys"], scenario["groups"]) == (["sex", "age, years"], {"age, years": 3})
 
 
 @pytest.mark.parametrize(
@@ -210,19 +197,7 @@ def test_bad_files_are_errors(folder: Path, tmp_path: Path) -> None:
     assert "empty.csv" in result.output
     assert "none.csv" in result.output
     result = call("check", folder / "original.csv", tmp_path / "lacking.csv", *KNOWN)
-    assert result.exit_code == 2
-    assert "'age', 'marital'" in result.output
-    run = tmp_path / "run"
-    shutil.copytree(folder / "out", run)
-    manifest = json.loads((run / "manifest.json").read_text())
-    shutil.move(run / "synthetic_2.csv", tmp_path / "synthetic_2.csv")
-    for entry in manifest["files"]:
-        if entry["name"] == "synthetic_2.csv":
-            entry["name"] = "../synthetic_2.csv"
-    (run / "manifest.json").write_text(json.dumps(manifest))
-    result = call("check", folder / "original.csv", run)
-    assert result.exit_code == 2
-    assert "files.1.name" in result.output
+    assert (result.exit_code, "'age', 'marital'" in result.output) == (2, True)
 
 
 def test_no_input_is_overwritten_and_no_control_is_an_input(folder: Path, tmp_path: Path) -> None:

@@ -1,29 +1,47 @@
-"""The command ``check`` on files of a panel: what their run found."""
+"""Runs of panels, what they leave, and the command ``check`` on their files: the same figures."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from synthesizer.measures.figure import Figure, typed
+from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.risk.public_inference import inference
 from synthesizer.measures.verdict import CheckResults
+from synthesizer.report.codebook.write import run_codebook
+from synthesizer.report.record import manifest_in
 from tests.end_to_end.commands import NO_HALVES, call, write_yaml
 from tests.end_to_end.test_panel import LONG, LONG_PANEL, WIDE, long_frame, texts, wide_frame
+from tests.report.fixtures import Page
 
 SECRET = "SECRET123"
-SEED = 7
+LABELS = {"state": {"label": "where the person is"}}
+WIDE_CHECKS: dict[str, Any] = {
+    "keys": ["sex", "s1", "s3"],
+    "target": "s4",
+    "inference": {
+        "sensitive": "sex", "public": ["period", "state"], "units": "periods", "thresholds": [0.5]
+    },
+    "fits": [{"formula": "C(sex) ~ period", "family": "logit"}],
+    **NO_HALVES,
+}  # fmt: skip
+LONG_CHECKS: dict[str, Any] = {
+    "keys": ["sex", "level@first", "state@1991", "career.moves"],
+    "target": "grade@last",
+    "inference": {"sensitive": "sex", "public": ["year", "state"], "units": "periods"},
+    "fits": ["pay ~ C(sex) + age", "`career.periods` ~ C(sex)"],
+    **NO_HALVES,
+}
 
 
 def run_of(folder: Path, form: dict[str, Any]) -> Path:
     content = {"data": {"path": "original.csv"}, "output": {"directory": "out"}, "m": 2}
-    content |= {"seed": SEED, "secret": "none", "workers": 1}  # as the command check draws
+    content |= {"seed": 7, "secret": "none", "workers": 1}  # as the command check draws
     config = write_yaml(folder / "run.yaml", content | form)
     result = call("run", config, "-q")
     assert result.exit_code == 0, result.output
@@ -35,7 +53,8 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("long")
     long_frame(120).to_csv(folder / "original.csv", index=False)
     panel = {"panel": LONG_PANEL | {"view": ["1991"]}}
-    return run_of(folder, LONG | panel | {"checks": LONG_CHECKS})
+    variables = {"variables": LONG["variables"] | LABELS}
+    return run_of(folder, LONG | panel | variables | {"checks": LONG_CHECKS})
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +62,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wide")
     wide_frame().drop(columns=["p1", "p2", "p3", "p4"]).to_csv(folder / "original.csv", index=False)
     panel = {"wide": {"state": ["s1..s4"]}, "absent": ["gone"], "career": "state"}
-    variables = {"variables": {"id": {"kind": "id"}}}
+    variables = {"variables": {"id": {"kind": "id"}} | LABELS}
     return run_of(folder, WIDE | variables | {"panel": panel, "checks": WIDE_CHECKS})
 
 
@@ -52,20 +71,12 @@ def folder(request: pytest.FixtureRequest) -> Path:
     return Path(request.getfixturevalue(request.param))
 
 
-def asked(
-    folder: Path, *words: object, config: str = "run.yaml", seed: int = SEED
-) -> tuple[CheckResults, dict[str, Any]]:
-    """Return results and file of the checks of the original and the datasets of its run."""
-    return read(json_of(folder, config, "--set", f"seed={seed}", *map(str, words)))
-
-
-@cache
-def json_of(folder: Path, config: str, *words: str) -> str:
-    """Return what the command prints; several tests look at the same."""
-    files = (folder / "original.csv", folder / "out")
-    result = call("check", *files, "--config", folder / config, "--json", *words)
+def asked(folder: Path, *words: object) -> CheckResults:
+    """Return the results of checks of the original and the datasets of its run, and its seed."""
+    files = (folder / "original.csv", folder / "out", "--config", folder / "run.yaml")
+    result = call("check", *files, "--set", "seed=7", "--json", *words)
     assert result.exit_code == 0, result.output[-2000:]
-    return result.output
+    return read(result.output)[0]
 
 
 def read(text: str) -> tuple[CheckResults, dict[str, Any]]:
@@ -78,17 +89,56 @@ def checks_of(folder: Path) -> CheckResults:
     return read((folder / "out/checks.json").read_text(encoding="utf-8"))[0]
 
 
-def values(results: CheckResults) -> dict[str, Figure]:
-    return {figure.key: figure for _, figure in results.figures}
+def test_the_command_finds_what_the_run_found(folder: Path) -> None:
+    found, run = asked(folder), checks_of(folder)
+    reason = {"scenario": replace(run.risk.scenarios[0].scenario, reason="as asked for")}
+    scenarios = (run.risk.scenarios[0].model_copy(update=reason),)
+    known = {"scenarios": scenarios, "notes": found.risk.notes}
+    assert found.risk == run.risk.model_copy(update=known)
+    assert found.risk.units == "persons"
+    assert found.utility == run.utility.model_copy(update={"notes": found.utility.notes})
+    assert found.panel == run.panel  # the noise floor too: it is the same seed
+    assert found.failed == {}
+    rows = len(texts(folder / "original.csv"))
+    fits = [(fit.clusters, fit.datasets[0].n) for fit in found.utility.fits]
+    if folder.name.startswith("long"):  # rows where a fit is of rows
+        assert fits == [(None, 120), ("id", pytest.approx(rows, rel=0.06))]
+    else:
+        assert [clusters for clusters, _ in fits] == ["person"]
 
 
-def test_risk_is_that_of_the_run(folder: Path) -> None:
-    found, run = asked(folder)[0].risk, checks_of(folder).risk
-    assert found.units == "persons"
-    reason = {"scenario": replace(run.scenarios[0].scenario, reason="as asked for")}
-    scenarios = (run.scenarios[0].model_copy(update=reason),)
-    assert found == run.model_copy(update={"scenarios": scenarios, "notes": found.notes})
-    assert found.careers.n in (120, 150)
+def test_a_run_has_careers_and_histories(folder: Path) -> None:
+    """The shares of states are those of slow counting; the page and the codebook have them."""
+    is_long = folder.name.startswith("long")
+    results, frame = checks_of(folder), texts(folder / "original.csv")
+    if not is_long:
+        frame = frame.melt(["id", "sex"], var_name="year", value_name="state")
+        frame = frame[frame["state"] != "gone"]
+    persons, sequences = frame["id"].nunique(), results.panel.sequences
+    assert results.panel.original.persons == results.risk.careers.n == persons
+    assert sequences.states[-1] == "(absent)"
+    years = sorted(frame["year"].unique())
+    for year, shares in zip(years, sequences.original.headcounts, strict=True):
+        here = frame[frame["year"] == year]["state"]
+        counts = [(here == state).sum() for state in sequences.states[:-1]]
+        assert shares == pytest.approx([n / persons for n in (*counts, persons - len(here))])
+    constant = {own.name: own.is_constant for own in results.panel.variables}
+    assert (constant["state"], constant["sex"]) == (False, True)
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    Page(page)
+    assert '<section id="careers"' in page
+    told = json.loads((folder / "out" / "codebook.json").read_text(encoding="utf-8"))
+    assert told == plain(run_codebook(folder / "out"))
+    variables = {own["name"]: own for own in told["variables"]}
+    made = {name: own["made"] for name, own in variables.items()}
+    assert [*made] == [*texts(folder / "out" / "synthetic_1.csv")]
+    if is_long:
+        assert (made["id"]["how"], made["year"]["how"]) == ("numbered", "derived")
+        assert "The rows of a person belong together" in [own["title"] for own in told["cautions"]]
+    else:
+        assert (made["s2"]["how"], made["s2"]["predictors"]) == ("drawn", ["sex", "s1"])
+        assert variables["s1"]["label"] == variables["s4"]["label"] == "where the person is"
+    assert manifest_in(folder / "out").panel.form == ("long" if is_long else "wide")
 
 
 def test_person_periods_are_records_and_the_period_is_public(folder: Path) -> None:
@@ -109,33 +159,21 @@ def test_person_periods_are_records_and_the_period_is_public(folder: Path) -> No
     assert "person-period" in run.figures[0].meaning
 
 
-def test_utility_is_that_of_the_run(folder: Path) -> None:
-    results, content = asked(folder)
-    found, run = results.utility, checks_of(folder)
-    assert found == run.utility.model_copy(update={"notes": found.notes})
-    assert results.panel == run.panel  # the noise floor too: it is the same seed
-    assert found.failed == {}
-    clusters = [fit.clusters for fit in found.fits]
-    assert clusters == ([None, "person"] if len(clusters) == 2 else ["person"])
-    assert sum("clustered by 'person'" in note for note in content["notes"]) == 1
-
-
 def test_control_of_the_long_form(tmp_path: Path) -> None:
-    frame = long_frame(200)
+    frame = long_frame(160)
     frame["id"] = frame["id"].map(lambda k: f"p{k:03d}")
-    inside = frame["id"] <= "p140"
+    inside = frame["id"] <= "p110"
     frame[inside].to_csv(tmp_path / "original.csv", index=False)
     # persons of the control are called like those of the original, and are others
     other = frame[~inside].assign(id=lambda own: own["id"].rank(method="dense").astype(int))
     other.sample(frac=1.0, random_state=1).to_csv(tmp_path / "control.csv", index=False)
-    checks = {"keys": ["sex", "level@first", "career.moves"], "target": "state@last",
-              "differential_confidentiality": {"by": "sex", "units": "id"}}  # fmt: skip
-    run_of(tmp_path, LONG | {"checks": checks})
+    split = {"differential_confidentiality": {"by": "sex", "units": "id"}}
+    checks = {"keys": ["sex", "level@first", "career.moves"], "target": "state@last"}
+    run_of(tmp_path, LONG | {"checks": NO_HALVES | checks | split})
     words = ["--control", tmp_path / "control.csv", "--only", "risk"]
-    words += ["--set", "differential_confidentiality.by=level@first"]
-    found, content = asked(tmp_path, *words)
-    assert values(found)["differential_confidentiality"].n == 200
-    assert not [note for note in content["notes"] if "'id'" in note]
+    found = asked(tmp_path, *words, "--set", "differential_confidentiality.by=level@first")
+    figures = {figure.key: figure for _, figure in found.figures}
+    assert figures["differential_confidentiality"].n == 160
     assert found.failed == checks_of(tmp_path).failed == {}
 
 
@@ -148,7 +186,7 @@ def test_order_and_names_of_persons_do_not_matter(long: Path, tmp_path: Path) ->
     files = (long / "original.csv", tmp_path / "made_1.csv", tmp_path / "made_2.csv")
     result = call("check", *files, "--config", long / "run.yaml", "--only", "risk", "--json")
     assert result.exit_code == 0, result.output
-    found, plain = read(result.output)[0].risk, asked(long)[0].risk
+    found, plain = read(result.output)[0].risk, checks_of(long).risk
     assert found.scenarios[0].cap == plain.scenarios[0].cap
     assert found.careers == plain.careers
 
@@ -159,7 +197,22 @@ def test_no_configuration_no_panel(wide: Path) -> None:
     assert (found.risk.careers, found.risk.units, found.panel) == (None, "records", None)
 
 
-# Files that are not of the panel: every problem at once, each with the file's name
+# Files that are not like the original: every problem at once, each with the file's name
+
+
+def asked_of(folder: Path, frames: dict[str, pd.DataFrame], *words: str) -> Any:
+    """Check files, the first of which is the original, by a configuration of a panel."""
+    for name, frame in frames.items():
+        frame.to_csv(folder / name, index=False)
+    panel = LONG_PANEL | {"view": ["1991"]}
+    checks = {"keys": ["sex"], "target": "state@last"}
+    content = {"data": {"path": "o.csv"}, "panel": panel, "checks": checks}
+    config = write_yaml(folder / "run.yaml", content)
+    return call("check", *(folder / name for name in frames), "--config", config, *words)
+
+
+def small(n: int = 30) -> pd.DataFrame:
+    return long_frame(n)[["id", "year", "state", "sex", "level"]].astype(str)
 
 
 def test_problems_of_persons_and_periods(tmp_path: Path) -> None:
@@ -185,9 +238,6 @@ def test_problems_of_persons_and_periods(tmp_path: Path) -> None:
         assert word in lines, lines
 
 
-# Files of other tools: new states, fewer columns, persons who change what nobody changes
-
-
 def test_new_states_and_other_columns(tmp_path: Path) -> None:
     """Files of other tools: fewer columns, and persons who change what nobody changes."""
     made = small(60).assign(extra="x").drop(columns="level")
@@ -206,41 +256,3 @@ def test_new_states_and_other_columns(tmp_path: Path) -> None:
     assert shares[-1][-1] == pytest.approx(1)  # nobody is there in the last period
     assert {own.name for own in found.panel.variables} == {"state", "sex"}
     assert all(name.startswith("column 'level@") for name in found.failed)
-
-
-WIDE_CHECKS: dict[str, Any] = {
-    "keys": ["sex", "s1", "s3"],
-    "target": "s4",
-    "inference": {
-        "sensitive": "sex", "public": ["period", "state"], "units": "periods", "thresholds": [0.5]
-    },
-    "fits": [{"formula": "C(sex) ~ period", "family": "logit"}],
-    **NO_HALVES,
-}  # fmt: skip
-
-
-LONG_CHECKS: dict[str, Any] = {
-    "keys": ["sex", "level@first", "state@1991", "career.moves"],
-    "target": "grade@last",
-    "inference": [
-        {"sensitive": "level@last", "public": ["sex", "state@first"]},
-        {"sensitive": "sex", "public": ["year", "state"], "units": "periods"},
-    ],
-    "fits": [{"formula": "pay ~ C(sex) + age"}, {"formula": "`career.periods` ~ C(sex)"}],
-    **NO_HALVES,
-}
-
-
-def asked_of(folder: Path, frames: dict[str, pd.DataFrame], *words: str) -> Any:
-    """Check files, the first of which is the original, by a configuration of a panel."""
-    for name, frame in frames.items():
-        frame.to_csv(folder / name, index=False)
-    panel = LONG_PANEL | {"view": ["1991"]}
-    checks = {"keys": ["sex"], "target": "state@last"}
-    content = {"data": {"path": "o.csv"}, "panel": panel, "checks": checks}
-    config = write_yaml(folder / "run.yaml", content)
-    return call("check", *(folder / name for name in frames), "--config", config, *words)
-
-
-def small(n: int = 30) -> pd.DataFrame:
-    return long_frame(n)[["id", "year", "state", "sex", "level"]].astype(str)

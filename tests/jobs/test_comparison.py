@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -168,29 +167,6 @@ def test_the_data_are_not_replaced(tmp_path: Path) -> None:
         write_comparison(runs, tmp_path / "x.html", json=tmp_path / "a.csv", overwrite=True)
     assert (tmp_path / "a.csv").read_text() == "confidential"
     assert not (tmp_path / "x.html").exists()
-
-
-def test_a_disk_that_is_full_leaves_nothing_half_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    runs = [keeping(tmp_path, name, {}) for name in ("one", "other")]
-    page, numbers = tmp_path / "x.html", tmp_path / "x.json"
-    page.write_text("older")
-    real = os.replace
-
-    def refuse(path: Path, target: Path) -> None:
-        if Path(target).name == "x.json":  # the page has its new content by then
-            raise OSError(28, "No space left on device")
-        real(path, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", refuse)
-        with pytest.raises(OutputError, match=r"x\.json: cannot be written \(No space left"):
-            write_comparison(runs, page, json=numbers, overwrite=True)
-    assert page.read_text().rstrip().endswith("</html>")  # new and whole
-    assert sorted(os.listdir(tmp_path)) == ["one", "other", "x.html"]
-    write_comparison(runs, page, json=numbers, overwrite=True)
-    assert json.loads(numbers.read_text())["frontier"] == ["one", "other"]
 
 
 @pytest.mark.parametrize(

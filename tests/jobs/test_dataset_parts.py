@@ -149,25 +149,6 @@ def test_parts_of_a_panel_are_the_dataset_that_is_drawn_at_once(
     assert 0 < sample.num_rows < 1_000 * 2
 
 
-def test_checks_see_the_first_units_as_they_were_written(persons: Path, tmp_path: Path) -> None:
-    seen = []
-    add = parts.Work.sample
-
-    def kept(work: parts.Work, own: list[parts.Part], units: int) -> Any:
-        seen.append((add(work, own, units), work.plan))
-        return seen[-1][0]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts.Work, "sample", kept)
-        result = run(_of_persons(persons, tmp_path / "out"))
-    ((table, plan),) = seen
-    assert table.n_units == plan.table.n_units
-    written = pq.read_table(result.datasets[0]).to_pandas()
-    first = written[written["person"] <= table.n_units]
-    job = plan.table["job"].variable
-    assert [job.labels[code] for code in table["job"].data] == first["job"].tolist()
-
-
 def test_processes_and_threads_do_not_change_the_bytes(
     rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
