@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from synthesizer.measures.evidence import Evidence, Word
 from synthesizer.measures.verdict import HALVES, Subject, Verdict, VerdictLine
 from synthesizer.report.advice import TRY_SETTINGS, Advice, Advised, Trial, finding_of, worst_things
@@ -52,12 +50,6 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
     assert all(key in advice.tests for key in every)
     assert keys(worst_things(MIXED, made(), subjects=("use",))) == [["mean_two_way"]]
     assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
-
-
-def test_of_files_nothing_is_said_about_models() -> None:
-    for record in (None, run(facts=manifest(chain=(), genetic=None))):
-        (advice,) = worst_things(MIXED, record)
-        assert (advice.remedy, advice.change) == ("", "")
 
 
 def test_what_was_not_measured_says_what_measures_it() -> None:
@@ -134,16 +126,6 @@ def test_a_setting_that_lets_another_test_fail_does_not_help() -> None:
     assert advised(plain).best is None
     both = PERSONS.model_copy(update={"failing": ("near_verbatim", "mean_two_way")})
     assert advised(plain, now=both).best == plain
-
-
-@pytest.mark.parametrize(
-    ("word", "distance", "helps"),
-    [("unclear", 0.29, True), ("fail", 0.15, True), ("fail", 0.16, False), ("fail", None, False)],
-)
-def test_figures_without_an_interval_are_better_by_their_word_or_much_nearer(
-    word: Word, distance: float | None, helps: bool
-) -> None:
-    assert trial("x", word, value=3.5, distance=distance).helps(USE) is helps
 
 
 def test_advised_is_what_helps_on_both_halves() -> None:

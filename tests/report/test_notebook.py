@@ -220,17 +220,6 @@ def test_long_tables_are_cut_and_draws_stay_untold() -> None:
     assert len(several(500).to_frame()) == 500
 
 
-def test_lists_of_one_length_stand_side_by_side() -> None:
-    class Lists(Result):
-        labels: tuple[str, ...]
-        counts: tuple[int, ...]
-        each: tuple[tuple[int, ...], ...]
-
-    frame = Lists(labels=("a", "b"), counts=(1, 2), each=((3, 4), (5, 6))).to_frame()
-    wanted = {"labels": ["a", "b"], "counts": [1, 2], "each.1": [3, 4], "each.2": [5, 6]}
-    pd.testing.assert_frame_equal(frame, pd.DataFrame(wanted))
-
-
 def test_ipython_shows_html_first() -> None:
     formatters = pytest.importorskip("IPython.core.formatters")
     shown, _ = formatters.DisplayFormatter().format(several())

@@ -76,14 +76,3 @@ def test_cells_have_names_values_and_places():
     assert "c with a: –" in page.texts["title"]
     assert [a["class"] for a in page.all("rect")][:2] == ["fill-h5", "fill-none"]
     assert "6.0" in page.texts["text"]
-
-
-def test_colours_follow_the_fresh_sample():
-    pairs = [table("a", "b", s_pmse=2.0)]
-    (first, *_) = Page(map_chart(["a", "b"], pairs, SAME).svg).all("rect")
-    assert first["class"] == "fill-h2"
-    chart = map_chart(["a", "b"], pairs, Expected(fresh=1.25))
-    page = Page(chart.svg)
-    assert page.all("rect")[0]["class"] == "fill-h4"
-    assert {"0.62", "1.2", "31"} <= set(page.texts["text"])
-    assert "here 1.25 (k synthetic and n original records)" in chart.reads

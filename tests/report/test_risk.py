@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthesizer.measures.figure import Figure, Measured, Row, column
-from synthesizer.report.appendix import further_utility
-from synthesizer.report.blocks import Chart, DataTable, Heading, Section
-from synthesizer.report.figures import result_blocks
-from synthesizer.report.page import fragment, render
-from tests.report import utility_examples
+from synthesizer.report.blocks import Section
+from synthesizer.report.page import render
 from tests.report.blocks import tables
 from tests.report.risk_examples import (
     record,
@@ -66,47 +62,3 @@ def test_names_from_data_cannot_become_markup_or_turn_text_around() -> None:
 
 
 # Measures without a part of their own.
-
-
-class Step(Row):
-    """Steps of the example"""
-
-    name: str = column("Step", "text")
-    ok: bool = column("Whether it is well", "text")
-    names: tuple[str, ...] = column("Names", "text")
-    hidden: float = 0.5
-
-
-class Example(Measured):
-    """What a measure of somebody else returns."""
-
-    steps: tuple[Step, ...]
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        figure = Figure(
-            key="example", name="example", value=0.2, meaning="share of the {records}",
-            direction="lower is safer", n=9, baseline=0.1,
-        )  # fmt: skip
-        return (figure,)
-
-
-def test_a_measure_without_a_part_of_its_own_is_shown_by_figures_and_rows() -> None:
-    result = Example(steps=(Step(name=NASTY, ok=True, names=("a", "b")),))
-    title, chart, rows = result_blocks(result, "An example", "persons", alone=False)
-    assert title == Heading("An example")
-    assert isinstance(chart, Chart)
-    assert "<desc>example 0.200 (baseline 0.100)</desc>" in chart.svg
-    assert isinstance(rows, DataTable)
-    assert rows.caption == "Steps of the example"
-    assert (rows.columns, rows.rows) == (
-        ["Step", "Whether it is well", "Names"],
-        [[NASTY, "yes", "a, b"]],
-    )
-    assert "<script" not in fragment(rows)
-    further = risk_sections(record(risk(further={"an_example": result})))[-1]
-    assert further.anchor == "further-risk"
-    assert "An example" in str(further.blocks[0])
-    useful = further_utility(utility_examples.run(further={"an_example": result}))
-    assert useful.title == "Further measures of utility"
-    assert "An example" in str(useful.blocks[0])
