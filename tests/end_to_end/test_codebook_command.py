@@ -9,15 +9,6 @@ from pathlib import Path
 from tests.end_to_end.commands import call, persons_frame, write_yaml
 
 
-def test_a_data_file_has_a_confidential_codebook_that_is_not_written(tmp_path: Path) -> None:
-    persons_frame(100).to_csv(tmp_path / "original.csv", index=False)
-    result = call("codebook", tmp_path / "original.csv")
-    assert (result.exit_code, "CONFIDENTIAL" in result.output) == (0, True)
-    refused = call("codebook", tmp_path / "original.csv", "-o", tmp_path / "x")
-    assert refused.exit_code == 2
-    assert not (tmp_path / "x").exists()
-
-
 def test_a_run_and_a_saved_model_give_datasets_with_a_codebook(tmp_path: Path) -> None:
     """The size of the original is not told when more or fewer records were drawn."""
     persons_frame(300).to_csv(tmp_path / "original.csv", index=False)

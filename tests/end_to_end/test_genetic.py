@@ -148,22 +148,6 @@ def test_the_order_of_records_tells_nothing(folder: Path) -> None:
     assert made["number"].astype(int).tolist() == list(range(1, 601))
 
 
-def test_rules_hold_in_every_record(folder: Path) -> None:
-    """Also where the original breaks them: its records are not carried over."""
-    rules = {
-        "forbid": ["age == 'young' and job == 'yes'"],
-        "rules": [{"if": "age == 'old'", "then": {"job": "no"}}],
-        "on_violation": "ignore",
-    }
-    for start in ("mutants", ["made.csv"]):
-        result = evolved(
-            folder, f"rules_{start[0]}", genetic={"start": start}, checks=QUICK, **rules
-        )
-        made = read(result.datasets[0])
-        assert not ((made["age"] == "young") & (made["job"] == "yes")).any()
-        assert (made.loc[made["age"] == "old", "job"] == "no").all()
-
-
 @pytest.mark.parametrize("start", ["mutants", "chain"])
 def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> None:
     """Categories evolve; real numbers stay with nobody, and rules on them hold."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
 import signal
 import subprocess
@@ -13,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer.jobs import manifest as result_files
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
 
 DRIVER = """
@@ -159,18 +156,3 @@ main()
     assert done.returncode == 130
     assert done.stderr == "error: interrupted; nothing was written\n"
     assert not (config_alone.parent / "out").exists()
-
-
-def test_a_full_disk_is_told(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = content_of(config.parent / "out")
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(result_files, "write", full)
-    result = call("run", config, "--overwrite")
-    assert result.exit_code == 2
-    assert os.strerror(errno.ENOSPC) in result.output
-    assert str(config.parent / "out") in result.output
-    assert content_of(config.parent / "out") == old
-    assert [p.name for p in config.parent.iterdir() if p.name.startswith(".")] == []

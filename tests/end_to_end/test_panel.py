@@ -250,16 +250,3 @@ def test_python_interface_long() -> None:
     assert one.equals(synthesizer.generate(m=1)[0])
     assert synthesizer.generate(rows=20)[0]["id"].nunique() == 20
     check_long(one.astype(str), frame.astype(str))
-
-
-def test_python_interface_wide(tmp_path: Path) -> None:
-    frame = wide_frame()
-    panel = {"wide": {"state": ["s1", "s2", "s3", "s4"]}, "absent": ["gone"], "career": "state"}
-    frame = frame.drop(columns=["p1", "p2", "p3", "p4"])
-    synthesizer = Synthesizer(seed=3, panel=panel, variables={"id": {"kind": "id"}}).fit(frame)
-    (one,) = synthesizer.generate()
-    assert one.shape == frame.shape
-    assert one.dtypes.to_dict() == frame.dtypes.to_dict()
-    synthesizer.save(tmp_path / "model.syn")
-    assert Synthesizer.load(tmp_path / "model.syn").generate()[0].equals(one)
-    assert Synthesizer(panel=panel).fit(frame.drop(columns=["id"])).generate()[0].shape[1] == 5

@@ -64,20 +64,6 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     assert set(results.summary.values()) == {None}
 
 
-def test_several_scenarios_share_the_half_split_and_the_limits() -> None:
-    more = {"scenarios": [{"keys": ["marital"], "target": "sex"}]}
-    results, _ = checked(checks=SCENARIO | more | {"differential_confidentiality": {"by": "sex"}})
-    first, second = results.risk.scenarios
-    assert (first.scenario.target, second.scenario.target) == ("marital", "sex")
-    assert second.differential.worst_group is not None
-    assert first.cap is not None
-    assert second.cap is not None
-    values = [part.cap.row(2).zero for part in (first, second) if part.cap is not None]
-    between = sum(value for value in values if value is not None) / 2
-    (above,) = results.exceeded(LimitConfig(cap=between))
-    assert results.risk.scenarios[values.index(max(values, key=float))].scenario.label in above
-
-
 def test_inference_and_panels() -> None:
     asked = {"sensitive": "marital", "public": ["sex", "age"], "groups": {"age": 5}}
     panel = {"units": "age"}  # a stand-in for persons: people of one age go together

@@ -247,18 +247,6 @@ def test_what_was_begun_otherwise_is_no_part_of_a_run(
     assert parts.kept_directory(tmp_path / "out").exists()
 
 
-def test_an_older_result_stays_until_the_new_one_is_whole(rows: Path, tmp_path: Path) -> None:
-    output = {"directory": str(tmp_path / "out"), "report": False, "overwrite": True}
-    older = _bytes(run(_of_rows(rows, tmp_path / "out", seed=1)))
-    for _ in _stopping("draw_part", 2):
-        with pytest.raises(StoppedError):
-            run(_of_rows(rows, tmp_path / "out", output=output))
-    now = {f"{p.parent.name}/{p.name}": p.read_bytes() for p in (tmp_path / "out").rglob("part-*")}
-    assert now == older
-    result = run(_of_rows(rows, tmp_path / "out", output=output), resume=True)
-    assert _bytes(result) != older
-
-
 def test_what_an_intruder_finds_is_counted_among_everybody(
     persons: Path, rows: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

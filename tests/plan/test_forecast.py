@@ -81,17 +81,6 @@ def test_work_grows_with_rows_predictors_and_outputs_and_the_checks_add_to_it(
     assert proper.memory > 0
 
 
-def test_a_forecast_says_its_range_and_what_to_do_about_memory() -> None:
-    told = Forecast(parallel=200.0, alone=40.0, workers=4, memory=3_000_000_000, free=None)
-    assert [*told.lines] == [
-        "forecast: about 4 min of CPU (2 min to 8 min), 90 s with 4 free cores; memory about 3.0 GB"
-    ]
-    short = Forecast(parallel=1, alone=1, workers=1, memory=10**15, free=10**9)
-    assert not Forecast(parallel=1, alone=1, workers=1, memory=1, free=10**9).is_long
-    assert short.is_long
-    assert [*short.lines][1].startswith("forecast: only 1.0 GB of memory are free; use fewer")
-
-
 def test_a_run_says_it_at_its_start_if_it_is_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +98,9 @@ def test_a_run_says_it_at_its_start_if_it_is_long(
     monkeypatch.setattr(ahead, "LONG", 0.0)
     say_ahead(plan, heard, 0.0)
     assert [line.partition(":")[0] for line in heard.lines] == ["forecast"]
+    short = Forecast(parallel=1, alone=1, workers=1, memory=10**15, free=10**9)
+    assert short.is_long
+    assert [*short.lines][1].startswith("forecast: only 1.0 GB of memory are free; use fewer")
 
 
 def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_path: Path) -> None:

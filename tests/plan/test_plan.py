@@ -6,8 +6,10 @@ import pytest
 
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine.registry import Registry
+from synthesizer.measures.utility.requested_fits import requested_fits
 from synthesizer.plan.inputs import Columns, Input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from tests.tables import coded, numeric, persons
@@ -157,3 +159,20 @@ def test_kept_variables_come_first_and_others_as_named_by_name_or_position() -> 
         made = plan(visit_sequence=given)
         assert made.spec.order == ("income", "sex", "age", "marital")
         assert any("leaves out 2 variables" in note for note in made.notes)
+
+
+def test_fits_are_a_formula_alone_or_a_list_with_settings() -> None:
+    """As the checks compute them, by the rule of the synthesis."""
+
+    def fits(asked: Any, **options: Any) -> list[tuple[Any, ...]]:
+        case = plan(checks={"fits": asked}, **options).checking(Seed(0)).case
+        found = [request for _, (request, _, _) in requested_fits(case)]
+        return [(fit.formula, fit.family, fit.rule, fit.clusters) for fit in found]
+
+    assert fits("income ~ age") == [("income ~ age", "ols", "simple", None)]
+    settings = {"formula": "age ~ sex", "family": "poisson", "clusters": "marital"}
+    assert fits(["income ~ age", settings], m=2, proper=True) == [
+        ("income ~ age", "ols", "proper", None),
+        ("age ~ sex", "poisson", "proper", "marital"),
+    ]
+    assert fits("income ~ age", keep=["sex"], m=3)[0][2] == "partially"

@@ -84,37 +84,6 @@ def test_a_plain_model_becomes_the_base() -> None:
     assert step(plan, "race").model.base.min_leaf == 11
 
 
-NOMINAL = {"model": "nominal", "given": ["sex"]}
-SEVEN = {"nominal": {"given": ["sex"], "min_cell": 7}, "cart": {"min_leaf": 9}}
-
-
-def grouped(base: Any) -> dict[str, Any]:
-    return {"model": "grouped", "by": ["sex"], "base": base}
-
-
-@pytest.mark.parametrize(
-    ("base", "models", "depth", "leaf"),
-    [
-        (NOMINAL, {"cart": {"minbucket": 11}}, 2, 11),
-        (grouped({"model": "cart", "min_leaf": 3}), {"cart": {"min_leaf": 9}}, 2, 3),
-        (None, {"each_period": {"base": NOMINAL}, "cart": {"cp": 0.1}}, 2, None),
-        (grouped("nominal"), SEVEN, 3, 9),
-    ],
-)
-def test_options_of_models_reach_models_inside_others(
-    base: Any, models: dict[str, Any], depth: int, leaf: int | None
-) -> None:
-    options = {} if base is None else {"base": base}
-    plan = planned(
-        variables={"grade": {"method": "each_period", "options": options}}, models=models
-    )
-    *outer, inner = step(plan, "grade").model.with_bases()
-    assert (len(outer), type(inner).__name__, inner.min_leaf) == (depth, "Cart", leaf)
-    assert inner.complexity == models["cart"].get("cp", 0)
-    if "nominal" in models:
-        assert outer[-1].min_cell == 7
-
-
 def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() -> None:
     plan = planned(visit_sequence=["state", "sex"])
     assert step(plan, "state").predictors == ()
@@ -195,39 +164,6 @@ def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> Non
     assert {zero.combinations.names for zero in other} == {("sex", "state", "branch")}
 
 
-def test_impossible_triples_hold_in_what_is_drawn_by_any_number_of_workers() -> None:
-    """Of the eight combinations of three signs, four never occur; any two are independent."""
-    rng = np.random.default_rng(0)
-    data = frame(300).drop(columns=["grade", "race"])
-    one, two = rng.integers(0, 2, (2, len(data)))
-    data = data.assign(one=one, two=two, both=one ^ two).astype(dict.fromkeys(SIGNS, str))
-    broken = {}
-    for support in ((), "auto"):
-        plan = planned(data, support=support, models={"cart": {"min_leaf": 200, "tilt": False}})
-        fitted = plan.spec.fit(plan.table, plan.seed, n_jobs=1)
-        made, again = (next(fitted.generate(plan.seed, n_jobs=n)) for n in (1, 2))
-        assert all(made[name].equals(again[name]) for name in made.names)
-        signs = [made[name].data for name in SIGNS]
-        broken[support] = float(np.mean(signs[0] ^ signs[1] != signs[2]))
-    assert broken["auto"] == 0 < broken[()]
-    assert SIGNS in {zero.combinations.names for zero in plan.spec.forbids}
-
-
-SIGNS = ("one", "two", "both")
-
-
-def test_supports_of_a_part_tell_of_the_part_only() -> None:
-    plan = planned(with_branches(), support=["auto", ["state", "sex"]])
-    few = plan.table.take_units(np.arange(6))
-    whole, part = (
-        {zero.combinations.names: set(zero.known) for zero in spec.forbids}
-        for spec in (plan.spec, plan.spec.relearnt(few, plan.seed))
-    )
-    assert len(part["branch", "job"]) < len(whole["branch", "job"])
-    firm = {zero.combinations.names: zero.is_firm for zero in plan.spec.forbids}
-    assert sum(firm.values()) == 1
-
-
 def test_what_is_kept_comes_first_and_is_told() -> None:
     plan = planned(keep=["sex"])
     assert plan.spec.order[:2] == ("sex", "state")
@@ -293,11 +229,3 @@ def test_what_does_not_advance_so_is_told(
     told = [note for note in plan.notes if "leads to" in note]
     assert len(told) == noted
     assert all("days" in note or "a day" in note for note in told)
-
-
-def test_one_value_of_what_most_persons_change_is_told() -> None:
-    words = "60 of 60 persons with several rows change it"
-    plan = planned(variables={"grade": {"method": "time_invariant"}})
-    assert any(words in note for note in plan.notes)
-    plan = planned(variables={"race": {"method": "time_invariant"}})
-    assert not any("persons with several rows" in note for note in plan.notes)

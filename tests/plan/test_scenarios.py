@@ -61,17 +61,3 @@ def test_a_limit_whose_check_is_off_is_refused() -> None:
         said = [f"limits.{key}: {lacking[what]}" for what in lacking if what in measure.needs]
         assert len(problems) == len(said), key
         assert all(words in problem for words, problem in zip(said, problems, strict=True))
-
-
-def test_a_limit_without_the_option_that_it_needs_is_refused() -> None:
-    limits = {"limits": {"worst_group": 0.1, "tcap": 0.1, "disco": 0.1, "cap": 0.1}}
-    close = {"keys": ["sex"], "target": "income", "tolerance": {"relative": 0.1}}
-    problems = planned(close, **limits)[2]
-    assert sorted(problem.split(":")[0] for problem in problems) == [
-        "limits.disco",
-        "limits.tcap",
-        "limits.worst_group",
-    ]
-    text = " ".join(problems)
-    assert "needs checks.differential_confidentiality.by" in text
-    assert text.count("every target has a tolerance") == 2

@@ -1,14 +1,11 @@
 """Tables of pairs and the map of all pairs."""
 
-from itertools import combinations
-
 from synthesizer.measures.utility.distributions import PairTable
 from synthesizer.report.expected import Expected
 from synthesizer.report.utility import (
     differences,
     differences_in_words,
     map_chart,
-    map_names,
 )
 from tests.report.fixtures import Page
 from tests.report.utility_examples import EVIL, table
@@ -54,17 +51,6 @@ def test_at_most_three_and_only_what_stands_out():
 
 
 # The map.
-
-
-def test_too_many_variables_are_those_of_the_worst_pairs():
-    names = [f"v{i}" for i in range(70)]
-    pairs = [table(a, b, s_pmse=9.0) for a, b in combinations(reversed(names), 2)]
-    shown = map_names(names, pairs)
-    assert len(shown) == 60
-    assert shown[0] == "v10"
-    chart = map_chart(shown, pairs, SAME)
-    assert "60 of the 70 variables" in chart.summary
-    assert str(chart.svg).count('class="pair"') == 60 * 59 / 2
 
 
 def test_cells_have_names_values_and_places():

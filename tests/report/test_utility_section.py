@@ -3,9 +3,9 @@
 from markupsafe import Markup
 
 from synthesizer.report.blocks import Chart
-from synthesizer.report.utility import utility_data, utility_section
+from synthesizer.report.utility import utility_section
 from tests.report.blocks import of_kind, table
-from tests.report.utility_examples import NAMES, run
+from tests.report.utility_examples import run
 from tests.report.utility_examples import table as row
 from tests.report.utility_examples import tables as tables_of
 
@@ -24,12 +24,3 @@ def test_long_lists_are_cut_and_say_so():
     (listed,) = [b for b in of_kind(section, Markup) if "pair-list" in b]
     assert "the 300 worst of 301" in listed
     assert "60 of the 302 variables" in of_kind(section, Chart)[0].summary
-
-
-def test_data_of_the_script_name_the_variables_of_the_map():
-    data = utility_data(run())
-    assert data["names"] == NAMES
-    assert len(data["pairs"]) == 6
-    assert data["units"] == "records"
-    nothing = utility_data(run(tables=None, pairs=()))
-    assert (nothing["names"], nothing["pairs"]) == ((), [])

@@ -12,14 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.errors import DataError, OutputError
+from synthesizer.data.errors import DataError
 from synthesizer.measures.figure import plain
 from synthesizer.report.codebook.conclusions import release_facts
 from synthesizer.report.codebook.datasets import facts_of, read_released
 from synthesizer.report.codebook.words import sentences
 from synthesizer.report.codebook.write import (
-    NAMES,
-    write_release_codebook,
     write_run_codebook,
 )
 from synthesizer.report.record import Manifest, StepEntry
@@ -319,19 +317,6 @@ def test_odd_text_files_are_read_and_described(
     assert (found["delimiter"], found["decimal_mark"]) == (";", ",")
     assert variables(content)["größe"]["range"] == {"low": 1.5, "high": 2.25}
     executed(content["analysis"]["code"], directory, monkeypatch)
-
-
-def test_writing_beside_and_into_a_run(run: Path, tmp_path: Path) -> None:
-    written = write_run_codebook(run, tmp_path / "out")
-    assert [path.name for path in written] == list(NAMES)
-    assert all(path.stat().st_mode & 0o777 == 0o600 for path in written)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(NAMES)
-    assert write_release_codebook(run, manifest_of(run)) == list(NAMES)
-    for path in written:
-        assert path.read_bytes() == (run / path.name).read_bytes()
-    with pytest.raises(OutputError, match="exists already"):
-        write_run_codebook(run, tmp_path / "out")
-    write_run_codebook(run, tmp_path / "out", overwrite=True)
 
 
 def test_datasets_that_are_not_as_the_manifest_says(tmp_path: Path) -> None:
