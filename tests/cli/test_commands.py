@@ -20,7 +20,7 @@ from synthesizer.data.errors import Problems
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs import frontier
 from synthesizer.report.blocks import DataTable
-from tests.end_to_end.commands import NO_HALVES, call, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, call, persons_config, persons_frame, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,18 +28,15 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    persons_frame(100).to_csv(tmp_path / "persons.csv", index=False)
-    content = {
-        "data": {"path": "persons.csv"},
-        "output": {"directory": "out"},
-        "variables": {"age": {"kind": "numeric"}},
-        "strata": ["sex"],
-        "min_stratum_rows": 20,
-        "rules": [{"if": "age < 15", "then": {"income": "5"}}],
-        "forbid": ["age < 18 and marital == 'married'"],
-        "checks": {"keys": ["sex", "age"], "target": "marital"},
-    }
-    write_yaml(tmp_path / "run.yaml", content)
+    persons_config(
+        tmp_path,
+        variables={"age": {"kind": "numeric"}},
+        strata=["sex"],
+        min_stratum_rows=20,
+        rules=[{"if": "age < 15", "then": {"income": "5"}}],
+        forbid=["age < 18 and marital == 'married'"],
+        checks={"keys": ["sex", "age"], "target": "marital"},
+    )
     return tmp_path
 
 

@@ -6,21 +6,14 @@ import json
 import stat
 from pathlib import Path
 
-from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.end_to_end.commands import call, persons_config
 
 
 def test_a_run_and_a_saved_model_give_datasets_with_a_codebook(tmp_path: Path) -> None:
     """The size of the original is not told when more or fewer records were drawn."""
-    persons_frame(300).to_csv(tmp_path / "original.csv", index=False)
     labels = {"label": "Income per year", "unit": "EUR", "level_labels": {-8: "refused"}}
-    content = {
-        "data": {"path": "original.csv"},
-        "output": {"directory": "out"},
-        "m": 2,
-        "checks": False,
-        "variables": {"income": {"missing": ["-8"], **labels}},
-    }
-    config = write_yaml(tmp_path / "run.yaml", content)
+    variables = {"income": {"missing": ["-8"], **labels}}
+    config = persons_config(tmp_path, 300, m=2, checks=False, variables=variables)
     assert call("run", config, "-q").exit_code == 0
     out, again = tmp_path / "out", tmp_path / "again"
     assert call("codebook", out, "-o", again).exit_code == 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+from tests.end_to_end.commands import call, hashes, persons_config
 
 DRIVER = """
 import signal, sys, time
@@ -51,15 +51,9 @@ PHASES = {
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with data, a configuration and its result."""
     folder = tmp_path_factory.mktemp("finished")
-    persons_frame(60).to_csv(folder / "persons.csv", index=False)
-    content = {
-        "data": {"path": "persons.csv"},
-        "output": {"directory": "out", "report": False},
-        "seed": 1,
-        "workers": 1,
-        "checks": {"keys": ["sex", "region"], "target": "marital"},
-    }
-    config = write_yaml(folder / "run.yaml", content)
+    checks = {"keys": ["sex", "region"], "target": "marital"}
+    output = {"directory": "out", "report": False}
+    config = persons_config(folder, 60, output=output, checks=checks)
     assert call("run", config, "-q").exit_code == 0
     return folder
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -125,29 +124,6 @@ def check_long(frame: pd.DataFrame, original: pd.DataFrame) -> None:
     assert falls.max() == 0
     pairs = {tuple(pair) for pair in original[["grade", "pay"]].to_numpy()}
     assert {tuple(pair) for pair in frame[["grade", "pay"]].to_numpy()} <= pairs
-
-
-def test_long_run_with_everything(data: Path, tmp_path: Path) -> None:
-    checks = {"keys": ["sex", "career.first"], "target": "career.last_state"}
-    out = made(
-        tmp_path, data / "long.csv", LONG, m=2, checks=checks,
-        output={"directory": "out"},
-    )  # fmt: skip
-    original = texts(data / "long.csv")
-    for number in (1, 2):
-        frame = texts(out / f"synthetic_{number}.csv")
-        check_long(frame, original)
-        assert frame["id"].astype(int).unique().tolist() == list(range(1, 121))
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["rows"] == 120
-    models = {step["variable"]: step["model"] for step in manifest["chain"]}
-    assert models == {
-        "state": "career", "sex": "time_invariant", "level": "monotone", "age": "advance",
-        "grade": models["grade"], "pay": "each_period",
-    }  # fmt: skip
-    assert models["grade"] in ("mostly_constant", "lag_one")
-    assert json.loads((out / "checks.json").read_text())["results"]["risk"]["failed"] == {}
-    assert (out / "report.html").exists()
 
 
 def test_wide_run(data: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from synthesizer.jobs import dataset_parts as parts
 from synthesizer.jobs.run import RunResult, run
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.plan import prepare
+from tests.plan.sources import careers
 
 BLOCK = 400
 
@@ -52,19 +53,10 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def persons(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A panel of 1,300 persons in one to four years, in no order."""
-    rng = np.random.default_rng(2)
-    years = rng.integers(1, 5, 1_300)
-    person = np.repeat(np.arange(1_300), years)
-    frame = pd.DataFrame(
-        {
-            "person": person,
-            "year": 2000 + np.concatenate([np.arange(n) for n in years]),
-            "line": np.arange(len(person)),
-            "sex": np.repeat(rng.choice(["f", "m"], 1_300), years),
-            "job": rng.choice(["a", "b", "c"], len(person)),
-        }
-    )
+    """A panel of 1,300 persons in one to three years, in no order."""
+    frame = careers(1_300)[["person", "year", "sex", "state"]].rename(columns={"state": "job"})
+    there = np.random.default_rng(2).random(len(frame)) < 0.7
+    frame = frame[there | (frame["year"] == 2001)].reset_index(names="line")
     return _written(frame.sample(frac=1, random_state=1), tmp_path_factory.mktemp("persons"))
 
 

@@ -24,27 +24,16 @@ from synthesizer.jobs.frontier import Frontier, plan_frontier, plans_of, worksho
 from synthesizer.jobs.run import run
 from synthesizer.models.base import FittedModel
 from synthesizer.models.sample import Sample
-from tests.end_to_end.commands import NO_HALVES, hashes, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, hashes, persons_config, persons_frame
 
 LEAVES = {"cart.min_leaf": [5, 40]}
 NAMES = ["cart.min_leaf=5", "cart.min_leaf=40"]
 
 
 def configured(where: Path) -> Path:
-    persons_frame(100).to_csv(where / "persons.csv", index=False)
-    content = {
-        "data": {"path": "persons.csv"},
-        "output": {"directory": "out", "report": False, "codebook": False},
-        "seed": 3,
-        "checks": {
-            "keys": ["sex", "age"],
-            "target": "marital",
-            "suda": False,
-            "propensity": False,
-            **NO_HALVES,
-        },
-    }
-    return write_yaml(where / "run.yaml", content)
+    quick = {"keys": ["sex", "age"], "target": "marital", "suda": False, "propensity": False}
+    output = {"directory": "out", "report": False, "codebook": False}
+    return persons_config(where, seed=3, output=output, checks=NO_HALVES | quick)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from synthesizer.data.workers import Silent
 from synthesizer.plan import forecast as ahead
 from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
 from synthesizer.plan.plan import Plan, prepare
+from tests.plan.sources import careers
 
 N = 300
 
@@ -104,18 +105,10 @@ def test_a_run_says_it_at_its_start_if_it_is_long(
 
 
 def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        {
-            "id": np.repeat(np.arange(60), 3),
-            "year": np.tile([2001, 2002, 2003], 60),
-            "job": rng.choice(["a", "b"], 180),
-        }
-    )
-    frame.to_csv(tmp_path / "panel.csv", index=False)
+    careers(60)[["person", "year", "state"]].to_csv(tmp_path / "panel.csv", index=False)
     config: dict[str, Any] = {
         "data": {"path": str(tmp_path / "panel.csv")},
-        "panel": {"person": "id", "time": "year"},
+        "panel": {"person": "person", "time": "year"},
         "checks": False,
     }
     plan = prepare(read_config(config), check_directory=False)

@@ -52,20 +52,6 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
     assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
 
 
-def test_what_was_not_measured_says_what_measures_it() -> None:
-    wanted = (*HALVES, "copied_uniques")
-    missing = verdict(line("person", *((key, "unclear") for key in wanted), measured=False))
-    of_files = worst_things(missing)
-    assert [advice.tests for advice in of_files] == [
-        f"not measured: {'; '.join(HALVES)}", "not measured: copied_uniques",
-    ]  # fmt: skip
-    assert "as control" in of_files[0].remedy
-    (of_run,) = worst_things(missing, made())
-    assert of_run.remedy.startswith(f"turn on {HALVES[0]}")
-    (switched_off,) = worst_things(verdict(line("person", (HALVES[1], "unclear"), measured=False)))
-    assert switched_off.remedy.startswith(f"turn on {HALVES[1]}")  # a control is there
-
-
 def test_settings_are_tried_for_the_worst_finding_that_they_can_mend() -> None:
     subject, found = finding_of(MIXED)
     assert (subject, found and found.key) == ("person", "copied_uniques")

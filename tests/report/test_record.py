@@ -12,16 +12,14 @@ import pytest
 from synthesizer.data.errors import DataError, OptionError, OutputError
 from synthesizer.report.build import write_report
 from synthesizer.report.record import read_record
-from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.end_to_end.commands import call, persons_config
 from tests.report.utility_examples import manifest
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("report")
-    persons_frame(200).to_csv(where / "persons.csv", index=False)
-    content = {"data": {"path": "persons.csv"}, "output": {"directory": "out"}, "seed": 1, "m": 2}
-    result = call("run", write_yaml(where / "run.yaml", content))
+    result = call("run", persons_config(where, m=2))
     assert result.exit_code == 0, result.output
     assert "report.html" in result.output
     return where / "out"

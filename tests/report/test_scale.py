@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -28,6 +27,7 @@ from synthesizer.report.scale import (
     sentence_of,
     verdict_charts,
 )
+from tests.report.fixtures import Page
 from tests.report.utility_examples import manifest
 
 DECLARED = SAMPLES["fair"].declarations
@@ -141,30 +141,6 @@ def records() -> dict[str, Record]:
     }
 
 
-class Visible(HTMLParser):
-    """Gathers the words that are seen before anything is opened."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.words: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag != "details" or "open" not in dict(attrs)
-        self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        while self.open.pop() != tag:
-            pass
-
-    def handle_data(self, data: str) -> None:
-        hidden = {"title", "desc"} & {*self.open}
-        inside = "details" in self.open and "summary" not in self.open
-        if not hidden and not inside:
-            self.words += data.split()
-
-
 def test_both_ends_of_real_files(records: dict[str, Record]) -> None:
     def values(kind: str) -> dict[str, float]:
         lines = records[kind].verdict.lines
@@ -189,7 +165,7 @@ def test_what_was_not_measured_may_be_anywhere_and_yes_or_no_has_no_scale() -> N
 
 
 def seen(record: Record) -> list[str]:
-    return Visible(sections_html([glance_section(record)])).words
+    return Page(sections_html([glance_section(record)])).visible
 
 
 def test_the_first_screen_has_at_most_80_words_and_hides_no_warning(
