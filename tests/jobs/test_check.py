@@ -10,6 +10,7 @@ import pytest
 
 from synthesizer import CheckSettings, FitRequest, LimitConfig, Question, check
 from synthesizer.data.errors import DataError, SynthesizerError
+from synthesizer.data.guessing import Declaration
 from synthesizer.measures.figure import plain
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import cap
@@ -272,3 +273,23 @@ def test_files_are_what_their_frames_are(both: CheckResults, tmp_path: Path) -> 
     assert len(found.exceeded()) == 1
     with pytest.raises(SynthesizerError, match=r"(?s)jobb.*nowhere\.csv|nowhere\.csv.*jobb"):
         check(files[0], tmp_path / "nowhere.csv", keys=["sex"], target="jobb")
+
+
+def test_what_makes_figures_mislead_is_a_warning() -> None:
+    given = ORIGINAL.assign(zone=ORIGINAL["region"].map({"a": 1, "b": 1, "c": 2, "d": 2}))
+    first, *_ = check(given, given, keys=["region"], target="zone", only="risk").risk.warnings
+    assert "region" in first
+    assert check(ORIGINAL, CONTROL, **OF_RISK).risk.warnings == ()
+
+
+def test_kinds_may_be_declared() -> None:
+    ours, made = (
+        frame.assign(pay=frame["pay"].where(frame["age"] > 30, -8)) for frame in (ORIGINAL, MADE)
+    )
+    for how in (
+        {"declared": {"pay": Declaration(missing=("-8",))}},
+        {"config": {"variables": {"pay": {"missing": [-8]}}}},
+    ):
+        found = check(ours, made, only="utility", **how).utility
+        (pay,) = (part for part in found.distributions if part.variable == "pay")
+        assert (pay.labels[-1], pay.missing[-1]) == ("-8", True)

@@ -1,14 +1,19 @@
 """Tables of pairs and the map of all pairs."""
 
+from markupsafe import Markup
+
 from synthesizer.measures.utility.distributions import PairTable
+from synthesizer.report.blocks import Chart
 from synthesizer.report.expected import Expected
 from synthesizer.report.utility import (
     differences,
     differences_in_words,
     map_chart,
+    utility_section,
 )
+from tests.report import blocks
 from tests.report.fixtures import Page
-from tests.report.utility_examples import EVIL, table
+from tests.report.utility_examples import EVIL, run, table, tables
 
 SAME = Expected(right=1.0, fresh=2.0)
 
@@ -62,3 +67,13 @@ def test_cells_have_names_values_and_places():
     assert "c with a: –" in page.texts["title"]
     assert [a["class"] for a in page.all("rect")][:2] == ["fill-h5", "fill-none"]
     assert "6.0" in page.texts["text"]
+
+
+def test_long_lists_are_cut_and_say_so() -> None:
+    rows = [table(f"v{i}", s_pmse=1.0) for i in range(301)]
+    rows += [table(f"v{i}", f"v{i + 1}", s_pmse=2.0) for i in range(301)]
+    section = utility_section(run(tables=tables(*rows), pairs=()))
+    assert "the 300 worst of 301" in blocks.table(section, "Variables, the worst").caption
+    (listed,) = [b for b in blocks.of_kind(section, Markup) if "pair-list" in b]
+    assert "the 300 worst of 301" in listed
+    assert "60 of the 302 variables" in blocks.of_kind(section, Chart)[0].summary
