@@ -63,3 +63,10 @@ def hashes(directory: Path) -> dict[str, str]:
         path.name: hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(directory.glob("synthetic_*"))
     }
+
+
+def persons_config(folder: Path, n: int = 100, **keys: Any) -> Path:
+    """Write a file of persons and the configuration of a run of it, and return its path."""
+    persons_frame(n).to_csv(folder / "persons.csv", index=False)
+    content = {"data": {"path": "persons.csv"}, "output": {"directory": "out"}, "seed": 1}
+    return write_yaml(folder / "run.yaml", content | {"workers": 1} | keys)

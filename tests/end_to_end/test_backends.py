@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -31,7 +30,9 @@ from synthesizer.measures import checks
 from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.utility import stacked
 from tests.backends import FORKS
-from tests.end_to_end.commands import call, persons_frame, write_yaml
+from tests.end_to_end.commands import hashes, persons_frame, write_yaml
+from tests.end_to_end.test_plugin import EXAMPLE, MODULE, SCRIPT, command, searched
+from tests.end_to_end.test_plugin import folder as folder_of_plugin
 from tests.household_file import RULES, household_frame
 
 Backend = tuple[str, int, dict[str, Any]]
@@ -247,24 +248,6 @@ def test_an_error_says_the_same_wherever_it_is_raised(backend: str, folder: Path
     assert said[0] == said[1]
 
 
-@pytest.mark.parametrize("workers", [0, 100_000])
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "measures.yaml", "--overwrite"],
-        ["check", "genetic.csv", "genetic.csv"],
-        ["refine", "genetic.csv", "genetic.csv", "--keys", "sex,region", "--target", "marital"],
-    ],
-)
-def test_more_workers_than_can_be_started_are_refused(
-    words: list[str], workers: int, folder: Path, expected: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    result = call(*words, "--workers", workers)
-    assert result.exit_code == 2
-    assert re.search(r"workers\b.* must be .*1024", result.output)
-
-
 def test_processes_that_a_command_forks_end_without_a_word(tmp_path: Path) -> None:
     """A pool ends its workers with SIGTERM, which must not raise in them what it raises here."""
     (tmp_path / "forking.py").write_text(
@@ -290,3 +273,21 @@ def test_processes_that_a_command_forks_end_without_a_word(tmp_path: Path) -> No
     ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stderr, done.stdout.splitlines()[0]) == ("", "SIG_DFL SIG_IGN")
+
+
+plugin = folder_of_plugin
+
+
+def test_worker_processes_know_plugins(plugin: Path) -> None:
+    command(0, "run", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "run")
+    command(0, "fit", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "model")
+    words = ["model", "loky", "-m", "2", "--backend", "loky", "--workers", "2", "--plugin", MODULE]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *words],
+        env=os.environ | {"PYTHONPATH": searched(EXAMPLE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert hashes(plugin / "loky") == hashes(plugin / "run")

@@ -28,26 +28,13 @@ def told(folder: Path, config: dict[str, Any], data: str | bytes, command: str =
 
 
 DATA_CASES: dict[str, tuple[str | bytes, list[str]]] = {
-    "empty file": ("", ["empty"]),
-    "blank file": ("\n\n  \n", ["empty"]),
-    "header alone": ("a,b\n", ["at least 2"]),
     "one row": (f"a,b\n{SECRET},1\n", ["1 data row", "at least 2"]),
     "column twice": (f"a,b,a\n{SECRET},1,2\n{SECRET},2,3\n", ["columns 1, 3", "same name"]),
-    "column without a name": (f"a,,b\n{SECRET},1,2\n{SECRET},2,3\n", ["column 2", "no name"]),
-    "all missing": (text_of(age=[""] * 60), ["'age'", "no value"]),
     "infinite": (text_of(age=["inf", *GOOD["age"][1:]]), ["'age'", "infinite", "row 1", "missing"]),
-    "too large": (text_of(pay=["1e999", *GOOD["pay"][1:]]), ["'pay'", "row"]),
     "mixed types": (
         text_of(pay=[*GOOD["pay"][:-1], SECRET]),
         ["'pay'", "mixes numbers with text", "row 60", "missing"],
     ),
-    "ragged rows": (
-        text_of() + f"{SECRET},1\n" + f"a,b,c,{SECRET},e\n",
-        ["2 rows", "61, 62", "delimiter"],
-    ),
-    "invalid UTF-8": (text_of().encode() + b"f,3,\xff\xfe" + SECRET.encode() + b",1\n", ["UTF-8"]),
-    "NUL bytes": (text_of().encode() + b"f,3,\x00,1\n", ["NUL"]),
-    "open quote": (text_of() + f'f,1,"{SECRET},2\n', ["quote"]),
 }
 
 
@@ -93,23 +80,7 @@ def test_no_command_replaces_what_it_reads(tmp_path: Path) -> None:
         assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_a_starter_is_for_the_steward_alone(tmp_path: Path) -> None:
-    (tmp_path / "data.csv").write_text(text_of())
-    assert call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml").exit_code == 0
-    assert (tmp_path / "run.yaml").stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_output_without_the_right_to_write(tmp_path: Path) -> None:
-    (tmp_path / "closed").mkdir(mode=0o500)
-    assert "closed" in told(tmp_path, {"output": {"directory": "closed/out"}}, text_of())
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "- a\n- b\n", "m: [1\n", "m: 1\nm: 2\n", "data: !!python/object/apply:os.system [ls]\n",
-     "data: {path: [1, 2]}\n", "1: 2\nnull: 3\ndata: {sample: fair}\n"],
-)  # fmt: skip
+@pytest.mark.parametrize("text", ["", "m: 1\nm: 2\n", "1: 2\nnull: 3\ndata: {sample: fair}\n"])
 def test_files_that_are_no_configuration(text: str, tmp_path: Path) -> None:
     path = tmp_path / "run.yaml"
     path.write_text(text)
@@ -120,31 +91,17 @@ def test_files_that_are_no_configuration(text: str, tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.yaml"]
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    (folder / "data.csv").write_text(text_of())
-    config = write_yaml(folder / "run.yaml", {"data": {"path": "data.csv"}, "seed": 1})
-    result = call("fit", config, "-o", folder / "model.syn", "-q")
-    assert result.exit_code == 0, result.output
-    return folder / "model.syn"
-
-
-def test_generate_from_a_bad_model_or_into_a_bad_place(model: Path, tmp_path: Path) -> None:
-    path = tmp_path / "short.syn"
-    path.write_bytes(model.read_bytes()[:-9])
-    for words in [
-        ("generate", path),
-        ("generate", tmp_path / "absent.syn"),
-        ("generate", model, "-m", 0),
-        ("generate", model, "--rows", 0),
-        ("generate", model, "--seed", -1),
-        ("generate", model, "--workers", 0),
-    ]:
-        result = call(*words, "-o", tmp_path / "out")
+def test_generate_from_a_bad_model_or_into_a_bad_place(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text(text_of())
+    config = write_yaml(tmp_path / "run.yaml", {"data": {"path": "data.csv"}, "seed": 1})
+    model, short = tmp_path / "model.syn", tmp_path / "short.syn"
+    assert call("fit", config, "-o", model, "-q").exit_code == 0
+    short.write_bytes(model.read_bytes()[:-9])
+    for words in ([short], [tmp_path / "absent.syn"], [model, "--rows", 0], [model, "-m", 0]):
+        result = call("generate", *words, "-o", tmp_path / "out")
         assert result.exit_code == 2, (words, result.output)
         assert SECRET not in result.output
-        assert sorted(entry.name for entry in tmp_path.iterdir()) == ["short.syn"]
+        assert not (tmp_path / "out").exists()
 
 
 CONSTANT = {"data": {"path": "data.csv"}, "output": {"directory": "out"}, "m": 2}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import shutil
 import signal
 import subprocess
@@ -13,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer.jobs import manifest as result_files
-from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
+from tests.end_to_end.commands import call, hashes, persons_config
 
 DRIVER = """
 import signal, sys, time
@@ -54,15 +51,9 @@ PHASES = {
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with data, a configuration and its result."""
     folder = tmp_path_factory.mktemp("finished")
-    persons_frame(60).to_csv(folder / "persons.csv", index=False)
-    content = {
-        "data": {"path": "persons.csv"},
-        "output": {"directory": "out", "report": False},
-        "seed": 1,
-        "workers": 1,
-        "checks": {"keys": ["sex", "region"], "target": "marital"},
-    }
-    config = write_yaml(folder / "run.yaml", content)
+    checks = {"keys": ["sex", "region"], "target": "marital"}
+    output = {"directory": "out", "report": False}
+    config = persons_config(folder, 60, output=output, checks=checks)
     assert call("run", config, "-q").exit_code == 0
     return folder
 
@@ -159,18 +150,3 @@ main()
     assert done.returncode == 130
     assert done.stderr == "error: interrupted; nothing was written\n"
     assert not (config_alone.parent / "out").exists()
-
-
-def test_a_full_disk_is_told(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    old = content_of(config.parent / "out")
-
-    def full(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(result_files, "write", full)
-    result = call("run", config, "--overwrite")
-    assert result.exit_code == 2
-    assert os.strerror(errno.ENOSPC) in result.output
-    assert str(config.parent / "out") in result.output
-    assert content_of(config.parent / "out") == old
-    assert [p.name for p in config.parent.iterdir() if p.name.startswith(".")] == []

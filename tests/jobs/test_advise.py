@@ -15,8 +15,7 @@ from synthesizer import advise
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.table import Table
 from synthesizer.jobs.advise import MAX_OTHERS, PRESENT
-from synthesizer.measures import halves
-from synthesizer.plan.plan import Plan, prepare
+from synthesizer.plan.plan import Plan
 
 DRAWS = {"seed": 5, "secret": "none"}
 CHECKS = {"attacks": False, "suda": False, "cap": False}
@@ -95,27 +94,6 @@ def test_all_settings_have_the_same_half_and_what_is_advised_is_a_setting(
     assert present.low is not None
     assert chosen.persons < present.low
     assert advise(config) == result  # the same draws, the same advice
-
-
-def test_the_half_is_that_of_the_half_split_of_a_run(
-    people: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen: list[tuple[bool, ...]] = []
-    split = halves.half_split
-
-    def spied(*words: Any) -> Any:
-        in_a = split(*words)
-        chosen.append(tuple(in_a))
-        return in_a
-
-    monkeypatch.setattr(halves, "half_split", spied)
-    advise({**people, "default_method": "sample"})
-    n, plan = len(chosen), prepare(people)
-    checks = plan.checking(plan.seed)
-    source = plan.fit(plan.seed)
-    checks.add(plan.viewed(next(iter(source.generate(plan.seed, m=1)))))
-    checks.finish(lambda half, m, repeat: plan.refit(source, plan.seed, half, m, repeat))
-    assert chosen[n] == chosen[0]
 
 
 def test_every_problem_is_told_before_anything_is_fitted(

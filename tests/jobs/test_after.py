@@ -14,7 +14,7 @@ import pytest
 
 from synthesizer.config.reading import read_config
 from synthesizer.data import after
-from synthesizer.data.errors import ConfigError, ModelError
+from synthesizer.data.errors import ConfigError
 from synthesizer.data.panel import arrangement
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model, save_model
@@ -159,11 +159,6 @@ def test_uniques_that_the_original_has_are_left_out(tmp_path):
     assert "arXiv 2312.05114" in notes
 
 
-def test_dropping_uniques_needs_the_confidential_data(data, tmp_path):
-    with pytest.raises(ModelError, match="which a saved model does not have; use 'run'"):
-        fit(config(data, tmp_path, after={"uniques": "drop"}))
-
-
 PANEL = {"panel": {"person": "who", "time": "year"}, "variables": {}, "default_method": "sample"}
 
 
@@ -268,12 +263,3 @@ def test_parts_count_rare_levels_over_the_whole_dataset(parts, tmp_path):
     assert set(frame["what"]) == {"Synthetic data, no real persons"}
     seen = {cells.variable: cells for cells in result.checks.utility.distributions}
     assert dict(zip(seen["job"].labels, seen["job"].synthetic[0], strict=True))["pilot"] == 0
-
-
-def test_a_variable_that_follows_from_a_coded_one_is_noted(data, tmp_path):
-    derived = KINDS | {"pay": {"derived": "30 * age"}}
-    frame = people().assign(pay=lambda f: 30 * f["age"])
-    frame.to_csv(tmp_path / "exact.csv", index=False)
-    steps = {"top_code": {"age": 80}}
-    result = run(config(tmp_path / "exact.csv", tmp_path, variables=derived, after=steps))
-    assert any("'pay' is computed from age before the steps" in n for n in result.manifest.notes)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Table
 from synthesizer.engine.chain import ChainSpec
 from synthesizer.engine.registry import Registry
-from synthesizer.measures.results import checks_content
 from synthesizer.measures.risk import cap as cap_measure
 from synthesizer.measures.risk import differential
 from synthesizer.measures.settings import LimitConfig
@@ -23,6 +21,7 @@ from synthesizer.measures.verdict import CheckResults
 from synthesizer.plan.inputs import Input, read_frame
 from synthesizer.plan.plan import make_plan
 from tests.end_to_end.commands import NO_HALVES
+from tests.end_to_end.test_panel import LONG_PANEL, YEARS, long_frame
 from tests.tables import persons
 
 REGISTRY = Registry.load()
@@ -45,13 +44,6 @@ def checked(m: int = 2, **options: Any) -> tuple[CheckResults, list[Table]]:
     return checks.finish(synthesise), made
 
 
-def test_repeats_of_the_half_split_have_a_mean_interval() -> None:
-    settings = {"repeats": 2, "m": 1}
-    results, _ = checked(checks=SCENARIO | {"differential_confidentiality": settings})
-    low = results.summary.differential_low
-    assert low < results.summary.differential_confidentiality
-
-
 def test_checks_can_be_switched_off_one_by_one() -> None:
     results, _ = checked(checks=SCENARIO | {"cap": False, "two_way": False, "suda": False})
     main = results.risk.main
@@ -70,20 +62,6 @@ def test_checks_can_be_switched_off_one_by_one() -> None:
     results, _ = checked(checks=False)
     assert (results.figures, results.utility) == ((), None)
     assert set(results.summary.values()) == {None}
-
-
-def test_several_scenarios_share_the_half_split_and_the_limits() -> None:
-    more = {"scenarios": [{"keys": ["marital"], "target": "sex"}]}
-    results, _ = checked(checks=SCENARIO | more | {"differential_confidentiality": {"by": "sex"}})
-    first, second = results.risk.scenarios
-    assert (first.scenario.target, second.scenario.target) == ("marital", "sex")
-    assert second.differential.worst_group is not None
-    assert first.cap is not None
-    assert second.cap is not None
-    values = [part.cap.row(2).zero for part in (first, second) if part.cap is not None]
-    between = sum(value for value in values if value is not None) / 2
-    (above,) = results.exceeded(LimitConfig(cap=between))
-    assert results.risk.scenarios[values.index(max(values, key=float))].scenario.label in above
 
 
 def test_inference_and_panels() -> None:
@@ -126,22 +104,8 @@ def test_a_check_that_fails_is_told_and_counts_as_above_its_limit(
     assert all("could not be computed" in words for words in exceeded)
 
 
-def panel_frame(n: int = 120) -> pd.DataFrame:
-    """Persons over six years: a state, a grade that rises, a sex."""
-    rng = np.random.default_rng(3)
-    rows = []
-    for person in range(n):
-        first, last = sorted(rng.integers(0, 6, 2))
-        state, grade, sex = rng.choice(list("abc")), rng.integers(1, 4), rng.choice(["f", "m"])
-        for year in range(first, last + 1):
-            state = rng.choice(list("abc")) if rng.random() < 0.3 else state
-            grade += rng.random() < 0.4
-            rows.append((f"p{person}", 1990 + year, state, f"g{grade}", sex))
-    return pd.DataFrame(rows, columns=["person", "year", "state", "grade", "sex"])
-
-
 def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[CheckResults, Table]:
-    long = {"panel": {"person": "person", "time": "year", "career": "state"}}
+    long = {"panel": LONG_PANEL}
     config = read_chain_config(long | {"m": m} | options)
     plan = make_plan(config, read_frame(from_pandas(frame), config), REGISTRY)
     checks = plan.checking(Seed(0))
@@ -150,31 +114,14 @@ def checked_panel(frame: pd.DataFrame, m: int = 2, **options: Any) -> tuple[Chec
     return checks.finish(), plan.original
 
 
-KEYS = {"keys": ["sex"], "target": "state@last"}
-
-
-def test_a_panel_has_careers_and_histories() -> None:
-    results, view = checked_panel(panel_frame(), checks=NO_HALVES | KEYS)
-    assert results.panel.original.persons == view.n_rows == 120
-    assert [own.name for own in results.panel.variables] == ["state", "grade", "sex"]
-    assert results.panel.variables[2].is_constant
-    assert len(results.panel.sequences.distances) == 2
-    assert len(results.risk.careers.datasets) == 2
-    content = json.loads(json.dumps(checks_content(results), allow_nan=False))
-    assert content["summary"]["sequence_ratio"] == results.panel.sequences.worst_ratio
-    assert content["summary"]["replicated_careers"] == results.risk.careers.figures[0].value
-    assert results.failed == {}
-    again, _ = checked_panel(panel_frame(), checks=NO_HALVES | KEYS)
-    assert again == results
-
-
 def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
+    asked = NO_HALVES | {"keys": ["sex"], "target": "state@last"}
     off = {"sequences": False, "replicated_careers": False}
-    results, _ = checked_panel(panel_frame(), m=1, checks=NO_HALVES | KEYS | off)
+    results, _ = checked_panel(long_frame(), m=1, checks=asked | off)
     assert (results.panel, results.risk.careers) == (None, None)
     limits = LimitConfig(sequence_ratio=1.0, replicated_careers=0.1)
     assert len(results.exceeded(limits)) == 2
-    results, _ = checked_panel(panel_frame(), m=1, checks=NO_HALVES | KEYS)
+    results, _ = checked_panel(long_frame(), m=1, checks=asked)
     assert results.exceeded(LimitConfig(sequence_ratio=1e6, replicated_careers=1.0)) == ()
     above = results.exceeded(LimitConfig(sequence_ratio=0.0, replicated_careers=0.0))
     assert [words.partition(":")[0] for words in above] == [
@@ -183,50 +130,27 @@ def test_checks_of_panels_can_be_switched_off_and_have_limits() -> None:
     ]
 
 
-def slow_uniques(known: dict[str, tuple[str, ...]]) -> tuple[int, int]:
-    """Count unique persons, and those whom a single point in time sets apart."""
-    everybody = list(known.values())
-    unique = [own for own in everybody if everybody.count(own) == 1]
-    alone = [
-        own
-        for own in unique
-        if any(sum(o[k] == own[k] for o in everybody) == 1 for k in range(len(own)))
-    ]
-    return len(unique), len(alone)
-
-
 @pytest.mark.parametrize("form", ["long", "wide"])
 def test_suda_on_three_points_in_time(form: str) -> None:
-    frame = panel_frame(60)
-    years = (1991, 1993, 1994)
-    known: dict[str, tuple[str, ...]] = {}
-    for person, own in frame.groupby("person", sort=False):
-        states = dict(zip(own["year"], own["grade"], strict=True))
-        known[str(person)] = tuple(str(states.get(year, "(absent)")) for year in years)
+    """Unique persons, and those whom a single point in time sets apart, by slow counting."""
+    frame, years = long_frame(60).astype(str), [str(year) for year in YEARS[:3]]
+    wide = frame.pivot_table(index="id", columns="year", values="grade", aggfunc="first")
+    wide = wide.fillna("out").add_prefix("y")
+    known = [tuple(own) for own in wide[[f"y{year}" for year in years]].to_numpy()]
+    unique = [own for own in known if known.count(own) == 1]
+    alone = [own for own in unique
+             if any(sum(o[k] == own[k] for o in known) == 1 for k in range(3))]  # fmt: skip
+    checks = NO_HALVES | {"target": "sex"}
     if form == "long":
-        panel = {"person": "person", "time": "year", "career": "state"}
-        given = {"panel": panel | {"view": [str(year) for year in years]}}
-        keys = [f"grade@{year}" for year in years]
-        results, _ = checked_panel(
-            frame, 1, checks=NO_HALVES | {"keys": keys, "target": "sex"}, **given
-        )
+        checks["keys"] = [f"grade@{year}" for year in years]
+        results, _ = checked_panel(frame, 1, checks=checks, panel=LONG_PANEL | {"view": years})
     else:
-        wide = frame.pivot_table(
-            index="person", columns="year", values="grade", aggfunc="first"
-        ).fillna("out")
-        wide = wide.set_axis([f"y{year}" for year in wide.columns], axis=1)
-        sexes = frame.drop_duplicates("person").set_index("person")["sex"]
-        keys = [f"y{year}" for year in years]
-        panel = {"wide": {"grade": ["y1990..y1995"]}, "absent": ["out"], "career": "grade"}
-        results, _ = checked_panel(
-            wide.join(sexes).reset_index(drop=True),
-            1,
-            checks=NO_HALVES | {"keys": keys, "target": "sex"},
-            panel=panel,
-        )
-    (scenario,) = results.risk.scenarios
-    unique, alone = slow_uniques(known)
-    assert 0 < alone < unique < 60
-    assert scenario.suda.uniques == unique
-    assert scenario.suda.n == 60
-    assert scenario.suda.minimal_uniques[0].records == alone
+        checks["keys"] = [f"y{year}" for year in years]
+        panel = {"wide": {"grade": ["y1990..y1994"]}, "absent": ["out"], "career": "grade"}
+        sexes = frame.drop_duplicates("id").set_index("id")["sex"]
+        rows = wide.join(sexes).reset_index(drop=True)
+        results, _ = checked_panel(rows, 1, checks=checks, panel=panel)
+    suda = results.risk.main.suda
+    assert 0 < len(unique) < 60
+    assert (suda.n, suda.uniques) == (60, len(unique))
+    assert suda.minimal_uniques[0].records == len(alone)

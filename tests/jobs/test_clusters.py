@@ -58,10 +58,6 @@ def _config(source: Path, output: Path, workers: Any) -> Any:
     )
 
 
-def fit_file_to(config: Any, path: Path) -> None:
-    save_model(path, fit(config), Registry.load())
-
-
 def _bytes(path: Path) -> dict[str, bytes]:
     return {part.name: part.read_bytes() for part in (path / "synthetic_1").iterdir()}
 
@@ -90,18 +86,6 @@ def test_a_cluster_gives_the_bytes_of_one_process_even_where_a_worker_dies(
     assert _bytes(tmp_path / "many") == _bytes(tmp_path / "one")
 
 
-def test_a_scheduler_that_is_not_there_is_told_before_anything_is_fitted(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("synthesizer.data.workers.SECONDS_TO_CONNECT", 0.5)
-    for address in ("tcp://127.0.0.1:9", "nonsense://x", ""):
-        with pytest.raises(
-            ConfigError, match="no Dask scheduler answers|must not be empty|at least"
-        ):
-            run(_config(source, tmp_path / "out", {"dask": address}))
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_cluster_without_workers_is_told(source: Path, tmp_path: Path) -> None:
     with (
         distributed.LocalCluster(n_workers=0, dashboard_address=":0", processes=False) as empty,
@@ -114,7 +98,7 @@ def test_datasets_of_a_saved_model_are_drawn_by_a_cluster_from_its_path(
     source: Path, tmp_path: Path, local: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = _config(source, tmp_path / "out", 1).model_copy(update={"rows": None})
-    fit_file_to(config, tmp_path / "model")
+    save_model(tmp_path / "model", fit(config), Registry.load())
     script = runpy.run_path(str(ROOT / "scripts" / "generate_parallel.py"))["main"]
     script(tmp_path / "model", tmp_path / "here", m=3, backend="sequential", workers=1)
     address = local.scheduler_address

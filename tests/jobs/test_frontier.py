@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthesizer.data.errors import ConfigError, ModelError, OutputError
+from synthesizer.data.errors import ConfigError, OutputError
 from synthesizer.data.files import own_directory
 from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import Listener, silent
@@ -25,51 +25,21 @@ from synthesizer.jobs.grid import plans_of
 from synthesizer.jobs.run import run
 from synthesizer.models.base import FittedModel
 from synthesizer.models.sample import Sample
-from tests.end_to_end.commands import NO_HALVES, hashes, persons_frame, write_yaml
+from tests.end_to_end.commands import NO_HALVES, hashes, persons_config, persons_frame
 
 LEAVES = {"cart.min_leaf": [5, 40]}
 NAMES = ["cart.min_leaf=5", "cart.min_leaf=40"]
 
 
 def configured(where: Path) -> Path:
-    persons_frame(100).to_csv(where / "persons.csv", index=False)
-    content = {
-        "data": {"path": "persons.csv"},
-        "output": {"directory": "out", "report": False, "codebook": False},
-        "seed": 3,
-        "checks": {
-            "keys": ["sex", "age"],
-            "target": "marital",
-            "suda": False,
-            "propensity": False,
-            **NO_HALVES,
-        },
-    }
-    return write_yaml(where / "run.yaml", content)
+    quick = {"keys": ["sex", "age"], "target": "marital", "suda": False, "propensity": False}
+    output = {"directory": "out", "report": False, "codebook": False}
+    return persons_config(where, seed=3, output=output, checks=NO_HALVES | quick)
 
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
     return configured(tmp_path)
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Fails(Sample):
-    """Draws from the margin, or cannot be fitted."""
-
-    fails: bool = True
-
-    def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedModel:
-        if self.fails:
-            raise ModelError("this model never works")
-        return super().fit(predictors, target, rng=rng)
-
-
-@pytest.fixture
-def registry() -> Registry:
-    known = Registry.load()
-    known.register("fails", Fails)
-    return known
 
 
 def interrupts_at(number: int) -> Callable[[], Any]:
@@ -147,21 +117,11 @@ def test_a_result_is_replaced_only_when_asked_to(finished):
     assert plan_frontier(where.parent / "run.yaml", LEAVES, overwrite=True).overwrite
 
 
-def test_the_plan_alone_writes_nothing(config: Path, tmp_path: Path) -> None:
-    before = sorted(tmp_path.iterdir())
-    plan = plan_frontier(config, [*(f"{k}={v[0]},{v[1]}" for k, v in LEAVES.items()), "m=1,3"])
-    assert [setting.config.m for setting in plan.settings] == [1, 3, 1, 3]
-    assert "m = 1 to 3" in plan.lines[0]
-    assert sorted(tmp_path.iterdir()) == before
-
-
 def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None:
-    text = config.read_text().replace("seed: 3", "sead: 3")
-    config.write_text(text)
+    config.write_text(config.read_text().replace("seed: 3", "sead: 3"))
     (tmp_path / "out_frontier").write_text("a file")
     vary = {
         "cart.min_leaf": [0, 5],
-        "cart.nosuch": [1, 2],
         "nosuch": [1],
         "m": [1, "x"],
         "variables.wage.method": ["cart", "pmm"],
@@ -170,16 +130,7 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
     with pytest.raises(ConfigError) as caught:
         run_grid(config, vary, overrides={"workers": 1})
     told = "\n".join(caught.value.problems)
-    for words in (
-        "sead: unknown key; did you mean 'seed'?",
-        "--vary nosuch: 'nosuch' is no key",
-        "output",
-        "m=x,variables.wage.method=cart,default_method=cart and ",
-        "unknown option 'nosuch'",
-        "models.cart: model 'cart': min_leaf (0)",
-        "default_method: unknown model 'magic'",
-        "variables: unknown variable 'wage'",
-    ):
+    for words in ("'seed'", "--vary nosuch", "output", "m=x,", "min_leaf (0)", "'magic'", "'wage'"):
         assert words in told
     assert not workshop(tmp_path / "out_frontier").exists()
 
@@ -201,19 +152,11 @@ def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: P
 
 def test_settings_of_rare_levels_are_each_read_and_run(config: Path) -> None:
     plan = plan_frontier(config, {"rare.min_count": [2, 60]})
-    assert plan.dropped == {}
-    assert [setting.config.rare.min_count for setting in plan.settings if setting.config.rare] == [
-        2, 60,
-    ]  # fmt: skip
+    assert (plan.dropped, len(plan.settings)) == ({}, 2)
     plans, _, _ = plans_of(plan.settings, plan.registry, plan.seed)
     few, many = (sum(c.variable.n_codes for c in own.table.columns if c.is_coded)
                  for _, own in plans.values())  # fmt: skip
     assert few > many
-
-
-def test_settings_without_effect_are_refused(config: Path) -> None:
-    with pytest.raises(ConfigError, match=r"forest.n_trees=9.*same data as forest.n_trees=5"):
-        run_grid(config, {"forest.n_trees": [5, 9]})
 
 
 def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
@@ -231,54 +174,6 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     assert not workshop(where).exists()
 
 
-def test_what_was_finished_with_other_data_runs_again(config: Path, tmp_path: Path) -> None:
-    where = tmp_path / "grid"
-    interrupted(config, where)
-    assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
-    assert plan_frontier(config, LEAVES, directory=where, overrides={"m": 2}).kept == ()
-    assert plan_frontier(config, LEAVES, directory=where, overrides={"seed": 9}).kept == ()
-    persons_frame(100, seed=5).to_csv(tmp_path / "persons.csv", index=False)
-    assert plan_frontier(config, LEAVES, directory=where).kept == ()
-    run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
-    (where / NAMES[0] / "manifest.json").write_text('{"config": 3}')
-    assert plan_frontier(config, LEAVES, directory=where, overwrite=True).kept == ()
-
-
-def test_a_finished_setting_whose_files_changed_runs_again(config: Path, tmp_path: Path) -> None:
-    where = tmp_path / "grid"
-    made = interrupted(config, where) / "synthetic_1.csv"
-    whole = made.read_bytes()
-    made.write_bytes(whole[:50])
-    assert plan_frontier(config, LEAVES, directory=where).kept == ()
-    found = run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
-    assert (where / NAMES[0] / "synthetic_1.csv").read_bytes() == whole
-    assert not any("synthetic_1.csv" in note for note in found.comparison.notes)
-
-
-def test_a_seed_that_was_drawn_is_kept(config: Path, tmp_path: Path) -> None:
-    config.write_text(config.read_text().replace("seed: 3\n", ""))
-    where = tmp_path / "grid"
-    interrupted(config, where)
-    drawn = json.loads((workshop(where) / NAMES[0] / "manifest.json").read_text())["seed"]
-    assert plan_frontier(config, LEAVES, directory=where).kept == (NAMES[0],)
-    found = run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
-    assert {point.seed for point in found.comparison.runs} == {drawn}
-
-
-def test_a_failing_setting_does_not_stop_the_others(config: Path, registry: Registry) -> None:
-    told: list[str] = []
-    vary = {"variables.income.method": ["fails", "sample"]}
-    found = run_grid(config, vary, overrides={"workers": 1}, registry=registry, say=told.append)
-    (failed,) = found.failed
-    assert failed == "variables.income.method=fails"
-    assert "this model never works" in " ".join(found.failed[failed])
-    assert len(found.comparison.runs) == 1
-    assert not (found.directory / failed).exists()
-    page = (found.directory / "frontier.html").read_text()
-    assert "this model never works" in page
-    assert any(line.startswith("  failed: ") for line in told)
-
-
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Breaks(Sample):
     """Has a fault: raises what no model should, with a value of the data in it."""
@@ -287,25 +182,22 @@ class Breaks(Sample):
         raise ZeroDivisionError("income of 4711")
 
 
-def test_an_internal_error_loses_no_other_setting(config: Path, registry: Registry) -> None:
+def test_an_internal_error_loses_no_other_setting(config: Path) -> None:
+    registry, told = Registry.load(), list[str]()
     registry.register("breaks", Breaks)
-    told: list[str] = []
     vary = {"variables.income.method": ["breaks", "sample", "cart"]}
     found = run_grid(config, vary, overrides={"workers": 2}, registry=registry, say=told.append)
     ((name, (why,)),) = found.failed.items()
     assert name == "variables.income.method=breaks"
     assert "internal error, ZeroDivisionError in " in why
-    assert "4711" not in why
-    assert "'run' with this setting alone" in why
     assert len(found.comparison.runs) == 2
     assert f"  failed: {why}" in told
-    files = [path for path in found.directory.rglob("*") if path.is_file()]
-    kept = found.directory / "variables.income.method=sample" / "synthetic_1.csv"
-    assert kept in files
+    assert not (found.directory / name).exists()
+    assert (found.directory / "variables.income.method=sample" / "synthetic_1.csv").is_file()
     for file in ("frontier.html", "frontier.json"):
         text = (found.directory / file).read_text()
         assert "ZeroDivisionError" in text
-        assert "income of 4711" not in text
+        assert "income of 4711" not in text + why
 
 
 def test_a_result_does_not_replace_what_it_is_made_of(config: Path, tmp_path: Path) -> None:
@@ -353,3 +245,23 @@ def test_a_failure_at_the_end_loses_no_run(
     assert not (tmp_path / "out_frontier").exists()
     assert plan_frontier(config, LEAVES).kept == tuple(NAMES)
     assert len(run_grid(config, LEAVES, overrides={"workers": 1}).comparison.runs) == 2
+
+
+def test_what_was_finished_otherwise_or_damaged_runs_again(config: Path, tmp_path: Path) -> None:
+    where = tmp_path / "grid"
+    made = interrupted(config, where) / "synthetic_1.csv"
+
+    def kept(**overrides: Any) -> tuple[str, ...]:
+        return plan_frontier(config, LEAVES, directory=where, overrides=overrides).kept
+
+    assert kept() == (NAMES[0],)
+    assert kept(m=2) == kept(seed=9) == ()
+    whole = made.read_bytes()
+    made.write_bytes(whole[:50])
+    assert kept() == ()
+    run_grid(config, LEAVES, directory=where, overrides={"workers": 1})
+    assert (where / NAMES[0] / "synthetic_1.csv").read_bytes() == whole
+    again = tmp_path / "again"
+    interrupted(config, again)
+    persons_frame(100, seed=5).to_csv(tmp_path / "persons.csv", index=False)
+    assert plan_frontier(config, LEAVES, directory=again).kept == ()

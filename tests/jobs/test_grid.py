@@ -49,21 +49,6 @@ def test_the_rest_of_the_configuration_stays() -> None:
     assert config.model_copy(update={"models": {}}) == base.model_copy(update={"models": {}})
 
 
-def test_nothing_stands_for_the_default() -> None:
-    vary = {"cart.min_leaf": [None, 5], "rows": [None, 7]}
-    found = made(vary, rows=9, **{"cart.min_leaf": 9})
-    assert next(iter(found.names)) == "cart.min_leaf=default,rows=default"
-    first = found.settings[0].config
-    assert (first.models, first.rows) == ({"cart": {}}, None)
-
-
-def test_keys_inside_keys() -> None:
-    found = made({"variables.pay.method": ["pmm", "cart"], "method.age": ["cart", "sample"]})
-    config = found.settings[1].config
-    assert config.variables["pay"].method == "pmm"
-    assert config.named_methods == {"age": "sample"}
-
-
 def test_names_are_safe_and_unique() -> None:
     values = ["a/b", "a\\b", "a:b", "../x", "é" * 200, "x" * 300, "x" * 301, "", "A-B", "a-b"]
     names = list(made({"default_method": values}).names)

@@ -18,7 +18,6 @@ from tests.end_to_end.commands import persons_frame
 FRAME = persons_frame(80)[["sex", "age", "region"]]
 LINES = FRAME.to_csv(index=False).splitlines()
 CASES = {
-    "titles": (["Table 3: Persons", "", *LINES], {}, {"header_row": 3}),
     "comments": (["# by me", *LINES], {}, {"header_row": 2, "comment": "#"}),
     "Excel": (["sep=;", *(line.replace(",", ";") for line in LINES)], {}, {"header_row": 2}),
     "single quotes": (

@@ -18,7 +18,6 @@ from synthesizer.jobs.starter import (
     Starter,
     StarterOptions,
     make_starter,
-    panel_config,
     write_starter,
 )
 from tests.end_to_end.commands import call, persons_frame
@@ -82,8 +81,6 @@ def test_every_column_has_a_role_and_a_run_goes_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoding", "named", "key"),
     [
-        ("utf-8", "utf-8)", None),
-        ("utf-8-sig", "utf-8-sig)", None),
         ("utf-16", "utf-16)", None),
         ("utf-16-le", "utf-16-le)", "utf-16-le"),
         ("latin-1", "cp1252)\nnote: the file is not UTF-8", "cp1252"),
@@ -116,35 +113,17 @@ def test_a_query_is_described_like_a_file(tmp_path: Path) -> None:
     assert "not both" in call("init").output
 
 
-WRONG = [
-    (
-        {"drop": ("sex", "agge"), "ids": ("sex",), "weight": "sex", "household": "home"},
-        [
-            "--drop agge: the data have no such column; did you mean 'age'",
-            "--household home: the data have no such column; name a column, or",
-            "--drop and --id and --weight both name 'sex'",
-        ],
-    ),
-    ({"drop": ("sex", "age")}, ["every column is dropped"]),
-    ({"weight": "sex"}, ["'sex' has no number, as a weight"]),
-    (
-        {"household": "age", "panel": panel_config(person="age", time="sex")},
-        ["households or a panel", "--household and --person both name 'age'"],
-    ),
-]
-
-
-@pytest.mark.parametrize(("options", "words"), WRONG)
-def test_options_that_contradict_are_told_at_once_and_nothing_is_written(
-    options: dict[str, object], words: list[str], tmp_path: Path
-) -> None:
+def test_options_that_contradict_are_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
     persons_frame(60)[["sex", "age"]].to_csv(tmp_path / "d.csv", index=False)
-    said = StarterOptions(**options)  # type: ignore[arg-type]
+    said = StarterOptions(drop=("sex", "agge"), ids=("sex",), weight="sex", household="home")
     with pytest.raises((ConfigError, DataError)) as caught:
         write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", options=said, overwrite=False)
-    assert len(caught.value.problems) == len(words)
-    for word in words:
-        assert word in str(caught.value)
+    for word, problem in zip(
+        ("did you mean 'age'", "--household home", "--drop and --id and --weight both name 'sex'"),
+        caught.value.problems,
+        strict=True,
+    ):
+        assert word in problem
     assert not (tmp_path / "d.yaml").exists()
 
 

@@ -91,7 +91,6 @@ def survey(n: int = 400) -> pd.DataFrame:
     )
 
 
-CHECKED = {"keys": ["sex", "region"], "target": "income"}
 DECLARED = {"person": {"kind": "id"}}
 PANEL = {"person": "who", "time": "year", "career": "state"}
 IN_CAREERS = {"person": "person", "time": "year", "career": "state"}
@@ -117,6 +116,12 @@ SOURCES: dict[str, tuple[str, dict[str, Any]]] = {
     "negative_weights": (weighted("-1", "2"), {"weights": "w"}),
     "missing_weights": (weighted("", "2"), {"weights": "w"}),
     "zero_weights": (weighted("0"), {"weights": "w"}),
+    "rare_negative_weights": (weighted("-3", *map(str, range(11, 50))), {"weights": "w"}),
+    "text_for_weights": (weighted("heavy", "2"), {"weights": "w"}),
+    "careers_of_absence": (
+        careers().assign(state="(absent)").to_csv(index=False),
+        {"checks": False, "panel": IN_CAREERS},
+    ),
     "panel_with_rows_twice": (panel_text([*ROWS, ROWS[0], ROWS[5]]), QUICK),
     "panel_without_some_times": (panel_text(changed(ROWS, 1, "", 3, 8)), QUICK),
     "panel_without_a_person": (panel_text(changed(ROWS, 0, "", 3)), QUICK),

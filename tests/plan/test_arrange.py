@@ -11,7 +11,7 @@ import pytest
 from synthesizer.config.keys import PanelConfig
 from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
-from synthesizer.data.errors import ConfigError, SavedModelError
+from synthesizer.data.errors import ConfigError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.panel.arrangement import PLAIN, ROWS, Arrangement
 from synthesizer.data.panel.forms import FORMS, LongForm, WideForm
@@ -85,24 +85,12 @@ def test_long_form() -> None:
     assert set(again.viewed(panel)) == set(view)
 
 
-def test_a_note_tells_of_gaps_between_periods() -> None:
-    data = pd.concat([LONG, LONG.assign(year=2010).drop_duplicates("who")])
-    _, notes = arranged(data, {"year": Kind.NUMERIC}, person="who", time="year")
-    assert "1 of 3 steps" in notes[0]
-
-
 def persons(n: int, **more: Any) -> pd.DataFrame:
     frame = {"who": np.repeat(np.arange(n), 2), "year": np.tile([2001, 2002], n)}
     return pd.DataFrame(frame | {"state": np.tile(["x", "y"], n), "job": "a"} | more)
 
 
 KINDS = {"year": Kind.NUMERIC, "who": Kind.ID}
-
-
-def test_one_person_is_refused_like_one_row() -> None:
-    assert problems_of(persons(1), KINDS, person="who", time="year") == (
-        "panel.person: column 'who' holds 1 person; at least 2 are needed",
-    )
 
 
 @pytest.mark.parametrize(("n", "told"), [(2, 1), (19, 1), (20, 0)])
@@ -127,36 +115,17 @@ def test_periods_of_few_persons_are_counted() -> None:
 @pytest.mark.parametrize(
     ("change", "panel", "refused"),
     [
-        ({"state": "(absent)"}, {"career": "state"}, ["state"]),
-        ({"state": "(other states)"}, {"career": "state"}, ["state"]),
-        ({"state": "(absent)"}, {}, []),
-        ({"job": ["(absent)", "b"] * 25}, {"career": "state"}, []),
-        ({"job": ["(absent)", "b"] * 25}, {"career": "state", "view": ["2001"]}, ["job"]),
-        ({"job": ["(other states)", "b"] * 25}, {"career": "state", "view": ["2001"]}, []),
-        ({"job": "(absent)"}, {"career": "state", "view": ["2001"]}, []),  # nobody changes it
+        ({"state": "(absent)"}, {}, False),
+        ({"job": ["(absent)", "b"] * 25}, {"career": "state"}, False),
+        ({"job": ["(absent)", "b"] * 25}, {"career": "state", "view": ["2001"]}, True),
+        ({"job": "(absent)"}, {"career": "state", "view": ["2001"]}, False),  # nobody changes it
     ],
 )
 def test_the_label_of_absence_is_no_level(
-    change: dict[str, Any], panel: dict[str, Any], refused: list[str]
+    change: dict[str, Any], panel: dict[str, Any], refused: bool
 ) -> None:
     problems = problems_of(persons(25, **change), KINDS, person="who", time="year", **panel)
-    assert len(problems) == len(refused)
-    for name, problem in zip(refused, problems, strict=True):
-        assert f"variable {name!r}" in problem
-        assert "rename the level" in problem
-
-
-def test_the_label_of_absence_in_the_wide_form() -> None:
-    data = pd.DataFrame({"s1": ["x", "y"] * 15, "s2": ["(absent)", "x"] * 15})
-    wide = {"state": ["s1..s2"]}
-    assert "'(absent)'" in problems_of(data, wide=wide, career="state")[0]
-    assert problems_of(data, wide=wide, career="state", absent=["(absent)"]) == ()
-
-
-def test_persons_who_are_never_there_are_told_by_row() -> None:
-    data = pd.DataFrame({"s1": ["x", "gone"] * 10, "s2": ["y", "gone"] * 10})
-    (problem,) = problems_of(data, wide={"state": ["s1..s2"]}, absent=["gone"])
-    assert "10 persons are absent in every period (rows 2, 4, 6, ...)" in problem
+    assert ["variable 'job'" in problem for problem in problems] == [True] * refused
 
 
 def test_wide_form() -> None:
@@ -172,58 +141,3 @@ def test_wide_form() -> None:
     view = form.viewed(panel)
     assert view.names == table.names
     assert view["s1"].data.tolist() == table["s1"].data.tolist() or view["s1"].variable.labels
-
-
-def test_the_name_of_time_gives_way_to_columns_of_the_data() -> None:
-    data = WIDE.assign(period=[1, 2, 2])
-    form, _ = arranged(data, wide={"state": ["s1", "s2"]})
-    assert form.frame.time == "period_"
-
-
-@pytest.mark.parametrize("name", ["career.first", "own.before"])
-def test_reserved_names_are_refused(name: str) -> None:
-    (problem,) = problems_of(LONG.rename(columns={"sex": name}), person="who", time="year")
-    assert name in problem
-
-
-def altered(form: Arrangement, change: dict[str, Any], message: str) -> None:
-    """Alter a form in a file: it is refused where it is read."""
-    content = CODEC.plain(Arrangement, form)
-    assert set(change) <= set(content["state"])
-    with pytest.raises(SavedModelError, match=message):
-        CODEC.typed(Arrangement, content | {"state": content["state"] | change})
-    with pytest.raises(SavedModelError):
-        CODEC.typed(Arrangement, content | {"name": "cube"})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"person": "nobody"}, "must be columns"),
-        ({"view": [7]}, "must exist"),
-    ],
-)
-def test_altered_long_forms_are_refused(change: dict[str, Any], message: str) -> None:
-    form, *_ = long_form()
-    altered(form, change, message)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"wide": [["state", ["s1", "s9"]]]}, "must be in the source"),
-        ({"wide": [["state", ["s1"]], ["other", ["s1", "s2"]]]}, "a column for each period"),
-        ({"variables": []}, "a column for each period"),
-    ],
-)
-def test_altered_wide_forms_are_refused(change: dict[str, Any], message: str) -> None:
-    form, _ = arranged(WIDE, wide={"state": ["s1", "s2"]}, absent=["gone"])
-    altered(form, change, message)
-
-
-def test_names_of_what_follows_from_careers_are_no_variables() -> None:
-    wide = pd.DataFrame({"s1": ["x", "y"] * 10, "s2": ["y", "y"] * 10})
-    for panel in ({"wide": {"career.state": ["s1..s2"]}}, {"wide": {"own.s": ["s1..s2"]}}):
-        (problem,) = problems_of(wide, **panel)
-        assert problem.startswith("panel: names of variables must not start with 'career.' or")
-    assert problems_of(wide.rename(columns={"s1": "career.x"}), wide={"s": ["career.x..s2"]})

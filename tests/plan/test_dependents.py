@@ -40,64 +40,43 @@ def computed(made: Plan) -> list[str]:
     return [step.variable for step in made.spec.steps if step.method == "derived"]
 
 
-def test_a_bare_configuration_keeps_a_band_and_its_income_together() -> None:
-    made = plan()
-    assert made.spec.order == ("sex", "income", "band", "hours", "wage")
-    assert computed(made) == ["band"]
-    assert [note for note in made.notes if "'band'" in note] == [
-        "variable 'band': holds groups of 'income' in the data, and is computed in place of "
-        "drawn; name a method to have it drawn"
-    ]
-    drawn = next(iter(made.spec.fit(TABLE, Seed(1), n_jobs=1).generate(Seed(1), m=1, n_jobs=1)))
-    expected = np.digitize(drawn["income"].data, [1000, 3000, 8000])
-    np.testing.assert_array_equal(drawn["band"].data, expected)
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         ({"method": {"band": "cart"}}, "as its method or options ask"),
-        ({"variables": {"band": {"options": {"min_leaf": 9}}}}, "as its method or options ask"),
         ({"strata": ["band"], "min_stratum_rows": 1}, "as strata name it"),
         ({"visit_sequence": ["band", "income"]}, "as it stands before them in the order"),
         ({"variables": {"income": {"predictors": ["band"]}}}, "as it stands before them"),
         ({"keep": ["band"]}, ""),
-        ({"variables": {"band": {"derived": "cut(income, [1000, 3000, 8000], "
-                                             "['low', 'middle', 'high', 'top'])"}}}, ""),
     ],
-)  # fmt: skip
+)
 def test_what_the_configuration_asks_for_comes_first(options: dict[str, Any], told: str) -> None:
     made = plan(**options)
-    assert computed(made) == (["band"] if "derived" in str(options) else [])
+    assert computed(made) == []
     notes = [note for note in made.notes if "in the data, and is drawn, " in note]
     assert [f"and is drawn, {told}" in note for note in notes] == ([True] if told else [])
 
 
 @pytest.mark.parametrize(
-    ("options", "place"),
+    "options",
     [
-        ({"rules": [{"if": "sex == 'f'", "then": {"band": "low"}}]}, "rule 1"),
-        ({"support": ["auto", ["sex", "hours"], ["sex", "band"]]}, "support 2"),
+        {"rules": [{"if": "sex == 'f'", "then": {"band": "low"}}]},
+        {"support": ["auto", ["sex", "hours"], ["sex", "band"]]},
     ],
 )
-def test_what_is_computed_is_neither_set_nor_redrawn(options: dict[str, Any], place: str) -> None:
+def test_what_is_computed_is_neither_set_nor_redrawn(options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError) as caught:
         plan(**options)
-    assert list(caught.value.problems) == [
-        f"{place}: variable 'band' holds groups of 'income' in the data, and would not follow any "
-        "more; take it out, say it of income, or name a method for 'band' to have it drawn"
-    ]
+    (problem,) = caught.value.problems
+    assert "variable 'band' holds groups of 'income' in the data" in problem
     assert not computed(plan(**options, method={"band": "cart"}))
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        {"visit_sequence": ["income", "band", "sex", "hours", "wage"]},
         {"visit_sequence": ["3", "2"]},
-        {"visit_sequence": ["hours"]},
         {"rules": ["band != 'low' or hours < 10"], "on_violation": "ignore"},
-        {"forbid": ["hours > 40 and band == 'low'"], "on_violation": "ignore"},
         {
             "forbid": ["band == 'low' and hours > 40"],
             "visit_sequence": ["hours", "income", "band"],
@@ -111,7 +90,7 @@ def test_rules_and_orders_leave_it_computed_and_hold(options: dict[str, Any]) ->
     drawn = next(iter(made.spec.fit(TABLE, Seed(1), n_jobs=1).generate(Seed(1), m=1, n_jobs=1)))
     expected = np.digitize(drawn["income"].data, [1000, 3000, 8000])
     np.testing.assert_array_equal(drawn["band"].data, expected)
-    if "visit_sequence" not in options or "forbid" in options:
+    if "rules" in options or "forbid" in options:
         most = 9 if "rules" in options else 40
         assert drawn["hours"].data[expected == 0].max() <= most
 
@@ -126,3 +105,11 @@ def test_an_expression_that_may_be_undefined_is_told_and_not_computed() -> None:
     rate = numeric("rate", INCOME / np.abs(hours), decimals=None)
     assert computed(plan(Table([TABLE["income"], positive, rate]))) == ["rate"]
     assert not computed(plan(Table([TABLE["income"], positive, rate]), default_method="parametric"))
+
+
+def test_a_bare_configuration_computes_a_band_of_its_income() -> None:
+    made = plan()
+    assert made.spec.order == ("sex", "income", "band", "hours", "wage")
+    assert computed(made) == ["band"]
+    (note,) = [note for note in made.notes if "'band'" in note]
+    assert "is computed in place of drawn; name a method to have it drawn" in note

@@ -18,6 +18,7 @@ from synthesizer.data.workers import Silent
 from synthesizer.plan import forecast as ahead
 from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
 from synthesizer.plan.plan import Plan, prepare
+from tests.plan.sources import careers
 
 N = 300
 
@@ -81,17 +82,6 @@ def test_work_grows_with_rows_predictors_and_outputs_and_the_checks_add_to_it(
     assert proper.memory > 0
 
 
-def test_a_forecast_says_its_range_and_what_to_do_about_memory() -> None:
-    told = Forecast(parallel=200.0, alone=40.0, workers=4, memory=3_000_000_000, free=None)
-    assert [*told.lines] == [
-        "forecast: about 4 min of CPU (2 min to 8 min), 90 s with 4 free cores; memory about 3.0 GB"
-    ]
-    short = Forecast(parallel=1, alone=1, workers=1, memory=10**15, free=10**9)
-    assert not Forecast(parallel=1, alone=1, workers=1, memory=1, free=10**9).is_long
-    assert short.is_long
-    assert [*short.lines][1].startswith("forecast: only 1.0 GB of memory are free; use fewer")
-
-
 def test_a_run_says_it_at_its_start_if_it_is_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,21 +99,16 @@ def test_a_run_says_it_at_its_start_if_it_is_long(
     monkeypatch.setattr(ahead, "LONG", 0.0)
     say_ahead(plan, heard, 0.0)
     assert [line.partition(":")[0] for line in heard.lines] == ["forecast"]
+    short = Forecast(parallel=1, alone=1, workers=1, memory=10**15, free=10**9)
+    assert short.is_long
+    assert [*short.lines][1].startswith("forecast: only 1.0 GB of memory are free; use fewer")
 
 
 def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        {
-            "id": np.repeat(np.arange(60), 3),
-            "year": np.tile([2001, 2002, 2003], 60),
-            "job": rng.choice(["a", "b"], 180),
-        }
-    )
-    frame.to_csv(tmp_path / "panel.csv", index=False)
+    careers(60)[["person", "year", "state"]].to_csv(tmp_path / "panel.csv", index=False)
     config: dict[str, Any] = {
         "data": {"path": str(tmp_path / "panel.csv")},
-        "panel": {"person": "id", "time": "year"},
+        "panel": {"person": "person", "time": "year"},
         "checks": False,
     }
     plan = prepare(read_config(config), check_directory=False)

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.engine.registry import NO_MODELS, Registry
+from synthesizer.engine.registry import Registry
+from synthesizer.measures.utility.requested_fits import requested_fits
 from synthesizer.plan.inputs import Columns, Input
 from synthesizer.plan.plan import Plan, make_plan, plain_config
 from tests.tables import coded, numeric, persons
@@ -42,62 +43,19 @@ def test_file_order_first_sampled_and_all_earlier_predict() -> None:
     assert predictors(made)["marital"] == ("sex", "age")
 
 
-def test_without_models_nothing_is_planned() -> None:
-    with pytest.raises(ConfigError) as caught:
-        make_plan(read_chain_config({}), Input.of(TABLE), Registry())
-    assert caught.value.problems == (NO_MODELS,)
-    assert "reinstall synthesizer" in NO_MODELS
-
-
-def test_a_usual_model_that_is_not_there_is_told() -> None:
-    registry = Registry()
-    registry.register("sample", REGISTRY.get("sample"))
-    with pytest.raises(ConfigError) as caught:
-        make_plan(read_chain_config({}), Input.of(TABLE), registry)
-    told = caught.value.problems
-    for name in ("age", "marital", "income"):
-        assert any(f"variable {name!r}: unknown model 'cart'" in problem for problem in told)
-
-
-def test_a_model_that_needs_options_and_has_none_is_told() -> None:
-    assert "variable 'age': model 'derived': expression ('') must be a text" in problems(
-        variables={"age": {"method": "derived"}}
-    )
-
-
-def test_order_by_name_and_by_position() -> None:
-    for given in (["income", "sex"], [4, 1]):
-        made = plan(visit_sequence=given)
-        assert made.spec.order == ("income", "sex", "age", "marital")
-        assert any("leaves out 2 variables" in note for note in made.notes)
-
-
-def test_kept_variables_come_first() -> None:
-    made = plan(keep=["marital"])
-    assert made.spec.order == ("marital", "sex", "age", "income")
-    assert methods(made)["marital"] == "keep"
-    assert methods(made)["sex"] == "cart"
-
-
-def test_parametric_set_chooses_by_kind() -> None:
-    made = plan(default_method="parametric", visit_sequence=["age"])
-    assert methods(made) == {
-        "age": "sample", "sex": "logistic", "marital": "logistic", "income": "normrank",
-    }  # fmt: skip
-    assert made.spec.steps[-1].missing_method in ("multinomial", "logistic")
-
-
 def test_four_models_as_in_synthpop_are_the_parametric_set() -> None:
     four = ["normrank", "logreg", "polyreg", "polr"]
     grade = coded("grade", [i % 3 for i in range(200)], "abc", kind=Kind.ORDERED)
     table = TABLE.with_column(grade)
-    assert methods(plan(table, default_method=four))["grade"] == "ordinal"
-    for listed, named in zip(
-        plan(table, default_method=four).spec.steps,
-        plan(table, default_method="parametric").spec.steps,
-        strict=True,
-    ):
-        assert (listed.method, listed.missing_method) == (named.method, named.missing_method)
+    listed, named = (plan(table, default_method=own) for own in (four, "parametric"))
+    assert methods(named) == {
+        "sex": "sample", "age": "normrank", "marital": "logistic", "income": "normrank",
+        "grade": "ordinal",
+    }  # fmt: skip
+    assert methods(listed) == methods(named)
+    missing = [[step.missing_method for step in own.spec.steps] for own in (listed, named)]
+    assert missing[0] == missing[1]
+    assert {*missing[0]} & {"multinomial", "logistic"}
 
 
 def test_models_by_position_of_the_columns() -> None:
@@ -141,27 +99,9 @@ def test_derived_variables_move_behind_their_inputs() -> None:
     assert methods(plan(method={"age": f"~ {WHOLE}"}))["age"] == "derived"
 
 
-def test_rows_in_which_a_derived_variable_is_undefined_are_told_before_the_run() -> None:
-    said = problems(variables={"age": {"derived": "income / (income - income)"}})
-    assert "variables.age.derived: variable 'age': the expression is undefined in 200 rows" in said
-    assert "cover these rows with 'x if condition else y'" in said
-
-
 def test_ids_take_no_part() -> None:
     ids = Column(Variable(name="id", kind=Kind.ID), numeric("id", range(200)).data)
     assert "id" not in plan(Table([ids, *TABLE.columns])).spec.order
-
-
-def test_suggested_and_configured_scenario() -> None:
-    region = coded("region", [i % 5 for i in range(200)], "abcde")
-    made = plan(
-        TABLE.with_column(region).with_column(coded("job", [i % 7 for i in range(200)], "abcdefg"))
-    )
-    (scenario,) = made.scenarios
-    assert scenario.target not in scenario.keys
-    made = plan(checks={"keys": ["sex", "age"], "target": "marital"})
-    assert [(s.keys, s.target) for s in made.scenarios] == [(("sex", "age"), "marital")]
-    assert plan(checks=False).scenarios == ()
 
 
 def faulty(data: Input, options: dict[str, Any]) -> tuple[str, ...]:
@@ -187,30 +127,6 @@ def test_plan_with_faulty_columns_tells_the_other_problems_only() -> None:
     assert "'worse'" in found[0] + found[1]
 
 
-def test_plan_without_any_column_tells_what_needs_none() -> None:
-    columns = Columns(names=None, sound=frozenset())
-    options = {"keep": ["x"], "method": {"y": "crat"}, "checks": {"keys": ["a"], "target": "a"}}
-    found = faulty(Input(table=Table((), 0), columns=columns), options)
-    assert len(found) == 2, found
-
-
-@pytest.mark.parametrize(
-    ("conditions", "caught"),
-    [
-        ({"rules": ["a < b", "b < a"]}, "'a' and 'b'"),
-        ({"rules": ["a <= b <= c"], "forbid": ["c >= a"]}, "'a' and 'b' and 'c'"),
-    ],
-)
-def test_inequalities_in_a_circle_are_refused(
-    conditions: dict[str, list[str]], caught: str
-) -> None:
-    values = np.arange(30) % 7
-    table = Table([numeric(name, (values + k) % 5) for k, name in enumerate("abc")])
-    assert plan(table, rules=["a <= b", "b <= c"])
-    told = problems(table, **conditions)
-    assert f"{caught} would have to be smaller than themselves" in told
-
-
 def test_a_configuration_is_repeated_in_its_own_words_and_without_a_password() -> None:
     content = {
         "data": {"sql": {"url": "postgresql://ann:hidden@host/db", "query": "SELECT 1"}},
@@ -233,3 +149,30 @@ def test_what_is_computed_before_numbers_are_rounded_is_told(options: dict[str, 
     double = numeric("double", TABLE["age"].data * 2)
     made = plan(Table([*TABLE.columns, double]), after={"round": {"age": 5}}, **options)
     assert sum("double" in note and "age" in note for note in made.notes) == 1
+
+
+def test_kept_variables_come_first_and_others_as_named_by_name_or_position() -> None:
+    made = plan(keep=["marital"])
+    assert made.spec.order == ("marital", "sex", "age", "income")
+    assert methods(made)["marital"] == "keep"
+    for given in (["income", "sex"], [4, 1]):
+        made = plan(visit_sequence=given)
+        assert made.spec.order == ("income", "sex", "age", "marital")
+        assert any("leaves out 2 variables" in note for note in made.notes)
+
+
+def test_fits_are_a_formula_alone_or_a_list_with_settings() -> None:
+    """As the checks compute them, by the rule of the synthesis."""
+
+    def fits(asked: Any, **options: Any) -> list[tuple[Any, ...]]:
+        case = plan(checks={"fits": asked}, **options).checking(Seed(0)).case
+        found = [request for _, (request, _, _) in requested_fits(case)]
+        return [(fit.formula, fit.family, fit.rule, fit.clusters) for fit in found]
+
+    assert fits("income ~ age") == [("income ~ age", "ols", "simple", None)]
+    settings = {"formula": "age ~ sex", "family": "poisson", "clusters": "marital"}
+    assert fits(["income ~ age", settings], m=2, proper=True) == [
+        ("income ~ age", "ols", "proper", None),
+        ("age ~ sex", "poisson", "proper", "marital"),
+    ]
+    assert fits("income ~ age", keep=["sex"], m=3)[0][2] == "partially"

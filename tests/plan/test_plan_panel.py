@@ -37,15 +37,6 @@ def step(plan: Plan, name: str) -> Any:
     return next(s for s in plan.spec.steps if s.variable == name)
 
 
-def test_sums_and_groups_are_computed_in_panels() -> None:
-    rng = np.random.default_rng(1)
-    data = frame(120).assign(wage=rng.integers(100, 999, 360), rent=rng.integers(0, 99, 360))
-    data = data.assign(total=data.wage + data.rent, band=np.where(data.wage < 400, "low", "high"))
-    made = planned(data)
-    derived = {name for name, model in models(made).items() if model == "derived"}
-    assert derived == {"total", "band"}
-
-
 def test_histories_follow_from_how_many_persons_change() -> None:
     plan = planned()
     assert models(plan) == {
@@ -62,17 +53,12 @@ def test_histories_follow_from_how_many_persons_change() -> None:
     [
         {"visit_sequence": ["state"]},
         {"variables": {"sex": {"predictors": ["career.moves"]}}},
-        {"variables": {"sex": {"method": "lag_one"}}},
         {"forbid": ["sex == 'f' and state == 'work'"]},
         {"support": [["sex", "state"]]},
-        {"rules": [{"if": "`career.moves` == 0", "then": {"sex": "m"}}]},
     ],
 )
 def test_what_hangs_on_the_careers_comes_after_them(options: dict[str, Any]) -> None:
-    data = frame()
-    if "rules" in options:  # a person without a move
-        data.loc[data["person"] == 1, "state"] = "work"
-    plan = planned(data, on_violation="ignore", **options)
+    plan = planned(on_violation="ignore", **options)
     assert list(models(plan))[:2] == ["state", "sex"]
 
 
@@ -98,49 +84,6 @@ def test_a_plain_model_becomes_the_base() -> None:
     assert step(plan, "race").model.base.min_leaf == 11
 
 
-def test_a_history_gets_the_usual_base_with_its_options() -> None:
-    variables = {
-        "grade": {"method": "each_period"},
-        "race": {"method": "lag_one", "options": {"base": "cart", "fit": "by_period"}},
-    }
-    plan = planned(variables=variables, models={"cart": {"min_leaf": 11}})
-    assert step(plan, "grade").model.base.min_leaf == 11
-    assert step(plan, "race").model.base.min_leaf == 11
-    assert step(plan, "race").model.fit_by == "by_period"
-
-
-NOMINAL = {"model": "nominal", "given": ["sex"]}
-SEVEN = {"nominal": {"given": ["sex"], "min_cell": 7}, "cart": {"min_leaf": 9}}
-
-
-def grouped(base: Any) -> dict[str, Any]:
-    return {"model": "grouped", "by": ["sex"], "base": base}
-
-
-@pytest.mark.parametrize(
-    ("base", "models", "depth", "leaf"),
-    [
-        (NOMINAL, {"cart": {"minbucket": 11}}, 2, 11),
-        (NOMINAL | {"base": "cart"}, {"cart": {"min_leaf": 9}}, 2, 9),
-        (grouped({"model": "cart", "min_leaf": 3}), {"cart": {"min_leaf": 9}}, 2, 3),
-        (None, {"each_period": {"base": NOMINAL}, "cart": {"cp": 0.1}}, 2, None),
-        (grouped("nominal"), SEVEN, 3, 9),
-    ],
-)
-def test_options_of_models_reach_models_inside_others(
-    base: Any, models: dict[str, Any], depth: int, leaf: int | None
-) -> None:
-    options = {} if base is None else {"base": base}
-    plan = planned(
-        variables={"grade": {"method": "each_period", "options": options}}, models=models
-    )
-    *outer, inner = step(plan, "grade").model.with_bases()
-    assert (len(outer), type(inner).__name__, inner.min_leaf) == (depth, "Cart", leaf)
-    assert inner.complexity == models["cart"].get("cp", 0)
-    if "nominal" in models:
-        assert outer[-1].min_cell == 7
-
-
 def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() -> None:
     plan = planned(visit_sequence=["state", "sex"])
     assert step(plan, "state").predictors == ()
@@ -148,13 +91,14 @@ def test_predictors_are_earlier_variables_and_what_follows_from_the_careers() ->
     assert derived | {"state"} <= set(step(plan, "sex").predictors)
     assert {"sex", "state"} | derived <= set(step(plan, "grade").predictors)
     assert "race" not in step(plan, "grade").predictors
-
-
-def test_a_variable_of_persons_may_come_before_the_careers() -> None:
-    plan = planned(visit_sequence=["sex", "state", "grade", "race"])
-    assert list(models(plan)) == ["sex", "state", "grade", "race"]
-    assert step(plan, "sex").predictors == ()
-    assert step(plan, "state").predictors == ("sex",)
+    variables = {
+        "grade": {"predictors": ["sex", "own.before", "career.moves", "own.changed sex"]},
+        "race": {"exclude": ["career.moves", "own.since", "own.ever sex"]},
+    }
+    plan = planned(variables=variables)
+    assert step(plan, "grade").predictors == ("sex", "career.moves")
+    assert "career.moves" not in step(plan, "race").predictors
+    assert step(plan, "race").model.left_out == ("own.since", "own.ever sex")
 
 
 def test_rules_are_compiled_for_their_variable_and_counted() -> None:
@@ -162,7 +106,8 @@ def test_rules_are_compiled_for_their_variable_and_counted() -> None:
         {"variable": "state", "absorbing": ["work"], "never": [["school", "work"]]},
         {"variable": "grade", "non_decreasing": True},
     ]
-    plan = planned(panel=PANEL | {"rules": rules}, variables={"grade": {"kind": "numeric"}})
+    options = {"panel": PANEL | {"rules": rules}, "variables": {"grade": {"kind": "numeric"}}}
+    plan = planned(**options)
     (state,) = step(plan, "state").paths
     school, work = (("school", "work").index(s) for s in ("school", "work"))
     assert not state.allowed[work, school]
@@ -171,22 +116,13 @@ def test_rules_are_compiled_for_their_variable_and_counted() -> None:
     (grade,) = step(plan, "grade").paths
     assert grade.non_decreasing
     assert not step(plan, "sex").paths
-    data = frame()
-    falls = data.groupby("person")["grade"].diff() < 0
-    persons = data.loc[falls, "person"].nunique()
-    told = [note for note in plan.notes if "'grade never falls'" in note]
-    assert len(told) == 1
-    assert f"{falls.sum()} confidential rows of {persons} persons" in told[0]
-
-
-def test_violations_are_not_counted_where_the_policy_says_so() -> None:
-    rules = [{"variable": "grade", "non_decreasing": True}]
-    plan = planned(
-        panel=PANEL | {"rules": rules},
-        variables={"grade": {"kind": "numeric"}},
-        on_violation="ignore",
+    falls = frame().groupby("person")["grade"].diff() < 0
+    persons = frame().loc[falls, "person"].nunique()
+    (told,) = [note for note in plan.notes if "'grade never falls'" in note]
+    assert f"{falls.sum()} confidential rows of {persons} persons" in told
+    assert not any(
+        "never falls" in note for note in planned(**options, on_violation="ignore").notes
     )
-    assert not any("never falls" in note for note in plan.notes)
 
 
 def test_support_is_planned_on_its_last_variable() -> None:
@@ -228,39 +164,6 @@ def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> Non
     assert {zero.combinations.names for zero in other} == {("sex", "state", "branch")}
 
 
-def test_impossible_triples_hold_in_what_is_drawn_by_any_number_of_workers() -> None:
-    """Of the eight combinations of three signs, four never occur; any two are independent."""
-    rng = np.random.default_rng(0)
-    data = frame(300).drop(columns=["grade", "race"])
-    one, two = rng.integers(0, 2, (2, len(data)))
-    data = data.assign(one=one, two=two, both=one ^ two).astype(dict.fromkeys(SIGNS, str))
-    broken = {}
-    for support in ((), "auto"):
-        plan = planned(data, support=support, models={"cart": {"min_leaf": 200, "tilt": False}})
-        fitted = plan.spec.fit(plan.table, plan.seed, n_jobs=1)
-        made, again = (next(fitted.generate(plan.seed, n_jobs=n)) for n in (1, 2))
-        assert all(made[name].equals(again[name]) for name in made.names)
-        signs = [made[name].data for name in SIGNS]
-        broken[support] = float(np.mean(signs[0] ^ signs[1] != signs[2]))
-    assert broken["auto"] == 0 < broken[()]
-    assert SIGNS in {zero.combinations.names for zero in plan.spec.forbids}
-
-
-SIGNS = ("one", "two", "both")
-
-
-def test_supports_of_a_part_tell_of_the_part_only() -> None:
-    plan = planned(with_branches(), support=["auto", ["state", "sex"]])
-    few = plan.table.take_units(np.arange(6))
-    whole, part = (
-        {zero.combinations.names: set(zero.known) for zero in spec.forbids}
-        for spec in (plan.spec, plan.spec.relearnt(few, plan.seed))
-    )
-    assert len(part["branch", "job"]) < len(whole["branch", "job"])
-    firm = {zero.combinations.names: zero.is_firm for zero in plan.spec.forbids}
-    assert sum(firm.values()) == 1
-
-
 def test_what_is_kept_comes_first_and_is_told() -> None:
     plan = planned(keep=["sex"])
     assert plan.spec.order[:2] == ("sex", "state")
@@ -281,31 +184,6 @@ def test_what_follows_may_name_time_and_careers() -> None:
     assert set(step(plan, "seniority").predictors) == {"year", "career.first"}
 
 
-def test_what_follows_from_others_keeps_no_rule_across_time() -> None:
-    with pytest.raises(ConfigError) as refused:
-        planned(
-            data=frame().assign(double=lambda f: 2 * f["grade"]),
-            panel=PANEL | {"rules": [{"variable": "double", "non_decreasing": True}]},
-            variables={
-                "grade": {"kind": "numeric"},
-                "double": {"kind": "numeric", "derived": "2 * grade"},
-            },
-        )
-    assert refused.value.codes == ("path_rule_of_derived",)
-
-
-def test_values_of_single_units_are_cautioned() -> None:
-    base = {"model": "nominal", "given": ["year"], "min_cell": 1}
-    plan = planned(variables={"grade": {"method": "each_period", "options": {"base": base}}})
-    assert any("only for values that are public" in note for note in plan.notes)
-
-
-def test_what_is_near_may_be_of_the_own_past() -> None:
-    base = {"model": "nominal", "given": ["year"], "near": "own.before"}
-    variables = {"grade": {"kind": "numeric", "method": "lag_one", "options": {"base": base}}}
-    assert step(planned(variables=variables), "grade").model.base.near == "own.before"
-
-
 def test_moderators_need_not_be_predictors_but_have_to_be_there() -> None:
     known = ["sex", "career.periods"]
     plan = planned(models={"cart": {"moderators": known}})
@@ -315,45 +193,11 @@ def test_moderators_need_not_be_predictors_but_have_to_be_there() -> None:
     assert len(error.value.problems) == 1, error.value.problems
 
 
-def test_predictors_take_all_names_of_careers_and_of_the_own_past() -> None:
-    variables = {
-        "grade": {"predictors": ["sex", "own.before", "career.moves", "own.changed sex"]},
-        "race": {"exclude": ["career.moves", "own.since", "own.ever sex"]},
-    }
-    plan = planned(variables=variables)
-    assert step(plan, "grade").predictors == ("sex", "career.moves")
-    assert "career.moves" not in step(plan, "race").predictors
-    assert step(plan, "race").model.left_out == ("own.since", "own.ever sex")
-
-
-def test_named_predictors_of_the_own_past_leave_out_the_others() -> None:
-    plan = planned(variables={"grade": {"predictors": ["sex", "own.before"]}})
-    assert set(step(plan, "grade").model.left_out) == {
-        *("own.changes", "own.since", "own.elapsed", "own.changed sex")
-    }
-    plan = planned(predictor_matrix={"grade": ["sex"]})
-    assert step(plan, "grade").model.left_out == ()
-
-
-def test_rules_about_what_is_one_value_a_person() -> None:
-    rules = [{"if": "`career.moves` >= 0", "then": {"sex": "m"}}]
-    assert len(planned(rules=rules).spec.rules) == 1
-    told = planned(variables={"sex": {"method": "lag_one"}}, rules=[
-        {"if": "state == 'work'", "then": {"sex": "m"}},
-    ])  # fmt: skip
-    assert len(told.spec.rules) == 1
-
-
 def test_rules_about_what_few_persons_change_are_noted() -> None:
     plan = planned(rules=[{"if": "state == 'work'", "then": {"race": "a"}}])
     assert any("sets 'race', which few persons ever change" in note for note in plan.notes)
     plan = planned(rules=[{"if": "sex == 'm'", "then": {"race": "a"}}])
     assert not any("few persons ever change" in note for note in plan.notes)
-
-
-def test_structural_zeros_of_two_variables_may_cover_all_rows_between_them() -> None:
-    forbid = ["sex == 'm'", "sex == 'f' and race == 'a'"]
-    assert len(planned(forbid=forbid).spec.forbids) == 2
 
 
 def ages(scale: float, *, rises: bool = True) -> pd.DataFrame:
@@ -367,10 +211,8 @@ def ages(scale: float, *, rises: bool = True) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("scale", "rises", "options", "noted"),
     [
-        (1, True, {"width": 5}, False),
         (365.25, True, {"width": 1826}, False),
         (365.25, True, {"width": 5}, True),
-        (1, True, {"width": 60}, True),
         (1, False, {"width": [5, 5, 5, 5, 5]}, True),
         (1, True, {"rate": 1}, False),
         (365.25, True, {"rate": 1}, True),
@@ -382,19 +224,8 @@ def test_what_does_not_advance_so_is_told(
     name = "exact" if "rate" in options else "age"
     kinds = {"age": {"kind": "ordered", "levels": [f"c{k}" for k in range(5)]}, "exact": {}}
     variables = kinds | {name: kinds[name] | {"method": "advance", "options": options}}
-    plan = planned(
-        ages(scale, rises=rises),
-        panel={"person": "person", "time": "year"},
-        variables=variables,
-    )
+    panel = {"person": "person", "time": "year"}
+    plan = planned(ages(scale, rises=rises), panel=panel, variables=variables)
     told = [note for note in plan.notes if "leads to" in note]
     assert len(told) == noted
     assert all("days" in note or "a day" in note for note in told)
-
-
-def test_one_value_of_what_most_persons_change_is_told() -> None:
-    words = "60 of 60 persons with several rows change it"
-    plan = planned(variables={"grade": {"method": "time_invariant"}})
-    assert any(words in note for note in plan.notes)
-    plan = planned(variables={"race": {"method": "time_invariant"}})
-    assert not any("persons with several rows" in note for note in plan.notes)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from synthesizer.config.reading import read_config
-from synthesizer.data.errors import ConfigError, SynthesizerError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
@@ -17,28 +16,18 @@ from synthesizer.measures.survey_design import ReplicateWeights
 from synthesizer.measures.utility.compare_fit import compare_fit
 from synthesizer.plan.plan import prepare
 from tests.end_to_end.commands import call
+from tests.plan import sources
 from tests.report.codebook.books import executed
-
-N = 400
 
 
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
-    """A file of persons with a weight, its normalised version, and twelfths of it."""
-    rng = np.random.default_rng(5)
-    weight = np.rint(rng.gamma(5, 20, N)) + 1
-    frame = pd.DataFrame(
-        {
-            "wgt": weight.astype(int),
-            "region": rng.choice(["east", "north", "south"], N),
-            "sex": rng.choice(["f", "m"], N),
-            "income": np.rint(rng.lognormal(7, 1, N)).astype(int),
-            "norm": np.round(weight / weight.mean(), 4),
-        }
-    )
+    """A file of persons with a weight and its normalised version, and a table of totals."""
+    frame = sources.survey().drop(columns="person")
+    frame["norm"] = np.round(frame.wgt / frame.wgt.mean(), 4)
     folder = tmp_path_factory.mktemp("survey")
     frame.to_csv(folder / "survey.csv", index=False)
-    total = int(weight.sum())
+    total = int(frame.wgt.sum())
     (folder / "sex.csv").write_text(f"sex,total\nf,{total // 2}\nm,{total - total // 2}\n")
     return folder, frame
 
@@ -108,49 +97,6 @@ def test_a_place_of_the_configuration_is_kept_and_a_column_that_looks_like_a_wei
     assert any("'wgt' looks like a survey weight" in note for note in notes)
 
 
-@pytest.mark.parametrize(
-    ("values", "problem"),
-    [
-        (["-1", "2"], "'w' is negative in 20 records"),
-        (["", "2"], "'w' is missing in 20 records"),
-        (["-3"] + [str(w) for w in range(11, 50)], "(negative numbers, in 1 record, are taken"),
-        (["0", "0"], "'w' is 0 in all records"),
-        (["heavy", "2"], "w"),
-    ],
-)
-def test_bad_weights_are_refused(tmp_path, values, problem):
-    values = values * (40 // len(values))
-    frame = pd.DataFrame({"w": values, "sex": ["f", "m"] * 20, "age": range(40)})
-    frame.to_csv(tmp_path / "survey.csv", index=False)
-    with pytest.raises(SynthesizerError) as told:
-        prepare(config(tmp_path, weights="w"), Registry.load())
-    assert problem in str(told.value)
-
-
-def test_constant_weights_are_noted_and_panels_have_no_totals(tmp_path):
-    frame = pd.DataFrame(
-        {
-            "id": np.repeat(range(60), 2),
-            "year": [2001, 2002] * 60,
-            "w": 3,
-            "sex": np.repeat(["f", "m"] * 30, 2),
-            "pay": np.random.default_rng(0).integers(9, 99, 120),
-        }
-    )
-    frame.to_csv(tmp_path / "survey.csv", index=False)
-    panel = {"panel": {"person": "id", "time": "year"}}
-    notes = prepare(config(tmp_path, weights="w", **panel), Registry.load()).notes
-    assert any("'w' is constant" in note for note in notes)
-    assert not any("'w' changes over" in note for note in notes)
-    frame.assign(w=[3, 4] * 60).to_csv(tmp_path / "survey.csv", index=False)
-    notes = prepare(config(tmp_path, weights="w", **panel), Registry.load()).notes
-    assert any("'w' changes over the rows of a person" in note for note in notes)
-    weights = {"variable": "w", "totals": {"sex": "from_data"}}
-    with pytest.raises(ConfigError) as refused:
-        prepare(config(tmp_path, weights=weights, **panel), Registry.load())
-    assert refused.value.codes == ("totals_of_panel",)
-
-
 def test_the_weight_of_the_configuration_is_that_of_the_checks(survey):
     folder, _ = survey
     for checks, weight in (({}, "wgt"), ({"weight": None}, None), ({"weight": "norm"}, "norm")):
@@ -204,56 +150,24 @@ def test_datasets_are_redrawn_from_the_design(tmp_path):
         assert by_sex.to_dict() == frame.groupby("sex").w.sum().to_dict()
 
 
-def test_what_does_not_go_with_a_design_is_told(tmp_path):
-    frame = clustered(tmp_path)
-    fits = {"fits": [{"formula": "pay ~ sex", "rule": "proper"}]}
-    for weights, options, problem in (
-        (DESIGN, {"m": 1}, "weights.draw: m is 1"),
-        (DESIGN, {"m": 2, "keep": ["sex"]}, "take keep out"),
-        (DESIGN, {"m": 2, "proper": False}, "take proper out"),
-        (DESIGN, {"m": 2, "visit_sequence": ["w", "sex"]}, "'w' predicts nothing"),
-        (DESIGN, {"m": 2, "variables": {"w": {"method": "cart"}}}, "all records weigh alike"),
-        (DESIGN, {"m": 2, "checks": fits}, "rule 'proper' is not for these data"),
-        (DESIGN | {"psu": "distrikt"}, {"m": 2}, "did you mean 'district'"),
-        (DESIGN | {"draw": "last", "strata": "district", "psu": "stratum"}, {}, "30 of 30 strata"),
-        (DESIGN | {"draw": "last"}, {"drop": ["district"]}, "weights.psu: 'district' is an id"),
-    ):
-        with pytest.raises(SynthesizerError) as told:
-            prepare(config(tmp_path, weights=weights, **options), Registry.load())
-        assert problem in str(told.value), told.value
-    frame["stratum"] = np.where(frame.district == 100, 9, frame.stratum)
-    frame.to_csv(tmp_path / "survey.csv", index=False)
-    with pytest.raises(ConfigError, match="1 of 4 strata of 'stratum' have a single primary"):
-        prepare(config(tmp_path, weights=DESIGN, m=2), Registry.load())
-
-
 def test_replicate_weights_are_dropped_and_told(tmp_path):
     frame = clustered(tmp_path)
     for number in (1, 2, 3):
         frame[f"w{number}"] = frame.w * np.random.default_rng(number).integers(0, 3, len(frame))
     frame.to_csv(tmp_path / "survey.csv", index=False)
-    weights = {"variable": "w", "replicates": "w[1-9]*"}
-    result = run(config(tmp_path, weights=weights))
-    assert list(pd.read_csv(result.datasets[0])) == ["stratum", "district", "pay", "sex", "w"]
-    assert any("3 columns from 'w1' to 'w3' are dropped" in n for n in result.manifest.notes)
-    for replicates, problem in (
-        ("rep*", r"0 columns are like 'rep\*'"),
-        ({"columns": "w[1-9]*", "method": "fay"}, "method fay needs rho"),
-        ({"columns": "w[1-9]*", "method": "jkn"}, "method jkn needs rscales"),
-    ):
-        with pytest.raises(ConfigError, match=problem):
-            prepare(config(tmp_path, weights=weights | {"replicates": replicates}), Registry.load())
-    weights["replicates"] = {"columns": "w[1-9]*", "method": "jk1"}
+    replicates = {"columns": "w[1-9]*", "method": "jk1"}
+    weights = {"variable": "w", "replicates": replicates}
     result = run(config(tmp_path, weights=weights, checks=FIT))
+    assert list(pd.read_csv(result.datasets[0])) == ["stratum", "district", "pay", "sex", "w"]
+    assert any("sampled together" in note for note in result.manifest.notes)
     again = compare_fit(
-        frame, frame, "pay ~ sex", weights="w", replicates=ReplicateWeights(**weights["replicates"])
+        frame, frame, "pay ~ sex", weights="w", replicates=ReplicateWeights(**replicates)
     )
     fit = result.checks.utility.fits[1]
     interval = (fit.coefficients[1].original_low, fit.coefficients[1].original_high)
     own = again.coefficients[1]
     assert interval == pytest.approx((own.original_low, own.original_high))
     assert "have no replicate weights" in fit.notes[0]
-    assert any("tell who was sampled together" in note for note in result.manifest.notes)
 
 
 def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
@@ -372,3 +286,14 @@ def test_levels_that_the_weight_tells_apart_are_not_computed_from_it(tmp_path):
     table = pd.read_csv(result.datasets[0])
     assert table.groupby("place").wgt.sum().to_dict() == {"town": 9000, "land": 3000}
     assert (table.place == "town").mean() == pytest.approx(0.6, abs=0.1)
+
+
+def test_constant_weights_and_those_that_change_in_persons_are_noted(tmp_path):
+    panel = {"panel": {"person": "person", "time": "year"}, "weights": "w"}
+    for weights, told in (
+        (3, "is constant"),
+        ([3, 4, 5] * 60, "changes over the rows of a person"),
+    ):
+        sources.careers().assign(w=weights).to_csv(tmp_path / "survey.csv", index=False)
+        notes = prepare(config(tmp_path, **panel), Registry.load()).notes
+        assert any(f"'w' {told}" in note for note in notes)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from synthesizer.measures.evidence import Evidence, Word
 from synthesizer.measures.verdict import HALVES, Subject, Verdict, VerdictLine
 from synthesizer.report.decision import (
@@ -59,36 +57,6 @@ def test_findings_of_settings_have_one_remedy_the_gravest_first_each_figure_once
     assert all(key in advice.tests for key in every)
     assert keys(worst_things(MIXED, made(), subjects=("use",))) == [["mean_two_way"]]
     assert worst_things(verdict(line("use", ("mean_two_way", "pass"))), made()) == []
-
-
-def test_of_files_nothing_is_said_about_models() -> None:
-    for record in (None, run(facts=manifest(chain=(), genetic=None))):
-        (advice,) = worst_things(MIXED, record)
-        assert (advice.remedy, advice.change) == ("", "")
-
-
-def test_weak_keys_are_mended_by_keys() -> None:
-    lines = verdict(line("person").model_copy(update={"evidence": (WEAK,)}))
-    assert [
-        advice.remedy for record in (made(), None) for advice in worst_things(lines, record)
-    ] == [
-        "name keys that tell more: checks: {keys: [...]}",
-        "name keys that tell more: --keys",
-    ]
-
-
-def test_what_was_not_measured_says_what_measures_it() -> None:
-    wanted = (*HALVES, "copied_uniques")
-    missing = verdict(line("person", *((key, "unclear") for key in wanted), measured=False))
-    of_files = worst_things(missing)
-    assert [advice.tests for advice in of_files] == [
-        f"not measured: {'; '.join(HALVES)}", "not measured: copied_uniques",
-    ]  # fmt: skip
-    assert "as control" in of_files[0].remedy
-    (of_run,) = worst_things(missing, made())
-    assert of_run.remedy.startswith(f"turn on {HALVES[0]}")
-    (switched_off,) = worst_things(verdict(line("person", (HALVES[1], "unclear"), measured=False)))
-    assert switched_off.remedy.startswith(f"turn on {HALVES[1]}")  # a control is there
 
 
 def test_settings_are_tried_for_the_worst_finding_that_they_can_mend() -> None:
@@ -151,29 +119,6 @@ def test_a_setting_that_lets_another_test_fail_does_not_help() -> None:
     assert advised(plain).best is None
     both = PERSONS.model_copy(update={"failing": ("near_verbatim", "mean_two_way")})
     assert advised(plain, now=both).best == plain
-
-
-def test_where_the_present_setting_passes_none_is_better() -> None:
-    gone = USE.model_copy(update={"word": "pass", "value": None, "distance": 0.0})
-    assert not trial("x", "pass", distance=0.0).helps(gone)
-    assert not trial("x", "pass", value=1.0, distance=0.0).helps(gone)
-
-
-@pytest.mark.parametrize(
-    ("word", "distance", "helps"),
-    [("unclear", 0.29, True), ("fail", 0.15, True), ("fail", 0.16, False), ("fail", None, False)],
-)
-def test_figures_without_an_interval_are_better_by_their_word_or_much_nearer(
-    word: Word, distance: float | None, helps: bool
-) -> None:
-    assert trial("x", word, value=3.5, distance=distance).helps(USE) is helps
-
-
-def test_what_could_not_be_measured_does_not_help_and_a_finding_that_is_gone_does() -> None:
-    assert not trial("x", "unclear", distance=None).helps(
-        PERSONS.model_copy(update={"word": "unclear"})
-    )
-    assert trial("x", "pass", distance=0.0).helps(PERSONS)
 
 
 def test_advised_is_what_helps_on_both_halves() -> None:

@@ -8,9 +8,7 @@ from synthesizer.report.decision import (
     lowest_overlap,
     overlap_marks,
 )
-from synthesizer.report.expected import Expected, table_mark
 from tests.report.utility_examples import (
-    EVIL,
     coefficient,
     fit,
     run,
@@ -25,28 +23,10 @@ def alerts(own):
     return [note.text for note in notes]
 
 
-@pytest.mark.parametrize(
-    ("expected", "of_table"),
-    [
-        (Expected(), 10.0),
-        (Expected(fresh=1.1), 10.0),
-        (Expected(right=6.0, fresh=6.0, proper=True), 30.0),
-    ],
-)
-def test_the_mark_follows_what_is_expected(expected, of_table):
-    assert table_mark(expected) == of_table
-
-
 def test_a_larger_synthesis_is_not_bad_for_its_size():
     off = tables(table("age", s_pmse=25.0))
     assert any("worst variable" in text for text in alerts(run(tables=off)))
     assert alerts(run(tables=off, n_synthetic=(500, 500))) == []
-
-
-def test_a_variable_that_is_far_off_is_named():
-    (first, *_) = alerts(run(tables=tables(table(EVIL, s_pmse=25.0))))
-    assert first.startswith(f"The worst variable is {EVIL}, S_pMSE 25: 12 times as far off")
-    assert "to blame" not in first
 
 
 def fitted(*overlaps, **changes):
@@ -71,9 +51,3 @@ def test_a_small_synthesis_may_overlap_less():
     small = [data.model_copy(update={"n": 10}) for data in own.datasets[1:]]
     assert not is_bad_fit(own.model_copy(update={"datasets": (own.datasets[0], *small)}))
     assert overlap_marks(0.5)[0] < 0.2
-
-
-def test_a_fit_without_overlaps_is_not_judged():
-    own = fitted(None)
-    assert lowest_overlap(own) is None
-    assert not is_bad_fit(own)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from synthesizer.extensions.comparison.compare import compare_runs, read_run
+from synthesizer.report.blocks import Chart
 from synthesizer.extensions.comparison.comparison_page import (
     ComparedRuns,
     comparison_page,
     map_section,
 )
-from synthesizer.report.blocks import Chart
-from tests.report.fixtures import Page
 from tests.run_directories import checks_of, manifest_of, write_run
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"
@@ -67,36 +65,6 @@ def test_the_map_shows_frontier_beaten_runs_and_their_datasets(three: ComparedRu
     )
     assert "← by chance (0.100)" in chart.svg
     assert "original released (0.900) →" in chart.svg
-
-
-def test_many_runs_are_named_where_there_is_room(tmp_path: Path) -> None:
-    points = {f"r{n}": (0.2 + n / 100, 3 - n / 100) for n in range(15)}
-    points |= {f"w{n}": (0.5, 4.0) for n in range(3)}
-    chart = first_map(runs(tmp_path, points))
-    named = re.findall(r">([rw]\d+)</text>", chart.svg)
-    assert len(named) == len(set(named)) > 5
-    assert chart.svg.count("<title>") == 1 + 18  # a reader can point at every run
-    assert "and 7 other runs" in chart.summary
-    assert "Beaten by another run: 3." in chart.summary
-
-
-def test_the_page_requests_nothing_and_shows_runs_settings_and_figures(three: ComparedRuns) -> None:
-    compared = changed(three, 0, exceeded=("limits.cap: CAP is above",))
-    failed = {"leaf=0": ["no value is left"], "leaf=1": ["odd"]}
-    page = comparison_page(compared, title="My grid", failed=failed)
-    for words in (
-        "default-src 'none'",
-        "Confidential",
-        "<h1>My grid</h1>",
-        "limits.cap: CAP is above",
-        "The setting leaf=0 failed and is not compared: no value is left",
-        "The setting leaf=1 failed and is not compared: odd",
-        "looks better than it is, the more so",
-        "What the figures mean",
-    ):
-        assert words in page, words
-    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
-    assert not [tag for tag, attrs in Page(page).elements if "style" in attrs]
 
 
 def test_names_and_settings_are_escaped(tmp_path: Path) -> None:

@@ -1,75 +1,14 @@
 """Models fitted to both files."""
 
-import pytest
-
-from synthesizer.measures.utility.coefficients import LackOfFit
-from synthesizer.report.blocks import Chart, Note
-from synthesizer.report.expected import lost_fits
+from synthesizer.report.blocks import Chart
 from synthesizer.report.model_fits import estimates_section
-from synthesizer.report.record import TreesEntry
 from tests.report.blocks import html, of_kind, table
 from tests.report.fixtures import Page
 from tests.report.utility_examples import (
     coefficient,
     fit,
-    manifest,
     run,
-    step,
 )
-
-
-def estimates(*, facts=None, **changes):
-    """The section of one fit with changes."""
-    return estimates_section(run(facts=facts, fits=(fit(**changes),)))
-
-
-def test_many_coefficients_show_those_that_differ_most():
-    many = tuple(coefficient(f"c{i}", i / 10) for i in range(45))
-    (chart,) = of_kind(estimates(coefficients=many), Chart)
-    assert "The picture shows the 40 that differ most." in chart.summary
-    names = {text for text in Page(chart.svg).text("title") if text.startswith("c")}
-    assert names == {f"c{i}" for i in range(5, 45)}
-    assert len(chart.table.rows) == 45
-
-
-def lack(p, ratio=10.0, **changes):
-    test = LackOfFit(statistic=3 * ratio, df=3, df_error=None, p_value=p)
-    section = estimates(lack_of_fit=test, **changes)
-    (note,) = [n for n in of_kind(section, Note) if n.text.startswith("Lack of fit")]
-    return note
-
-
-@pytest.mark.parametrize(
-    ("p", "tone", "words"),
-    [
-        (1e-6, "alert", "distorts this model"),
-        (0.03, "plain", "may distort this model"),
-        (0.4, "plain", "finds no distortion"),
-    ],
-)
-def test_lack_of_fit(p, tone, words):
-    assert lack(p).tone == tone
-    assert words in lack(p).text
-
-
-def test_lack_of_fit_below_one_is_no_sign_with_even_draws():
-    assert "no sign of anything" in lack(0.9, ratio=0.3).text
-    other = manifest(chain=(step("age", trees=TreesEntry(even=False, tilt=False)),))
-    assert "no sign of anything" not in lack(0.9, ratio=0.3, facts=other).text
-
-
-def test_one_reason_of_several_datasets_is_told_once():
-    lost = fit().datasets[2]
-    more = [
-        lost.model_copy(update={"dataset": d, "problem": why})
-        for d, why in ((3, "it did not settle."), (4, "it did not settle"), (5, "few"))
-    ]
-    own = fit(datasets=(*fit().datasets, *more[1:]))
-    assert lost_fits(own)[0].endswith(
-        "fitted on 1 of 4 datasets, the others are left out: it did not settle; few."
-    )
-    (sentence,) = lost_fits(fit(datasets=(*fit().datasets[:2], more[0])))
-    assert sentence.endswith(": it did not settle.")
 
 
 def test_groups_are_lines_over_time_and_one_table():

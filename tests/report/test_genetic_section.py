@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
@@ -16,19 +15,12 @@ from synthesizer.data.evolved import (
     Risk,
     Utility,
 )
-from synthesizer.report.blocks import Chart, Note, Section
-from synthesizer.report.charts import text_width
+from synthesizer.report.blocks import Chart
 from synthesizer.report.genetic import (
-    MOST_NAMES,
-    MOST_STEPS,
-    generations_chart,
-    genetic_section,
     path_chart,
 )
-from synthesizer.report.record import Record
-from tests.report.blocks import of_kind, table
 from tests.report.fixtures import Page
-from tests.report.utility_examples import EVIL, manifest, run
+from tests.report.utility_examples import EVIL
 
 
 def generation(number: int, **more: Any) -> Generation:
@@ -89,48 +81,10 @@ def chain(*datasets: EvolvedDataset, **more: Any) -> Evolution:
     return evolved(*plain, start="chain", **more)
 
 
-def record(own: Evolution, **facts: Any) -> Record:
-    plain = run()
-    return Record(manifest(**facts), plain.results, evolution=own)
-
-
-def section(own: Evolution | None = None, **facts: Any) -> Section:
-    return genetic_section(record(evolved() if own is None else own, **facts))
-
-
-def notes(own: Evolution | None = None, **facts: Any) -> list[tuple[str, str]]:
-    return [(note.tone, note.text) for note in of_kind(section(own, **facts), Note)]
-
-
-def test_no_evolution_no_section() -> None:
-    assert not genetic_section(run()).blocks
-
-
-def test_of_many_files_some_carry_their_name() -> None:
-    found = section(pareto(300))
-    assert len(table(found, "Files of the frontier").rows) == 300
-    rows = of_kind(found, Chart)[1].table.rows
-    assert len(rows) == MOST_NAMES + 2
-    assert (rows[2][0], rows[-1][0]) == ("frontier 1", "frontier 300")
-
-
 def places(chart: Chart, look: str) -> list[tuple[float, float]]:
     (drawn,) = [p for p in Page(chart.svg).all("polyline") if p["class"] == look][-1:]
     pairs = str(drawn["points"]).split()
     return [(float(x), float(y)) for x, y in (pair.split(",") for pair in pairs)]
-
-
-def test_lines_follow_the_generations() -> None:
-    chart = generations_chart(history(9), baseline=0.36)
-    way = places(chart, "line-s1")
-    assert len(way) == 9
-    xs, ys = zip(*way, strict=True)
-    assert list(xs) == sorted(xs)
-    assert list(ys) == sorted(ys)  # down on the page is less risk
-    unit = (ys[-1] - ys[0]) / (0.8 - 0.8 / 9)
-    assert ys[1] - ys[0] == pytest.approx(0.4 * unit, abs=0.2)
-    assert "baseline (guessing)" in chart.svg
-    assert "baseline" not in generations_chart(history(9)).svg
 
 
 def test_the_way_leads_from_the_start_to_the_result() -> None:
@@ -143,39 +97,3 @@ def test_the_way_leads_from_the_start_to_the_result() -> None:
     ]
     assert any(place == pytest.approx(end, abs=0.1) for place in circles)
     assert {"start", "result"} <= set(Page(chart.svg).text("text"))
-
-
-NAMES = {"start", "result", *(f"f{i}" for i in range(30))}
-
-
-def boxes(chart: Chart) -> list[tuple[float, float, float, float]]:
-    """Return the room that names within the plane take."""
-    found = []
-    own = [t for t in Page(chart.svg).all("text") if t.get("class") == "label"]
-    labels = [t for t in own if t.get("text-anchor") and t.get("aria-hidden")]
-    words = [w for w in Page(chart.svg).text("text") if w in NAMES]
-    assert len(labels) == len(words)
-    for attrs, name in zip(labels, words, strict=True):
-        x, y, width = float(str(attrs["x"])), float(str(attrs["y"])), text_width(name)
-        left = x - {"start": 0.0, "middle": width / 2, "end": width}[str(attrs["text-anchor"])]
-        found.append((left, y - 9, left + width, y + 2))
-    return found
-
-
-def test_names_do_not_overlap_and_stay_inside() -> None:
-    frontier = [(f"f{i}", 0.12 - i / 500, 0.03 + i / 50) for i in range(30)]
-    found = boxes(path_chart(history(20), frontier, 0.415))
-    assert len(found) > 12
-    for one, other in itertools.combinations(found, 2):
-        apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
-        assert apart, (one, other)
-    assert all(box[0] >= 0 and box[2] <= 720 and box[1] >= 0 for box in found)
-
-
-def test_long_histories_are_thinned_out_and_keep_their_ends() -> None:
-    long = [generation(number, utility=0.1, risk=0.3, median_risk=0.5) for number in range(5003)]
-    chart = generations_chart(long)
-    rows = chart.table.rows
-    assert len(rows) <= MOST_STEPS + 1
-    assert (rows[0][0], rows[-1][0]) == (0, 5002)
-    assert "of 5,003 rows" in chart.table.caption

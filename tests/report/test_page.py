@@ -6,7 +6,6 @@ import json
 import re
 from typing import Any
 
-import pytest
 from markupsafe import Markup
 
 from synthesizer.report.blocks import Chart, DataTable, Gap, Note, Section, Words
@@ -94,31 +93,6 @@ def test_tables_have_captions_scopes_and_raw_values():
     assert [attrs.get("class") for attrs in found.all("tr")] == [None, None, "attention"]
 
 
-def test_long_cells_get_room_and_tables_without_rows_say_so():
-    rows = [["x" * 41, "short"]]
-    table = DataTable(caption="c", columns=["a", "b"], forms=["text", "text"], rows=rows)
-    assert fragment(table).count('class="prose"') == 1
-    empty = DataTable(caption="c", columns=["a"], forms=["count"], rows=[])
-    assert "No rows." in fragment(empty)
-    assert "sortable" not in fragment(empty)
-
-
-@pytest.mark.parametrize(("rows", "short"), [(12, True), (13, False)])
-def test_numbers_behind_a_chart_are_printed_where_short(rows, short):
-    table = DataTable(caption="c", columns=["a"], forms=["count"], rows=[[1]] * rows)
-    chart = Chart(title="t", svg=CHART.svg, reads="r", summary="", table=table)
-    text = fragment(chart)
-    assert ('class="numbers short"' in text) is short
-    assert 'class="summary"' not in text
-
-
-def test_chart_without_table():
-    chart = Chart(title="t", svg=CHART.svg, reads="r", summary="s")
-    text = fragment(chart)
-    assert "<details" not in text
-    assert '<p class="summary">s</p>' in text
-
-
 def test_page_has_landmarks_and_a_way_past_them():
     found = Page(page())
     assert found.all("html")[0]["lang"] == "en"
@@ -131,13 +105,6 @@ def test_page_has_landmarks_and_a_way_past_them():
     assert len(ids) == len(set(ids))
 
 
-def test_banner_is_on_the_page_and_on_paper():
-    text = page(banner='Only "yours" \\ }')
-    assert 'aria-label="For whom this page is">Only &#34;yours&#34; \\ }</aside>' in text
-    assert 'content: "Only\\20 \\22 yours\\22 \\20 \\5c \\20 \\7d "' in text
-    assert '<aside class="banner"' not in page(banner="")
-
-
 def test_data_cannot_leave_their_element():
     value = {"a": ["</script><!--", "\u2028&", float("nan"), float("inf"), (1, 2.5)], 3: "\ud800"}
     text = page(data=value)
@@ -146,13 +113,3 @@ def test_data_cannot_leave_their_element():
     assert json.loads(plain) == {"a": ["</script><!--", "\u2028&", None, None, [1, 2.5]], "3": "?"}
     assert 'id="data"' not in page()
     text.encode("utf-8")
-
-
-def test_a_lead_is_optional():
-    section = Section(anchor="a", title="A", lead="", blocks=[])
-    assert 'class="lead"' not in render("t", [section], banner="")
-
-
-def test_page_speaks_no_language_but_utf8():
-    assert page().startswith("<!DOCTYPE html>\n")
-    assert '<meta charset="utf-8">' in page()

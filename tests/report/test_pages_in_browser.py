@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer.extensions.comparison.comparison_page import comparison_page
 from synthesizer.measures.results import RiskResult
 from synthesizer.report.build import build_report
-from synthesizer.report.codebook.write import codebook_page
+from synthesizer.extensions.comparison.comparison_page import comparison_page
 from synthesizer.report.record import Record
 from tests.chromium import NO_AXE, axe_script, started_chromium
 from tests.report import risk_examples
-from tests.report.codebook.test_codebook_page import codebook
+from tests.report.codebook.books import page_of
 from tests.report.test_careers_section import panel, sequences
 from tests.report.test_careers_section import record as panel_record
 from tests.report.test_comparison_page import changed, runs
+from tests.report.test_words_of_pages import CODEBOOKS
 from tests.report.utility_examples import NAMES, manifest, run
 
 LOOKS = [(1280, False), (390, False), (1280, True), (390, True)]
@@ -131,7 +131,7 @@ def pages(tmp_path_factory):
         "nothing": build_report(run(risk=RiskResult(), tables=None, distributions=(), pairs=())),
         "panel": build_report(panel_record(panel(sequences=sequences(**LINES)))),
         "files": build_report(of_files()),
-        "codebook": codebook_page(codebook()),
+        "codebook": page_of(CODEBOOKS["a table with words, rules and strata"](where)),
         **dict(comparisons(where)),
     }
     for name, text in texts.items():

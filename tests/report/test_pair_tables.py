@@ -1,18 +1,19 @@
 """Tables of pairs and the map of all pairs."""
 
-from itertools import combinations
+from markupsafe import Markup
 
 from synthesizer.measures.utility.distributions import PairTable
+from synthesizer.report.blocks import Chart
 from synthesizer.report.expected import Expected
 from synthesizer.report.utility import (
     differences,
     differences_in_words,
     map_chart,
-    map_names,
-    pairs_data,
+    utility_section,
 )
+from tests.report import blocks
 from tests.report.fixtures import Page
-from tests.report.utility_examples import EVIL, table
+from tests.report.utility_examples import EVIL, run, table, tables
 
 SAME = Expected(right=1.0, fresh=2.0)
 
@@ -54,31 +55,7 @@ def test_at_most_three_and_only_what_stands_out():
     assert differences(flat([0], [3])) == ()
 
 
-def test_data_of_the_script():
-    (data,) = pairs_data([SQUARE])
-    assert data["variables"] == ("a", "b")
-    assert data["original"] == ((50, 20), (20, 10))
-    assert data["marked"] == [[0, 1, 0], [1, 1, 1]]
-    assert data["words"] == differences_in_words(SQUARE)
-
-
 # The map.
-
-
-def test_variables_in_the_order_of_the_chain():
-    pairs = [table("c", "a", s_pmse=3.0), table("a", "b", s_pmse=2.0)]
-    assert map_names(["b", "x", "a", "b"], pairs) == ("b", "a", "c")
-
-
-def test_too_many_variables_are_those_of_the_worst_pairs():
-    names = [f"v{i}" for i in range(70)]
-    pairs = [table(a, b, s_pmse=9.0) for a, b in combinations(reversed(names), 2)]
-    shown = map_names(names, pairs)
-    assert len(shown) == 60
-    assert shown[0] == "v10"
-    chart = map_chart(shown, pairs, SAME)
-    assert "60 of the 70 variables" in chart.summary
-    assert str(chart.svg).count('class="pair"') == 60 * 59 / 2
 
 
 def test_cells_have_names_values_and_places():
@@ -92,18 +69,11 @@ def test_cells_have_names_values_and_places():
     assert "6.0" in page.texts["text"]
 
 
-def test_large_values_stay_short():
-    pairs = [table("o", "a", s_pmse=12.3), table("o", "b", s_pmse=2000.0)]
-    chart = map_chart(["o", "a", "b"], pairs, SAME)
-    assert {"12", "999+"} <= set(Page(chart.svg).texts["text"])
-
-
-def test_colours_follow_the_fresh_sample():
-    pairs = [table("a", "b", s_pmse=2.0)]
-    (first, *_) = Page(map_chart(["a", "b"], pairs, SAME).svg).all("rect")
-    assert first["class"] == "fill-h2"
-    chart = map_chart(["a", "b"], pairs, Expected(fresh=1.25))
-    page = Page(chart.svg)
-    assert page.all("rect")[0]["class"] == "fill-h4"
-    assert {"0.62", "1.2", "31"} <= set(page.texts["text"])
-    assert "here 1.25 (k synthetic and n original records)" in chart.reads
+def test_long_lists_are_cut_and_say_so() -> None:
+    rows = [table(f"v{i}", s_pmse=1.0) for i in range(301)]
+    rows += [table(f"v{i}", f"v{i + 1}", s_pmse=2.0) for i in range(301)]
+    section = utility_section(run(tables=tables(*rows), pairs=()))
+    assert "the 300 worst of 301" in blocks.table(section, "Variables, the worst").caption
+    (listed,) = [b for b in blocks.of_kind(section, Markup) if "pair-list" in b]
+    assert "the 300 worst of 301" in listed
+    assert "60 of the 302 variables" in blocks.of_kind(section, Chart)[0].summary

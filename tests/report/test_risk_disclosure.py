@@ -8,15 +8,12 @@ import yaml
 
 from synthesizer.measures.risk.attribute import AttributeResult, Dominance
 from synthesizer.measures.risk.determined import KeyDetermination
-from synthesizer.measures.risk.public_inference import InferenceResult
 from synthesizer.measures.scenario import Exclusion
 from synthesizer.report.blocks import Section
-from synthesizer.report.charts import MOST_CURVES
 from synthesizer.report.risk_disclosure import (
     disclosure_section,
-    inference_section,
 )
-from tests.report.blocks import charts, notes, table, tables
+from tests.report.blocks import notes, table, tables
 from tests.report.risk_examples import record, risk, scenario
 
 
@@ -26,10 +23,6 @@ def disclosure(**changes: Any) -> Section:
 
 def attribute() -> AttributeResult:
     return risk().scenarios[0].attribute
-
-
-def question(place: int = 0, **changes: Any) -> InferenceResult:
-    return risk().inference[place].model_copy(update=changes)
 
 
 # Identity and attribute disclosure.
@@ -78,31 +71,3 @@ def test_keys_that_give_the_target_away_are_told() -> None:
 
 
 # Inference.
-
-
-def test_two_levels_have_one_curve_from_everybody_to_nobody() -> None:
-    own = question()
-    section = inference_section(record(risk(inference=(own,))))
-    chart = charts(section)[0]
-    assert chart.title == "ROC curve: sex from town, age"
-    assert chart.svg.count("<polyline") == 1
-    assert "guessing" in chart.svg
-    points = chart.svg.split('<polyline points="')[1].split('"')[0].split(" ")
-    assert points[0] == "400.0,34.0"  # everybody: both rates are 1
-    assert points[-1] == "60.0,374.0"
-    curve = own.roc[0]
-    assert f"AUC {curve.auc:.3f} from the synthetic data" in chart.summary
-    assert f"{curve.auc_original_of_present:.3f} from the original" in chart.summary
-
-
-def test_more_levels_have_a_curve_each_up_to_what_can_be_told_apart() -> None:
-    chart = charts(inference_section(record(risk(inference=(question(1),)))))[0]
-    assert chart.svg.count("<polyline") == 4
-    assert "means over 4 levels" in chart.summary
-    many = question(1, roc=question(1).roc * 2)
-    chart = charts(inference_section(record(risk(inference=(many,)))))[0]
-    assert chart.svg.count("<polyline") == MOST_CURVES
-    assert "6 most frequent levels are drawn" in chart.reads
-    section = inference_section(record(risk(inference=(many,))))
-    levels = table(section, "Each level against")
-    assert len(levels.rows) == 8

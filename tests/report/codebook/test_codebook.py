@@ -12,15 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.data.errors import DataError, OutputError
+from synthesizer.data.errors import DataError
 from synthesizer.measures.figure import plain
 from synthesizer.report.codebook.conclusions import release_facts
 from synthesizer.report.codebook.datasets import facts_of, read_released
 from synthesizer.report.codebook.words import sentences
 from synthesizer.report.codebook.write import (
-    NAMES,
-    is_result,
-    write_release_codebook,
     write_run_codebook,
 )
 from synthesizer.report.record import Manifest, StepEntry
@@ -156,13 +153,6 @@ def test_values_are_those_of_the_synthetic_files(two: Path) -> None:
     assert found["id"]["made"]["how"] == "numbered"
 
 
-def test_options_are_those_that_the_model_lets_be_told(two: Path) -> None:
-    chain = (*STEPS[:5], step("double", "numeric", "cart", "age", options={"min_leaf": 7}))
-    content = told(two, chain, models={"cart": {"min_leaf": MARK}})
-    assert variables(content)["double"]["made"]["options"] == {"min_leaf": 7}
-    assert MARK not in json.dumps(content)
-
-
 def poisoned(manifest: Manifest) -> Manifest:
     """Put a marker wherever a manifest may hold something that is not for researchers."""
     bad = plain(manifest)
@@ -254,16 +244,12 @@ def test_confidential_numbers_change_nothing(run: Path, tmp_path: Path) -> None:
     assert first == second
 
 
-@pytest.mark.parametrize("rows", [40, 4711])
-def test_original_rows_are_told_only_if_the_steward_publishes_them(two: Path, rows: int) -> None:
-    published = changed(manifest_of(two), data={"rows": rows})
-    found = book(published, paths_of(two))["analysis"]
-    assert found["n"] == rows
-    assert f"n = {rows}, which the data holder publishes, and k = 40" in " ".join(found["words"])
+def test_original_rows_are_told_only_if_the_steward_publishes_them(two: Path) -> None:
+    published = changed(manifest_of(two), data={"rows": 4711})
+    assert book(published, paths_of(two))["analysis"]["n"] == 4711
     config = {key: value for key, value in published.config.items() if key != "output"}
     found = book(published.model_copy(update={"config": config}), paths_of(two))["analysis"]
     assert found["n"] is None
-    assert "ask the data holder" in " ".join(found["words"])
     assert "4711" not in json.dumps(found)
 
 
@@ -319,23 +305,6 @@ def test_every_name_in_the_sentences_is_a_fact_of_a_release(two: Path) -> None:
         assert used <= named, text
 
 
-@pytest.mark.parametrize(
-    ("name", "words"), [("job", "== 'none'"), ("pay", 'errors="coerce"'), ("born", None)]
-)
-def test_the_example_for_data_without_plain_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, words: str | None
-) -> None:
-    """A share where there are levels, a mean without missing codes, nothing for dates alone."""
-    data = frame(1).assign(job=["none"] * 30 + ["some"] * 10)[[name]]
-    own = [step for step in STEPS if step.variable == name]
-    code = told(write(tmp_path, data), own)["analysis"]["code"]
-    if words is None:
-        assert code is None
-    else:
-        assert words in code
-        executed(code, tmp_path, monkeypatch)
-
-
 def test_odd_text_files_are_read_and_described(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,52 +319,6 @@ def test_odd_text_files_are_read_and_described(
     executed(content["analysis"]["code"], directory, monkeypatch)
 
 
-def test_writing_beside_and_into_a_run(run: Path, tmp_path: Path) -> None:
-    written = write_run_codebook(run, tmp_path / "out")
-    assert [path.name for path in written] == list(NAMES)
-    assert all(path.stat().st_mode & 0o777 == 0o600 for path in written)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted(NAMES)
-    assert write_release_codebook(run, manifest_of(run)) == list(NAMES)
-    for path in written:
-        assert path.read_bytes() == (run / path.name).read_bytes()
-    with pytest.raises(OutputError, match="exists already"):
-        write_run_codebook(run, tmp_path / "out")
-    write_run_codebook(run, tmp_path / "out", overwrite=True)
-
-
-def test_outputs_that_cannot_be(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "full" / NAMES[0]).mkdir(parents=True)
-    for out, words in (
-        (run, "is the result itself"),
-        (tmp_path / "file", "is a file"),
-        (tmp_path / "no" / "such", "make it first"),
-        (tmp_path / "full", "is a directory"),
-    ):
-        with pytest.raises(OutputError, match=words):
-            write_run_codebook(run, out, overwrite=True)
-    assert not (run / NAMES[0]).exists()
-
-
-def test_what_is_no_run(tmp_path: Path) -> None:
-    assert not is_result(tmp_path)
-    with pytest.raises(DataError, match="no result of a run"):
-        run_book(tmp_path)
-    save(tmp_path, manifest_of(tmp_path))
-    assert is_result(tmp_path)
-    with pytest.raises(DataError, match="does not list datasets"):
-        run_book(tmp_path)
-
-
-def test_datasets_that_are_missing_or_changed(run: Path) -> None:
-    (run / "synthetic_1.csv").unlink()
-    with (run / "synthetic_2.csv").open("a") as file:
-        file.write("41,f,20,none,1.00,2000-02-28,40\n")
-    with pytest.raises(DataError) as caught:
-        run_book(run)
-    assert [p.split(": ")[1][:10] for p in caught.value.problems] == ["is missing", "is not the"]
-
-
 def test_datasets_that_are_not_as_the_manifest_says(tmp_path: Path) -> None:
     directory = tmp_path / "run"
     manifest = make_run(directory)
@@ -407,23 +330,9 @@ def test_datasets_that_are_not_as_the_manifest_says(tmp_path: Path) -> None:
     with pytest.raises(DataError) as caught:
         book(manifest, paths_of(directory)[:1])
     problems = "\n".join(caught.value.problems)
-    assert "'pay' is numeric by the manifest" in problems
-    assert "'born' is a date by the manifest" in problems
-    assert "'double' of the manifest is missing" in problems
+    for name in ("'pay'", "'born'", "'double'"):
+        assert name in problems
     assert "secret" not in problems
-
-
-def test_a_dataset_in_which_everything_is_missing(tmp_path: Path) -> None:
-    directory = write(tmp_path, frame(1).assign(age="", born="", sex="", pay="-8"), frame(2))
-    manifest = manifest_of(directory)
-    found = variables(book(manifest, paths_of(directory)))
-    assert found["age"]["decimals"] == 0
-    assert found["age"]["missing"] == [{"code": "", "label": "", "share": 0.5}]
-    alone = variables(book(manifest, paths_of(directory)[:1]))
-    assert alone["age"]["range"] is None
-    assert alone["pay"]["range"] is None
-    assert alone["born"]["range"] is None
-    assert alone["sex"]["levels"] == []
 
 
 @pytest.mark.parametrize("name", ["../elsewhere/synthetic_2.csv", "..\\synthetic_2.csv"])
@@ -435,13 +344,16 @@ def test_a_path_in_the_manifest_is_refused_and_not_passed_over(run: Path, name: 
         run_book(run)
     (problem,) = caught.value.problems
     assert problem.startswith(f"{run / 'manifest.json'}: files.1.name: {name!r} is a path")
-    assert "outside the run directory is refused" in problem
-    assert "write its name alone, or run again" in problem
 
 
-def test_a_dataset_that_the_manifest_leaves_out_is_told(run: Path) -> None:
+def test_datasets_that_are_left_out_changed_or_missing_are_refused(run: Path) -> None:
     save(run, changed(manifest_of(run), files=manifest_of(run).files[:1]))
     with pytest.raises(DataError, match="does not list 'synthetic_2.csv', which is in the"):
         run_book(run)
-    (run / "synthetic_2.csv").unlink()
-    assert run_book(run)["datasets"]["files"] == ["synthetic_1.csv"]
+    save(run, manifest_of(run))
+    (run / "synthetic_1.csv").unlink()
+    with (run / "synthetic_2.csv").open("a") as file:
+        file.write("41,f,20,none,1.00,2000-02-28,40\n")
+    with pytest.raises(DataError) as caught:
+        run_book(run)
+    assert [p.split(": ")[1][:10] for p in caught.value.problems] == ["is missing", "is not the"]

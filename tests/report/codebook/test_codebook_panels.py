@@ -175,24 +175,6 @@ def test_the_example_allows_for_clusters_of_persons(
     assert np.mean(errors) != pytest.approx(np.mean(by_rows), rel=0.2)
 
 
-def test_clusters_of_values_with_missing_codes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Rows that are left out do not shift the others to another person."""
-    frame = long_frame(1)[["person", "pay"]]
-    frame.loc[::3, "pay"] = -8
-    frame.to_csv(tmp_path / "synthetic_1.csv", index=False)
-    given = manifest_of(
-        [step("pay", "numeric", LAG)],
-        {"person": "person", "persons": 30},
-        variables={"pay": {"missing": ["-8"]}},
-    )
-    found = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
-    observed = frame[frame["pay"] != -8]
-    result = executed(found["code"], tmp_path, monkeypatch)
-    assert result.total == pytest.approx([2 * clustered(observed, observed["pay"])])
-
-
 def test_the_errors_of_a_weighted_panel_are_weighted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,17 +205,6 @@ def test_persons_of_the_original_are_told_only_if_they_are_published(tmp_path: P
     assert "98765" not in json.dumps(found)
 
 
-def test_records_of_the_wide_form_are_persons(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = wide_codebook(tmp_path)["analysis"]
-    assert (found["k"], found["n"]) == (30, 30)
-    assert "clusters" not in found["code"]
-    result = executed(found["code"], tmp_path, monkeypatch)
-    errors = [wide_frame(seed)["pay"].var() / 30 for seed in (1, 2)]
-    assert result.total == pytest.approx([np.mean(errors) * (1 + 1 / 2)])
-
-
 def test_names_of_a_panel_that_are_not_released_stay_untold(tmp_path: Path) -> None:
     long_frame(1).to_csv(tmp_path / "synthetic_1.csv", index=False)
     panel = {"person": MARK, "time": MARK, "career": MARK, "persons": 30}
@@ -241,3 +212,21 @@ def test_names_of_a_panel_that_are_not_released_stay_untold(tmp_path: Path) -> N
     content = book(given, [tmp_path / "synthetic_1.csv"])
     assert MARK not in json.dumps(content)
     assert MARK not in page_of(content)
+
+
+def test_clusters_of_values_with_missing_codes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that are left out do not shift the others to another person."""
+    frame = long_frame(1)[["person", "pay"]]
+    frame.loc[::3, "pay"] = -8
+    frame.to_csv(tmp_path / "synthetic_1.csv", index=False)
+    given = manifest_of(
+        [step("pay", "numeric", LAG)],
+        {"person": "person", "persons": 30},
+        variables={"pay": {"missing": ["-8"]}},
+    )
+    found = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
+    observed = frame[frame["pay"] != -8]
+    result = executed(found["code"], tmp_path, monkeypatch)
+    assert result.total == pytest.approx([2 * clustered(observed, observed["pay"])])

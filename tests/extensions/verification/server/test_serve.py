@@ -7,7 +7,6 @@ import pytest
 
 from synthesizer.cli import main
 from synthesizer.data.errors import SynthesizerError
-from synthesizer.extensions.verification.server import runner
 from synthesizer.extensions.verification.server import serve as job
 from synthesizer.extensions.verification.server.server_tables import AUDIT
 
@@ -35,11 +34,6 @@ def test_a_demonstration_is_ready_to_start(demo, config):
     for secret in ("verification.sqlite", "confidential.parquet", "server.yaml"):
         assert (folder / secret).stat().st_mode & 0o077 == 0
     assert not any(token in (folder / "server.yaml").read_text() for token in tokens.values())
-
-
-def test_a_demonstration_replaces_nothing(demo):
-    with pytest.raises(SynthesizerError, match="exists"):
-        job.make_demo(demo[0], persons=10)
 
 
 def test_the_first_account_comes_from_the_command_line(config):
@@ -87,37 +81,23 @@ def test_a_copy_is_whole_and_its_check_finds_what_was_changed(config, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "wrong", "words"),
     [
-        ("cap: 20", "cap"),
-        ("tick: 5", "tick"),
-        ("confidential.parquet", "no such file"),
-        ("sqlite:///verification.sqlite", "database"),
-        ("secure_cookies: false", "Did you mean|did you mean|unknown"),
-        ("access: {", "proxies"),
+        ("cap: 20", "cap: .nan", "cap"),
+        ("confidential.parquet", "nowhere.parquet", "no such file"),
+        ("sqlite:///verification.sqlite", "postgresql://user:secret@host/name", "database"),
+        ("access: {", "access: {user_header: X-Remote-User, ", "proxies"),
     ],
 )
-def test_a_wrong_configuration_is_refused_in_words(config, change, words, tmp_path):
-    wrong = {
-        "cap: 20": "cap: .nan",
-        "tick: 5": "tick: 0",
-        "confidential.parquet": "nowhere.parquet",
-        "sqlite:///verification.sqlite": "postgresql://user:secret@host/name",
-        "secure_cookies: false": "secure_cookie: false",
-        "access: {": "access: {user_header: X-Remote-User, ",
-    }
+def test_a_wrong_configuration_is_refused_in_words(config, change, wrong, words, monkeypatch):
     broken = config.parent / "broken.yaml"
-    broken.write_text(config.read_text().replace(change, wrong[change]))
+    broken.write_text(config.read_text().replace(change, wrong))
     with pytest.raises(SynthesizerError, match=words) as caught, job.opened(broken):
         pass
     assert "secret" not in str(caught.value)
-
-
-def test_a_system_without_confinement_is_told(config, monkeypatch):
     monkeypatch.setattr(job, "is_possible", lambda: False)
     with pytest.raises(SynthesizerError, match="confined: false"), job.opened(config):
         pass
-    assert isinstance(runner.is_possible(), bool)
 
 
 def test_the_confidential_file_is_no_synthetic_one_and_has_one_cap(demo, tmp_path):
