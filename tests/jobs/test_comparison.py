@@ -18,10 +18,10 @@ from synthesizer.extensions.comparison.compare import (
     read_runs,
     write_comparison,
 )
+from synthesizer.extensions.comparison.comparison_page import ComparedRun
 from synthesizer.measures.figure import plain, typed
 from synthesizer.measures.results import UtilityResult
 from synthesizer.measures.verdict import CheckResults
-from synthesizer.extensions.comparison.comparison_page import ComparedRun
 from tests.run_directories import (
     NOTHING,
     checks_of,

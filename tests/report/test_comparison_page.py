@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from synthesizer.extensions.comparison.compare import compare_runs, read_run
-from synthesizer.report.blocks import Chart
 from synthesizer.extensions.comparison.comparison_page import (
     ComparedRuns,
     comparison_page,
     map_section,
 )
+from synthesizer.report.blocks import Chart
 from tests.run_directories import checks_of, manifest_of, write_run
 
 HOSTILE = "</script><script>alert(1)</script>\"'&\u2028"

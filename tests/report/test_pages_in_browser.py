@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from synthesizer.extensions.comparison.comparison_page import comparison_page
 from synthesizer.measures.results import RiskResult
 from synthesizer.report.build import build_report
-from synthesizer.extensions.comparison.comparison_page import comparison_page
 from synthesizer.report.record import Record
 from tests.chromium import NO_AXE, axe_script, started_chromium
 from tests.report import risk_examples
