@@ -1,11 +1,20 @@
 #!/usr/bin/env bash
 # Sets up its own environment, then lint, types and the tests that a change can break.
 #   scripts/test.sh --all   # also in a browser, on PostgreSQL, in R, with faults, fuzzing, backends
+#   scripts/test.sh --without NAME   # the tests alone, on a package without that extension
 # Further words go to pytest. For --all root gets Debian's packages where they are missing; where
 # they cannot be had, those tests are skipped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/setup_environment.sh "$PWD/.venv-test" dev
+
+if [ "${1:-}" = --without ]; then
+  [ -d "synthesizer/extensions/${2:?name an extension}" ] || { echo "no extension $2"; exit 2; }
+  house=$(mktemp -d) && trap 'rm -r "$house"' EXIT
+  cp -r synthesizer "$house" && rm -r "$house/synthesizer/extensions/$2"
+  WITHOUT=$2 PYTHONPATH=$house:${PYTHONPATH:-} pytest -n auto --dist loadfile "${@:3}" tests
+  exit
+fi
 
 as_root() {  # WORDS COMMAND: quietly, if apt can be used
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 0

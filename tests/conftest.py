@@ -54,6 +54,10 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+WITHOUT = os.environ.get("WITHOUT")
+"""An extension that `scripts/test.sh --without NAME` has removed."""
+collect_ignore = [f"extensions/{WITHOUT}"] if WITHOUT else []
+
 THOROUGH = (
     "end_to_end/test_backends.py",
     "end_to_end/test_kill.py",

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -18,7 +17,6 @@ from synthesizer.cli.commands import FORMER, TASKS, app, name_of
 from synthesizer.cli.printing import show_table
 from synthesizer.data.errors import Problems
 from synthesizer.engine.registry import Registry
-from synthesizer.jobs import frontier
 from synthesizer.report.blocks import DataTable
 from tests.end_to_end.commands import NO_HALVES, call, persons_config, persons_frame, write_yaml
 from tests.end_to_end.test_panel import LONG, long_frame
@@ -74,7 +72,7 @@ def test_a_run_ends_with_verdict_worst_things_and_files(
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files of two halves, a grid of runs of one of them, and a panel."""
+    """Files of two halves, a run of one of them, and a panel."""
     where = tmp_path_factory.mktemp("made")
     for name, seed in (("persons", 0), ("control", 1)):
         frame = persons_frame(150, seed).drop(columns="person_id")
@@ -94,21 +92,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     long_frame(60).to_csv(where / "panel.csv", index=False)
     panel = {"data": {"path": "panel.csv"}, "output": {"directory": "panel", "report": False}}
     write_yaml(where / "panel.yaml", LONG | panel | {"checks": {"attacks": False}})
-    grid = call("frontier", where / "quick.yaml", "--vary", "cart.min_leaf=5,20", "-q")
-    assert grid.exit_code == 0, grid.output
+    quick = call("run", where / "quick.yaml", "-q")
+    assert quick.exit_code == 0, quick.output
     assert call("fit", where / "run.yaml", "-o", where / "model", "-q").exit_code == 0
     return where
 
 
 ENDS = {
     "a run of a panel": "run panel.yaml -o {0}",
-    "risk with a control": "check persons.csv {grid} --control control.csv",
-    "utility with fits": "check persons.csv {grid} --set three_way=true --set "
+    "risk with a control": "check persons.csv out --control control.csv",
+    "utility with fits": "check persons.csv out --set three_way=true --set "
     "'fits=[{{formula: income ~ age + region * sex, family: logit}}, "
     "{{formula: income ~ age + region + sex, family: logit}}]'",
-    "compare": "compare {grid} out_frontier/cart.min_leaf=20 --json {0}.json",
-    "frontier": "frontier quick.yaml --vary rows=30,40 -o {0}",
-    "refine": "refine persons.csv {grid}/synthetic_1.csv --keys sex,region --target income "
+    "refine": "refine persons.csv out/synthetic_1.csv --keys sex,region --target income "
     "--set risk=cap --set generations=2 --set population=10 --codes age -o {0}.csv --json {0}.json",
     "generate": "generate model -m 30 -o {0}",
 }
@@ -121,8 +117,11 @@ def test_every_command_ends_on_one_screen(
     """In 25 lines of 80 columns; what a person calls is no longer than their terminal is high."""
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(made)
-    grid = "out_frontier/cart.min_leaf=5"
-    result = call(*shlex.split(ENDS[case].format(tmp_path / "x", grid=grid)))
+    ends_on_one_screen(ENDS[case].format(tmp_path / "x"))
+
+
+def ends_on_one_screen(words: str) -> None:
+    result = call(*shlex.split(words))
     assert result.exit_code in (0, 3), result.output
     lines = result.stdout.splitlines()
     paths = max(len(word) for word in result.stdout.split())
@@ -280,43 +279,6 @@ def test_a_number_of_a_table_can_be_copied(capsys: pytest.CaptureFixture[str]) -
     rows = [["−", -4.25, 1.5e-7]]
     show_table(DataTable(caption="", columns=("name", "x", "y"), forms=forms, rows=rows))
     assert capsys.readouterr().out.split()[-3:] == ["−", "-4.250", "1.5e-7"]
-
-
-def test_axes_are_chosen_on_the_command_line(made: Path, tmp_path: Path) -> None:
-    runs = sorted((made / "out_frontier").glob("cart*"))
-    page, numbers = tmp_path / "axes.html", tmp_path / "axes.json"
-    words = ["compare", *runs, "-o", page, "--json", numbers]
-    wrong = call(*words, "--risk", "kap", "--utility", "disco")
-    assert (wrong.exit_code, "2 errors:" in wrong.output) == (2, True)
-    assert not page.exists()
-    result = call(*words, "--risk", "disco", "--utility", "worst_two_way")
-    assert result.exit_code == 0, result.output
-    assert "DiSCO: " in result.output
-    found = json.loads(numbers.read_text())
-    assert (found["risk"], found["utility"]) == ("disco", "worst_two_way")
-    for level in ("married", "north", "south"):  # levels of the data stay in the page
-        assert level not in result.output
-
-
-def test_a_grid_ends_with_3_above_a_limit_and_with_1_where_a_setting_failed(
-    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    grid = ["frontier", made / "quick.yaml", "--vary", "rows=30,40", "-o"]
-    above = call(*grid, tmp_path / "above", "--set", "limits.mean_two_way=0")
-    assert (above.exit_code, "no setting keeps the limits" in above.output) == (3, True)
-    real = frontier.run
-
-    def fails(config: Any, **given: Any) -> Any:
-        if config.rows == 30:
-            raise KeyError("married")
-        return real(config, **given)
-
-    monkeypatch.setattr(frontier, "run", fails)
-    failed = call(*grid, tmp_path / "failed", "--quiet")
-    assert failed.exit_code == 1
-    assert "setting rows=30 failed: internal error, KeyError in " in failed.output
-    assert "married" not in failed.output
-    assert (tmp_path / "failed" / "rows=40" / "synthetic_1.csv").is_file()
 
 
 def test_former_commands_and_options_are_refused_with_the_new_ones() -> None:

@@ -124,7 +124,6 @@ def test_a_module_in_the_yaml_offers_models(folder):
     assert hashes(folder / "one") == hashes(folder / "two")
     told = json.loads((folder / "two" / "manifest.json").read_text())
     assert (told["plugins"], told["chain"][1]["model"]) == ([MODULE], "hotdeck")
-    assert "2 settings" in command(0, "frontier", "run.yaml", "--plan", "--vary", "m=1,3")
     frame = pd.read_csv(folder / "data.csv")
     options = {"seed": 1, "workers": 1, "secret": "none", "method": {"x": "hotdeck"}}
     fitted = Synthesizer(plugins=[MODULE], **options).fit(frame)

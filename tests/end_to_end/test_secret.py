@@ -12,7 +12,6 @@ import pytest
 from synthesizer import Synthesizer, run
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed, fresh_secret
-from synthesizer.extensions.comparison.frontier import plan_frontier, workshop
 from synthesizer.jobs.refine import refine_file
 from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
@@ -141,28 +140,6 @@ def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
     assert hashes(repeated.directory) == hashes(tmp_path / "d") == hashes(tmp_path / "a")
     with pytest.raises(ConfigError, match="drawn from a saved model with another seed"):
         run(config_for(tmp_path, "f", secret={"from": "c/manifest.json"}))
-
-
-def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
-    """A finished one keeps it in the manifests of its settings alone."""
-    config, grid = config_for(tmp_path, seed=None), tmp_path / "grid"
-    vary = {"cart.min_leaf": [5, 40]}
-    plan = plan_frontier(config, vary, directory=grid)
-    setting = plan.settings[0]
-    place = {"directory": workshop(grid) / setting.name}
-    output = setting.config.output.model_copy(update=place)
-    run(setting.config.model_copy(update={"output": output}), seed=plan.seed)
-    (workshop(grid) / "grid.json").write_text("{}")
-    again = plan_frontier(config, vary, directory=grid)
-    assert (again.seed, again.kept) == (plan.seed, (setting.name,))
-    bare = plan_frontier(config, vary, directory=grid, overrides={"secret": "none"})
-    assert (bare.seed.secret, bare.kept) == (None, ())
-    told = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
-    runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]
-    told += call("compare", *runs, "-o", grid / "map.html", "--json", grid / "map.json").output
-    assert told.count("All runs have the same seed and secret") == 2
-    secret = str(plan.seed.secret)
-    assert_kept(secret, grid, told, {f"{run.name}/manifest.json" for run in runs})
 
 
 def test_refining_draws_a_secret_and_repeats_from_its_record(tmp_path: Path) -> None:

@@ -66,22 +66,3 @@ def test_the_first_person_is_in_no_file_and_no_message(tmp_path: Path):
             attempt()
         assert "SECRET" not in str(caught.value)
     assert not (tmp_path / "y.yaml").exists()
-
-
-def test_a_sheet_below_titles_is_read(tmp_path: Path):
-    pytest.importorskip("python_calamine")
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    book.active.append(["About this file"])
-    sheet = book.create_sheet("Persons")
-    sheet.append([])
-    for row in (["Table 3: Persons"], [], *(line.split(",") for line in LINES)):
-        sheet.append([int(cell) if cell.isdecimal() else cell for cell in row])
-    book.save(tmp_path / "x.xlsx")
-    with pytest.raises(DataError, match="2 sheets with data.*data.sheet: NAME"):
-        write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", overwrite=False)
-    options = StarterOptions(file=file_options(sheet="Persons"))
-    write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", options=options, overwrite=False)
-    data = yaml.safe_load((tmp_path / "x.yaml").read_text())["data"]
-    assert data == {"path": "x.xlsx", "sheet": "Persons", "header_row": 4}
-    assert prepare(tmp_path / "x.yaml").data.table.names == tuple(FRAME.columns)

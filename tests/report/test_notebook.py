@@ -23,7 +23,6 @@ from synthesizer.report.notebook import framed
 from tests.measures.risk.test_written import RESULTS as RISKS
 from tests.measures.utility.test_every_comparison import COMPARISONS, NAMES, awkward
 from tests.report.fixtures import Page
-from tests.report.test_comparison_page import runs
 from tests.report.test_genetic_section import evolved
 
 MADE: dict[str, Callable[[], Any]] = RISKS | {
@@ -143,19 +142,17 @@ def test_a_number_replaces_the_seed_of_a_configuration_and_a_seed_its_secret(
     assert run(content, seed=Seed(123454321), **options).datasets[0].read_bytes() == first
 
 
-def test_refined_compared_and_evolved_data_are_displayed(tmp_path: Path) -> None:
+def test_refined_and_evolved_data_are_displayed() -> None:
     draws = np.random.default_rng(1)
     people = pd.DataFrame({"a": draws.integers(0, 200, 250), "b": draws.integers(0, 2, 250)})
     refined = refine(people, people.head(225), keys=["a"], target="b", risk_at_most=0.6, codes=True)
-    compared = runs(tmp_path, {"one": (0.1, 2.0), "two": (0.2, 1.0)})
-    for result in (refined, compared, evolved()):
+    for result in (refined, evolved()):
         assert 0 < len(repr(result).splitlines()) <= 20
         assert "secret" not in repr(result)
         page_of(result._repr_html_())
         assert len(result.to_frame()) > 0
     risks = refined.to_frame().set_index("name")["value"]
     assert risks["risk before"] == refined.before.risk > 0.6 >= risks["risk after"]
-    assert {"one", "two"} == {*compared.to_frame("runs")["name"]}
 
 
 class Named(Row):

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from synthesizer.extensions.comparison.comparison_page import comparison_page
 from synthesizer.measures.results import RiskResult
 from synthesizer.report.build import build_report
 from synthesizer.report.record import Record
@@ -19,7 +18,6 @@ from tests.report import risk_examples
 from tests.report.codebook.books import page_of
 from tests.report.test_careers_section import panel, sequences
 from tests.report.test_careers_section import record as panel_record
-from tests.report.test_comparison_page import changed, runs
 from tests.report.test_words_of_pages import CODEBOOKS
 from tests.report.utility_examples import NAMES, manifest, run
 
@@ -109,6 +107,11 @@ def of_files():
 
 def comparisons(where):
     """Return a comparison, and a frontier of which no run keeps its limit."""
+    comparison_page = pytest.importorskip(
+        "synthesizer.extensions.comparison.comparison_page"
+    ).comparison_page
+    from tests.extensions.comparison.test_comparison_page import changed, runs
+
     points = {"min_leaf=5": (0.4, 1.0), "min_leaf=50": (0.3, 1.5), "min_leaf=100": (0.42, 1.6)}
     limits = {"cap": 0.35, "mean_two_way": 1.2}
     yield "comparison", comparison_page(runs(where / "a", points))

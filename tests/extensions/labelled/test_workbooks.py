@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import DataError
@@ -10,6 +11,9 @@ from synthesizer.data.guessing import Declaration, infer
 from synthesizer.data.sources import read_path
 from synthesizer.data.table import Kind
 from synthesizer.data.writing import suffix, write
+from synthesizer.jobs.starter import StarterOptions, file_options, write_starter
+from synthesizer.plan.plan import prepare
+from tests.jobs.test_starter_layouts import FRAME, LINES
 
 pytest.importorskip("python_calamine")
 BOOKS = Path(__file__).parent / "workbooks"
@@ -72,3 +76,22 @@ def test_a_damaged_file_is_a_sentence(tmp_path, name, keep):
     path.write_bytes((BOOKS / "one.xlsx").read_bytes()[:keep])
     with pytest.raises(DataError, match=f"{name}: the file is damaged"):
         read_path(path)
+
+
+def test_a_sheet_below_titles_is_read(tmp_path: Path):
+    pytest.importorskip("python_calamine")
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["About this file"])
+    sheet = book.create_sheet("Persons")
+    sheet.append([])
+    for row in (["Table 3: Persons"], [], *(line.split(",") for line in LINES)):
+        sheet.append([int(cell) if cell.isdecimal() else cell for cell in row])
+    book.save(tmp_path / "x.xlsx")
+    with pytest.raises(DataError, match="2 sheets with data.*data.sheet: NAME"):
+        write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", overwrite=False)
+    options = StarterOptions(file=file_options(sheet="Persons"))
+    write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", options=options, overwrite=False)
+    data = yaml.safe_load((tmp_path / "x.yaml").read_text())["data"]
+    assert data == {"path": "x.xlsx", "sheet": "Persons", "header_row": 4}
+    assert prepare(tmp_path / "x.yaml").data.table.names == tuple(FRAME.columns)

@@ -80,3 +80,9 @@ def test_names_and_settings_are_escaped(tmp_path: Path) -> None:
     )
     assert "<script>alert" not in page
     assert page.count("</script>") == 1  # the page's own
+
+
+def test_a_notebook_shows_the_map_and_the_runs(three: ComparedRuns) -> None:
+    html = three._repr_html_()
+    assert "&lt;svg" in html
+    assert {"a", "b", "c"} == {*three.to_frame("runs")["name"]}
