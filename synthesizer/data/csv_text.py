@@ -25,9 +25,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pcsv
 
-from synthesizer.data.dialects import DELIMITERS, NO_NAMES, NOTHING, FileOptions, in_common_form
+from synthesizer.data.dialects import (
+    DELIMITERS,
+    ELSEWHERE,
+    NO_NAMES,
+    NOTHING,
+    FileOptions,
+    in_common_form,
+    unnamed,
+)
 from synthesizer.data.errors import DataError
-from synthesizer.data.headers import ELSEWHERE, unnamed
 from synthesizer.data.layout import CsvLayout, Quoting
 
 # How cells are written, and which columns are quoted.

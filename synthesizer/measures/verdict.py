@@ -32,9 +32,8 @@ from synthesizer.measures.evidence import (
 from synthesizer.measures.evidence_of_risk import of_all_rare, of_anybody, of_person
 from synthesizer.measures.figure import Result, Row, Units, agreeing, column, in_units
 from synthesizer.measures.measure import Measure
-from synthesizer.measures.profiles import profiles
 from synthesizer.measures.results import CheckFigures, UtilityResult
-from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.settings import LimitConfig, profiles
 from synthesizer.measures.utility.equivalent_sample import EquivalentSample
 from synthesizer.measures.utility.regressions import Regressions
 from synthesizer.measures.utility.unseen import LOOKS, Unseen, kept_share

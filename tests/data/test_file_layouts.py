@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pytest
 
+from synthesizer.data.dialects import find_header, refuse_data
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import DataError
-from synthesizer.data.headers import find_header, refuse_data
 from synthesizer.data.sources import read_path, without_password
 from synthesizer.data.writing import suffix, write
 from tests.tables import copied

@@ -12,9 +12,8 @@ from synthesizer import Synthesizer, check
 from synthesizer.data.samples.builtin import SAMPLES, sample_path
 from synthesizer.measures import evidence_of_risk
 from synthesizer.measures.evidence import judged
-from synthesizer.measures.profiles import PURPOSES, Profile, profiles
 from synthesizer.measures.risk.near_verbatim import GroupLook
-from synthesizer.measures.settings import LimitConfig
+from synthesizer.measures.settings import PURPOSES, LimitConfig, Profile, profiles
 from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 
 DECLARED = SAMPLES["fair"].declarations

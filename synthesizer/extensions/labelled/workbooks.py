@@ -12,17 +12,17 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import DataError
-from synthesizer.data.formats import Read
-from synthesizer.data.headers import (
+from synthesizer.data.dialects import (
     ELSEWHERE,
     MAX_TITLE_ROWS,
     SAMPLE_ROWS,
+    FileOptions,
     find_header,
     refuse_data,
     unnamed,
 )
+from synthesizer.data.errors import DataError
+from synthesizer.data.formats import Read
 from synthesizer.data.layout import Labelling, Layout
 from synthesizer.data.values import format_numbers
 from synthesizer.data.workers import too_large, unpacked_limit
