@@ -63,8 +63,10 @@ def test_same_seed_same_bytes_for_any_number_of_workers() -> None:
     expected = list(fitted(table, **rules).generate(Seed(3), m=3, n_jobs=1))
     with parallel_config(backend="threading"):
         chain = spec(table, **rules).fit(table, Seed(1), n_jobs=2, progress=told.append)
-        again = list(chain.generate(Seed(3), m=3, n_jobs=2))
-    assert told == [1] * len(chain.strata[0].replicates[0])
+        n_fits = len(told)
+        again = list(chain.generate(Seed(3), m=3, n_jobs=2, progress=told.append))
+    assert n_fits == len(chain.strata[0].replicates[0])
+    assert told[n_fits:] == [1] * chain.count_blocks(3, None)
     for one, other in zip(expected, again, strict=True):
         assert_same(one, other)
 

@@ -121,3 +121,11 @@ def test_ties_go_to_the_earlier_run_whatever_the_rounding_error():
     for wobble in (0.0, 1e-14, -1e-14):
         points = np.array([[0.5 + wobble, 0.5 - wobble]])
         assert cell(points, 3).tolist() == [[2, 1]]
+
+
+def test_the_last_component_is_uniform_and_counts():
+    rng = np.random.default_rng(6)
+    points = draw_dirichlet(np.tile([50.0, 50.0, 50.0], (20, 1)), rng=rng)
+    mixture = fit_mixture(points, np.ones(20, dtype=int), 1, rng=rng)
+    assert mixture.alpha[-1].tolist() == [1, 1, 1]
+    assert 0.01 < mixture.weights[-1] < 0.2
