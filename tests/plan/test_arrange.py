@@ -161,3 +161,8 @@ def test_forms_that_were_altered_in_a_file_are_refused(
         CODEC.typed(Arrangement, content | {"state": content["state"] | change})
     with pytest.raises(SavedModelError):
         CODEC.typed(Arrangement, content | {"name": "cube"})
+
+
+def test_the_name_of_time_gives_way_to_columns_of_the_data() -> None:
+    form, _ = arranged(WIDE.assign(period=[1, 2, 2]), wide={"state": ["s1", "s2"]})
+    assert form.frame.time == "period_"
