@@ -14,7 +14,7 @@ from joblib import parallel_config
 
 from synthesizer.config.reading import read_config
 from synthesizer.data import files
-from synthesizer.data.errors import OutputError
+from synthesizer.data.errors import ConfigError, ModelError, OutputError
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel import arrangement
 from synthesizer.data.parquet_sample import read_sample
@@ -307,3 +307,18 @@ def test_an_interrupt_after_the_result_has_its_name_keeps_nothing(
         with pytest.raises(KeyboardInterrupt, match="^$"):
             run(_of_rows(rows, result))
     assert not parts.kept_directory(result).exists()
+
+
+def test_what_needs_the_whole_source_is_refused_at_once(rows: Path, tmp_path: Path) -> None:
+    output = {"directory": str(tmp_path / "out"), "format": "csv"}
+    with pytest.raises(ConfigError) as caught:
+        run(_of_rows(rows, tmp_path, keep=["sex"], strata=["age"], output=output))
+    keys = [problem.partition(":")[0] for problem in caught.value.problems]
+    assert {"strata", "keep", "output.format"} <= {*keys}
+
+
+def test_a_worker_of_another_version_or_without_the_files_is_told(tmp_path: Path) -> None:
+    part, registry = parts.Part(dataset=0, number=1, first=0, end=10), parts.Registry.load()
+    for version, words in (("0.0.0", "install the same"), (parts.this_version(), "is not there")):
+        with pytest.raises(ModelError, match=words):
+            parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", version)

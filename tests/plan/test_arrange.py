@@ -11,7 +11,7 @@ import pytest
 from synthesizer.config.keys import PanelConfig
 from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, SavedModelError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.panel.arrangement import PLAIN, ROWS, Arrangement
 from synthesizer.data.panel.forms import FORMS, LongForm, WideForm
@@ -141,3 +141,28 @@ def test_wide_form() -> None:
     view = form.viewed(panel)
     assert view.names == table.names
     assert view["s1"].data.tolist() == table["s1"].data.tolist() or view["s1"].variable.labels
+
+
+@pytest.mark.parametrize(
+    ("panel", "change", "message"),
+    [
+        ({"person": "who", "time": "year"}, {"person": "nobody"}, "must be columns"),
+        ({"wide": {"state": ["s1", "s2"]}}, {"wide": [["state", ["s1", "s9"]]]}, "in the source"),
+    ],
+)
+def test_forms_that_were_altered_in_a_file_are_refused(
+    panel: dict[str, Any], change: dict[str, Any], message: str
+) -> None:
+    data, kinds = (WIDE, None) if "wide" in panel else (LONG, {"year": Kind.NUMERIC})
+    form, _ = arranged(data, kinds, **panel)
+    content = CODEC.plain(Arrangement, form)
+    assert set(change) <= set(content["state"])
+    with pytest.raises(SavedModelError, match=message):
+        CODEC.typed(Arrangement, content | {"state": content["state"] | change})
+    with pytest.raises(SavedModelError):
+        CODEC.typed(Arrangement, content | {"name": "cube"})
+
+
+def test_the_name_of_time_gives_way_to_columns_of_the_data() -> None:
+    form, _ = arranged(WIDE.assign(period=[1, 2, 2]), wide={"state": ["s1", "s2"]})
+    assert form.frame.time == "period_"

@@ -16,8 +16,9 @@ from synthesizer.measures.utility.sequences import (
     SequenceShares,
 )
 from synthesizer.report.career_pictures import shown_states
+from synthesizer.report.careers import period_names, was_matched
 from synthesizer.report.record import PanelEntry, Record
-from tests.report.utility_examples import EVIL, manifest, run
+from tests.report.utility_examples import EVIL, manifest, run, step
 
 STATES = ("work", EVIL, "(absent)")
 PERIODS = ("1990", "1991", "1992")
@@ -110,3 +111,21 @@ def test_of_many_states_the_largest_are_shown_and_the_others_together() -> None:
     even = shares(headcounts=((0.1,) * 10,) * 3)
     ten = sequences(states=labels[:10], original=even, synthetic=even, sample=())
     assert shown_states(ten, PERIODS).states == labels[:10]
+
+
+def test_careers_are_matched_by_the_options_of_the_model_or_of_their_variable() -> None:
+    """Which is told, as it makes copies; without careers there is nothing to match."""
+    chain = (step("state", model="career"),)
+    own = {"variables": {"state": {"options": {"match": True}}}}
+    assert was_matched(record(config=own, chain=chain))
+    assert not was_matched(record(config=own, chain=()))
+    usual = {"models": {"career": {"match": True}}}
+    off = {**usual, "variables": {"state": {"options": {"match": False}}}}
+    assert not was_matched(record(config=off, chain=chain))
+
+
+def test_the_wide_form_names_periods_by_its_columns() -> None:
+    columns = ("Jul.93", "Aug.93", "Sep.93")
+    assert period_names(record(), sequences()) == PERIODS
+    own = record(chain=(step("state", columns=columns),))
+    assert period_names(own, sequences()) == columns

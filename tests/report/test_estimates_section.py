@@ -1,6 +1,9 @@
 """Models fitted to both files."""
 
-from synthesizer.report.blocks import Chart
+import pytest
+
+from synthesizer.measures.utility.coefficients import LackOfFit
+from synthesizer.report.blocks import Chart, Note
 from synthesizer.report.model_fits import estimates_section
 from tests.report.blocks import html, of_kind, table
 from tests.report.fixtures import Page
@@ -27,3 +30,12 @@ def test_groups_are_lines_over_time_and_one_table():
     assert "pay ~ age by sex, year" in html(section)
     rows = table(section, "Coefficients of pay ~ age in 4 groups").rows
     assert [row[0] for row in rows] == ["f, 2001", "f, 2002", "f, 2003", "m, 2001"]
+
+
+@pytest.mark.parametrize(("p", "tone"), [(1e-6, "alert"), (0.03, "plain"), (0.4, "plain")])
+def test_a_lack_of_fit_that_is_sure_is_an_alert(p: float, tone: str) -> None:
+    test = LackOfFit(statistic=30.0, df=3, df_error=None, p_value=p)
+    section = estimates_section(run(fits=(fit(lack_of_fit=test),)))
+    (note,) = [n for n in of_kind(section, Note) if n.text.startswith("Lack of fit")]
+    assert note.tone == tone
+    assert ("distorts this model" in note.text) == (tone == "alert")

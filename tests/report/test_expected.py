@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from synthesizer.measures.results import RiskResult
+from synthesizer.measures.verdict import CheckResults
 from synthesizer.report.expected import (
     Expected,
     chance_in_words,
     distance_in_words,
     expected_of,
 )
-from tests.report.utility_examples import run
+from synthesizer.report.record import Record
+from tests.report.utility_examples import manifest, run
 
 
 @pytest.mark.parametrize(
@@ -45,3 +48,9 @@ def test_distances_are_worded_by_what_a_new_sample_shows() -> None:
         (3.1, None, "far"),
     ):  # fmt: skip
         assert words in chance_in_words(ratio, deviations)
+
+
+def test_without_utility_the_manifest_decides() -> None:
+    facts = manifest(config={"proper": True}, rows=50)
+    own = Record(facts, CheckResults(risk=RiskResult(), failed={}))
+    assert expected_of(own) == Expected(1.5, 1.5, True)

@@ -17,6 +17,8 @@ from synthesizer.data.evolved import (
 )
 from synthesizer.report.blocks import Chart
 from synthesizer.report.genetic import (
+    MOST_STEPS,
+    generations_chart,
     path_chart,
 )
 from tests.report.fixtures import Page
@@ -97,3 +99,10 @@ def test_the_way_leads_from_the_start_to_the_result() -> None:
     ]
     assert any(place == pytest.approx(end, abs=0.1) for place in circles)
     assert {"start", "result"} <= set(Page(chart.svg).text("text"))
+
+
+def test_long_histories_are_thinned_out_and_keep_their_ends() -> None:
+    chart = generations_chart(history(5003))
+    rows = chart.table.rows
+    assert len(rows) <= MOST_STEPS + 1
+    assert (rows[0][0], rows[-1][0]) == (0, 5002)

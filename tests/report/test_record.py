@@ -11,7 +11,7 @@ import pytest
 
 from synthesizer.data.errors import DataError, OptionError, OutputError
 from synthesizer.report.build import write_report
-from synthesizer.report.record import read_record
+from synthesizer.report.record import manifest_in, order_notes, read_record
 from tests.end_to_end.commands import call, persons_config
 from tests.report.utility_examples import manifest
 
@@ -139,3 +139,15 @@ def test_a_configuration_that_was_edited_is_told_without_its_value() -> None:
     with pytest.raises(DataError, match=r"^manifest.json: config.strata is not as") as caught:
         _ = manifest(config={"strata": 987654321}).public
     assert "987654321" not in str(caught.value)
+
+
+def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
+    original = made.parent / "persons.csv"
+    first, second = run / "synthetic_1.csv", run / "synthetic_2.csv"
+    hashes = {original: str(manifest_in(run).data.sha256), first: "1", second: "2"}
+    assert list(order_notes(original, [first, second], hashes)) == []
+    swapped = list(order_notes(first, [original, second], hashes))
+    assert "the original comes first" in swapped[0]
+    assert "is, by a manifest, the original" in swapped[1]
+    (other,) = order_notes(original, [first, second], hashes | {original: "another"})
+    assert "2 of 2 synthetic files come from another file" in other

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from synthesizer.report.blocks import Section
-from tests.report.blocks import tables
+from synthesizer.report.risk_attribution import differential_section
+from tests.report.blocks import notes, tables
 from tests.report.risk_examples import (
+    half,
     record,
     risk,
     risk_sections,
@@ -50,3 +54,12 @@ def test_every_number_that_matters_is_in_a_table() -> None:
 
 
 # Measures without a part of their own.
+
+
+@pytest.mark.parametrize(("low", "is_told"), [(-0.1, False), (0.9, True), (None, False)])
+def test_a_group_that_is_told_apart_is_named(low: float | None, is_told: bool) -> None:
+    worst = risk().scenarios[0].differential.worst_group
+    own = half(worst_group=worst.model_copy(update={"low": low, "high": 0.95}))
+    section = differential_section(record(own))
+    named = [note for note in notes(section, "alert") if note.startswith("In group ")]
+    assert len(named) == is_told

@@ -205,3 +205,11 @@ def test_axes_frontier_and_what_differs(points: list[ComparedRun]) -> None:
     chosen = compare_runs(points, risk="disco", utility="worst_two_way")
     assert (chosen.risk, chosen.utility) == ("disco", "worst_two_way")
     assert chosen.notes == found.notes
+
+
+def test_settings_that_differ_are_named_as_they_are_written(tmp_path: Path) -> None:
+    runs = [
+        point(tmp_path, name, 0.3, 1.0, settings={"variables": {"Jul.93": {"method": method}}})
+        for name, method in (("leaf1", "pmm"), ("leaf2", "cart"))
+    ]
+    assert compare_runs(runs).differing == ("variables.`Jul.93`.method",)

@@ -148,6 +148,8 @@ def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: P
         assert any(line.startswith(f"note: {note}") for line in told)
         assert any(line.startswith(note) for line in found.comparison.notes)
         assert note in (found.directory / "frontier.html").read_text()
+    with pytest.raises(ConfigError, match="same data as forest.n_trees=5"):  # nothing is left
+        plan_frontier(config, {"forest.n_trees": [5, 9]}, directory=tmp_path / "other")
 
 
 def test_settings_of_rare_levels_are_each_read_and_run(config: Path) -> None:
