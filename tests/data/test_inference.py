@@ -74,10 +74,11 @@ GUESSES = [
 ]
 
 
-@pytest.mark.parametrize(("values", "kind", "missing", "decimals"), GUESSES)
-def test_guesses(tmp_path, values, kind, missing, decimals):
-    variable = _one(tmp_path, values)
-    assert (variable.kind, variable.missing, variable.decimals) == (kind, missing, decimals)
+def test_guesses(tmp_path):
+    for values, *expected in GUESSES:
+        variable = _one(tmp_path, values)
+        found = [variable.kind, variable.missing, variable.decimals]
+        assert found == expected, values
 
 
 def test_names_of_identifiers(tmp_path):
