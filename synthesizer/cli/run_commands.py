@@ -276,7 +276,8 @@ def generate(
     if not quiet:
         notes_told(replay_notes(loaded.seed))
         say_written(*paths)
-        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}; it holds the secret")
+        secret = "" if loaded.seed.secret is None else "; it holds the secret"
+        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{secret}")
 
 
 def advise(
