@@ -119,7 +119,7 @@ def comparisons(where):
 
 
 def codebook_of(where):
-    """Return the page of a codebook whose example is short: a long one cannot be scrolled by key."""
+    """Return the page of a codebook with a short example: a long one cannot be scrolled by key."""
     content = CODEBOOKS["a table with words, rules and strata"](where)
     return page_of(content | {"analysis": content["analysis"] | {"code": "print(1 < 2)"}})
 
