@@ -285,8 +285,8 @@ def test_former_commands_and_options_are_refused_with_the_new_ones() -> None:
     for name, new in FORMER.items():
         result = call(name, "x.yaml")
         assert (result.exit_code, f"is now 'synthesizer {new}'" in result.output) == (2, True)
-    words = ["run", "x", "--secret", "none"]
-    assert "'--secret' is now '--set secret=VALUE'" in call(*words).output
+    told = call("run", "x", "--secret", "none").output
+    assert "'--secret' is now '--set secret=VALUE'" in told
 
 
 def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Path) -> None:

@@ -325,8 +325,8 @@ def test_refine_lowers_the_risk_at_little_cost_or_shows_that_it_cannot(
     folder: Path, tmp_path: Path
 ) -> None:
     out, told = tmp_path / "safer.csv", tmp_path / "told.json"
-    words = ("refine", folder / "people.csv", folder / "made.csv", "--keys", "town,sex,age")
-    words += ("--target", "job", "-o", out)
+    words = ["refine", folder / "people.csv", folder / "made.csv", "--keys", "town,sex,age"]
+    words += ["--target", "job", "-o", out]
     result = call(*words, "--json", told, "--risk-at-most", 0.35)
     assert result.exit_code == 0, result.output
     content = json.loads(told.read_text())

@@ -106,7 +106,8 @@ def test_rules_are_compiled_for_their_variable_and_counted() -> None:
         {"variable": "state", "absorbing": ["work"], "never": [["school", "work"]]},
         {"variable": "grade", "non_decreasing": True},
     ]
-    options = {"panel": PANEL | {"rules": rules}, "variables": {"grade": {"kind": "numeric"}}}
+    options: dict[str, Any] = {"panel": PANEL | {"rules": rules}}
+    options["variables"] = {"grade": {"kind": "numeric"}}
     plan = planned(**options)
     (state,) = step(plan, "state").paths
     school, work = (("school", "work").index(s) for s in ("school", "work"))

@@ -252,8 +252,8 @@ def test_every_result_has_a_short_text_html_and_a_frame_with_every_column(name: 
             assert len(result.to_frame(table)) == len(rows), table
     for result in results:
         for table, rows in tables_of(result):
-            shown = {*columns(type(rows[0]))} if isinstance(rows[0], Row) else set()
-            assert shown <= {*result.to_frame(table).columns}, table
+            named = {*columns(type(rows[0]))} if isinstance(rows[0], Row) else set()
+            assert named <= {*result.to_frame(table).columns}, table
 
 
 def acts(page: Page) -> bool:

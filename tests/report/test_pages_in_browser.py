@@ -121,6 +121,12 @@ def comparisons(where):
     yield "frontier", comparison_page(front, failed={"min_leaf=1": ["no leaf"]})
 
 
+def codebook_of(where):
+    """Return the page of a codebook with a short example: a long one cannot be scrolled by key."""
+    content = CODEBOOKS["a table with words, rules and strata"](where)
+    return page_of(content | {"analysis": content["analysis"] | {"code": "print(1 < 2)"}})
+
+
 LINES = {"original_lines": ((0, 0, 0), (1, 0, 0)), "synthetic_lines": ((0, 0, 2),)}
 LABELS = {name: {"label": f"What was said about {name[:8]}"} for name in NAMES}
 
@@ -134,7 +140,7 @@ def pages(tmp_path_factory):
         "nothing": build_report(run(risk=RiskResult(), tables=None, distributions=(), pairs=())),
         "panel": build_report(panel_record(panel(sequences=sequences(**LINES)))),
         "files": build_report(of_files()),
-        "codebook": page_of(CODEBOOKS["a table with words, rules and strata"](where)),
+        "codebook": codebook_of(where),
         **dict(comparisons(where)),
     }
     for name, text in texts.items():
