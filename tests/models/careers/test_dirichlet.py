@@ -9,6 +9,7 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from synthesizer.models.careers.dirichlet import (
+    _start,
     cell,
     centre,
     draw_dirichlet,
@@ -129,3 +130,12 @@ def test_the_last_component_is_uniform_and_counts():
     mixture = fit_mixture(points, np.ones(20, dtype=int), 1, rng=rng)
     assert mixture.alpha[-1].tolist() == [1, 1, 1]
     assert 0.01 < mixture.weights[-1] < 0.2
+
+
+def test_every_component_starts_at_a_point_of_its_own():
+    points = np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    for seed in range(20):
+        start = _start(points, np.full(3, 1 / 3), 3, np.random.default_rng(seed))
+        *own, uniform = start.alpha.tolist()
+        assert sorted(np.argmax(own, axis=1)) == [0, 1, 2]
+        assert uniform == [1, 1, 1]

@@ -112,3 +112,12 @@ def test_quotas_are_filled_where_there_are_candidates():
     again = Quota.of(candidates[chosen], [0])
     assert again.cells.tolist() == quota.cells.tolist()
     assert again.counts.tolist() == quota.counts.tolist()
+
+
+def test_nobody_takes_two_places_of_a_quota():
+    """A person with three careers of a cell uses one place of it, so that others find theirs."""
+    cells = np.array([[0, 1, 3, 1], [0, 2, 3, 2]])
+    quota, n = Quota(cells, np.array([10, 30])), 40
+    places, owners = np.tile([0, 0, 0, 1], n), np.repeat(np.arange(n), 4)
+    chosen = take_quota(quota, cells[places], owners, n, rng=np.random.default_rng(1))
+    assert np.bincount(places[chosen]).tolist() == [10, 30]
