@@ -181,6 +181,14 @@ def test_aliases_and_roles_lead_to_models_that_exist(registry):
     assert registry.canonical("rf") == "rf"  # a registered name wins
 
 
+def test_options_may_have_the_names_of_rpart_and_synthpop():
+    registry = Registry.load()
+    cart = registry.build("cart", {"minbucket": 7, "maxdepth": 3, "cp": 0.01})
+    assert cart == registry.build("cart", {"min_leaf": 7, "max_depth": 3, "complexity": 0.01})
+    assert registry.build("rf", {"ntree": 4}) == registry.build("forest", {"n_trees": 4})
+    assert registry.build("pmm", {"donors": 4}) == registry.build("pmm", {"neighbours": 4})
+
+
 def test_options_of_a_model_reach_it_where_another_wraps_it_by_default():
     made = Registry.load().build("grouped", {"by": ["a"]}, usual={"cart": {"min_leaf": 9}})
     assert (made.base.min_leaf, made.by) == (9, ("a",))

@@ -81,7 +81,7 @@ def test_the_first_row_with_a_value_or_the_first_of_all() -> None:
 
 @pytest.mark.parametrize(
     ("few", "new", "of"),
-    [(4, {4: 3, 3: 1}, {4, 3}), (1, {}, {0})],
+    [(4, {4: 3, 3: 1, 1: 2}, {4, 3}), (1, {}, {0})],
 )
 def test_new_persons_are_those_of_the_last_periods(
     monkeypatch: pytest.MonkeyPatch, few: int, new: dict[int, int], of: set[int]
