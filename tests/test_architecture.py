@@ -133,7 +133,7 @@ CEILINGS = {
     "config": 914,
     "plan": 4487,
     "jobs": 3691,
-    "cli": 1758,
+    "cli": 1759,
     "extensions": 0,
     "extensions.comparison": 950,
     "extensions.labelled": 868,

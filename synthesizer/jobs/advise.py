@@ -87,7 +87,8 @@ def advise(
 
     Examples
     --------
-    >>> config = {"data": {"sample": "fair"}, "default_method": "sample", "workers": 1}
+    >>> config = {"data": {"sample": "fair"}, "default_method": "sample", "workers": 1,
+    ...           "drop": ["age", "educ", "children", "occupation", "occupation_husb"]}
     >>> advised = advise(config, overrides={"seed": 1, "secret": "none"})
     >>> advised.subject, advised.advised
     ('use', 'default_method=cart')

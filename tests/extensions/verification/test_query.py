@@ -196,7 +196,7 @@ def test_a_sound_query_has_no_problems(schema):
 
 
 def test_the_queries_of_the_page_are_queries():
-    page = Path(__file__).parents[2] / "docs" / "verification.md"
+    page = Path(__file__).parents[3] / "docs" / "verification.md"
     blocks = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     asked = [ask for block in blocks for ask in re.split(r"\n(?=ask: {)", block) if "ask:" in ask]
     measures = set()

@@ -286,9 +286,10 @@ def require(account: Account, *roles: Role) -> None:
 
     Examples
     --------
-    >>> require(Account(1, "ada", "researcher"), "steward", "admin")
+    >>> account = Account(1, "ada", "researcher")
+    >>> require(account, "steward", "admin")  # doctest: +IGNORE_EXCEPTION_DETAIL
     Traceback (most recent call last):
-    synthesizer.data.errors.RequestError: this is for stewards and admins only; ask one of them
+    RequestError: this is for stewards and admins only; ask one of them
     """
     if roles and account.role not in roles:
         who = " and ".join(f"{role}s" for role in roles)
