@@ -90,7 +90,9 @@ def test_rules_hold_without_dead_ends(transition):
 def test_lengths_that_no_state_fits_are_drawn_again():
     """State 0 exists in the first period only, 1 in the others: G = 2 has one possible Z."""
     data = np.array([[0, 1, 1, 1, 1]] * 20 + [[0, 2, 2, 2, 2]] * 20, dtype=np.int32)
-    drawn = draw(fitted_to(data, CareerOptions(theta=0.1), states=3), 500)
+    sex = sex_of(np.arange(40) >= 20)
+    fitted = fitted_to(data, CareerOptions(theta=0.1, person_min_leaf=5), states=3, persons=sex)
+    drawn = draw(fitted, 400, sex.take(np.repeat(np.arange(40), 10)))
     assert {tuple(row) for row in drawn.tolist()} <= {tuple(row) for row in data.tolist()}
 
 
