@@ -518,7 +518,11 @@ def number_text(value: float) -> str:
 
 
 def day_text(day: float) -> str:
-    """Write days since 1970-01-01 as ISO date, with the time where there is one."""
+    """Write days since 1970-01-01 as ISO date, with the time where there is one.
+
+    >>> day_text(1.0), day_text(0.5)
+    ('1970-01-02', '1970-01-01T12:00')
+    """
     if day == math.floor(day):
         return str(np.datetime64(int(day), "D"))
     seconds = np.datetime64(round(day * 86_400), "s")

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthesizer import check
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.survey_design import Design, design_mean
 from synthesizer.measures.utility.fits import fit_model
 from synthesizer.measures.utility.propensity import by_weighted_tree, pmse
@@ -114,6 +116,8 @@ def test_what_is_expected_is_what_bootstraps_give():
         assert row.weighted_right > row.unweighted_right
         assert row.weighted_s_pmse == pytest.approx(1, rel=0.1)
         assert row.unweighted_s_pmse == pytest.approx(1, rel=0.1)
+    pairs = [row.weighted_right for row in found.tables if row.ways == 2]
+    assert figure_of(found, "weighted_two_way").chance in pairs
     means = figure_of(found, "weighted_means")
     assert means.value == pytest.approx(means.chance, rel=0.15)
     proper = compared(original, original, proper=True)
@@ -202,3 +206,22 @@ def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
     again = compared(original, survey(2), design=design, redrawn=True, proper=True)
     right = np.sqrt(2 / np.pi * (error**2 + 2 * random)) / error
     assert again.means_right == pytest.approx(right)
+
+
+def test_the_weight_is_none_of_its_replicates():
+    """Where the pattern of the columns has its name, too."""
+    original = pd.DataFrame({name: survey(1)[name].data for name in ("town", "pay", "w")})
+    draws = np.random.default_rng(2)
+    for name in ("w1", "w2", "w3", "w4"):
+        original[name] = original["w"] * draws.choice([0.5, 1.5], len(original))
+    made = original.drop(columns=["w1", "w2", "w3", "w4"])
+    errors = []
+    for columns in ("w*", ["w1", "w2", "w3", "w4"]):
+        settings = ALL_OFF | {"two_way": True, "weight": "w", "weighted_estimates": True,
+                              "replicates": {"columns": columns, "method": "brr"}}  # fmt: skip
+        utility = check(original, made, settings=settings, only="utility").utility
+        (pay,) = [
+            row for row in utility.further["weighted_estimates"].variables if row.variable == "pay"
+        ]
+        errors.append(pay.original_error)
+    assert errors[0] == errors[1] > 0
