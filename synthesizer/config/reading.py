@@ -393,10 +393,9 @@ def _follows(fault: ErrorDetails, removed: Collection[Location]) -> bool:
 
 
 def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -> dict[str, Any]:
-    """Spell keys the house way: names of other tools, options as model.option."""
+    """Spell keys the house way: names of other tools, keys with dots."""
     result: dict[str, Any] = {}
-    options: dict[str, dict[str, Any]] = {}
-    sections: dict[str, dict[str, Any]] = {}
+    dotted: dict[str, Any] = {}
     for key, value in content.items():
         name = house_name(key)
         foreign = unsupported(key, value)
@@ -407,32 +406,32 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
                 problems.append(f"{key}: says the same as another key ({name}); keep one")
             elif value is not None:
                 result[name] = _copied(value)
-        elif str(key).startswith(f"{GENETIC}."):
-            sections.setdefault(GENETIC, {})[str(key).split(".", 1)[1]] = value
         elif "." in str(key):
-            model, option = str(key).split(".", 1)
-            options.setdefault(model, {})[option] = value
+            dotted[str(key)] = value
         else:
             problems.append(Problem(f"{key}: unknown key{nearest(name, keys)}", "unknown_key"))
-    for name, dotted in sections.items():
-        nested = result.get(name) or {}
-        if isinstance(nested, dict):  # otherwise validating the section reports the fault
-            result[name] = {**nested, **dotted}
-    problems += _add_options(result, options) + translate(result)
+    problems += _add_dotted(result, dotted, keys) + translate(result)
     return result
 
 
-def _add_options(result: dict[str, Any], options: Mapping[str, dict[str, Any]]) -> list[str]:
-    """Add options written as model.option to those under ``models``."""
-    models = result.setdefault("models", {}) if options else {}
-    problems = []
-    for model, dotted in options.items():
-        nested = models.setdefault(model, {}) if isinstance(models, dict) else None
-        if not isinstance(nested, dict):  # validating ``models`` reports the fault
-            continue
-        twice = [option for option in dotted if option in nested]
-        problems += [f"{model}.{option}: is given under models too; keep one" for option in twice]
-        nested.update({option: value for option, value in dotted.items() if option not in nested})
+def _add_dotted(
+    result: dict[str, Any], dotted: Mapping[str, Any], keys: Collection[str]
+) -> list[str]:
+    """Put what is written as section.key, or model.option, where it belongs."""
+    problems: list[str] = []
+    for key, value in dotted.items():
+        head, _, option = key.partition(".")
+        *place, last = key.split(".") if head in keys else ("models", head, option)
+        inner: Any = result
+        for part in place:
+            inner = inner.setdefault(part, {}) if isinstance(inner, dict) else inner
+        if not isinstance(inner, dict):  # validating ``models`` reports a fault there
+            if head in keys:
+                problems.append(Problem(f"{key}: unknown key", "unknown_key"))
+        elif last in inner:
+            problems.append(f"{key}: is given under {place[0]} too; keep one")
+        else:
+            inner[last] = value
     return problems
 
 

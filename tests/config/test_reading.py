@@ -137,3 +137,15 @@ def test_any_mapping_gives_a_configuration_or_sentences(content: dict[str, Any])
     config = sound_part(content, Path(), problems := Problems())
     assert config is not None or problems
     assert all(isinstance(problem, str) and problem for problem in problems)
+
+
+def test_keys_of_sections_may_be_written_with_dots() -> None:
+    said = {"output.overwrite": True, "checks.attacks.attempts": 50, "checks.suda": False}
+    config = read_config({"data": {"sample": "fair"}, "checks": {"cap": False}, **said})
+    assert config.output.overwrite
+    assert config.checks.attacks.attempts == 50
+    assert not config.checks.suda.enabled
+    assert not config.checks.cap
+    with pytest.raises(ConfigError) as caught:
+        read_config({"data": {"sample": "fair"}, "m": 2, "m.x": 1, "output.nope": 1})
+    assert sorted(p.partition(":")[0] for p in caught.value.problems) == ["m.x", "output.nope"]
