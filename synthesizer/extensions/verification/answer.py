@@ -14,12 +14,12 @@ import numpy as np
 from pydantic import SerializeAsAny
 
 from synthesizer.extensions.verification.mechanisms import MICRO
+from synthesizer.extensions.verification.messages import PROMISE, WORDS
 from synthesizer.extensions.verification.posterior import (
     Posterior,
     posterior_of_categories,
     posterior_of_count,
 )
-from synthesizer.extensions.verification.sentences import PROMISE, WORDS
 from synthesizer.measures.figure import Result, Row, column, plain, shown
 from synthesizer.report.blocks import (
     Block,

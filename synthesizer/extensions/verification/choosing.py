@@ -26,11 +26,10 @@ from synthesizer.extensions.verification.coefficient_questions import (
     OfCoefficient,
     Statements,
 )
-from synthesizer.extensions.verification.messages import Outlook
+from synthesizer.extensions.verification.messages import WORDS, Outlook
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.query import Query
 from synthesizer.extensions.verification.questions import Question, View
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.table_questions import Cell, Means
 from synthesizer.extensions.verification.verify import Asked
 

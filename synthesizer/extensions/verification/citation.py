@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 from zipfile import ZipFile, ZipInfo
 
-from synthesizer.extensions.verification.sentences import template
+from synthesizer.extensions.verification.messages import template
 from synthesizer.measures.figure import Column as ShownColumn
 from synthesizer.measures.figure import Row, columns
 from synthesizer.report.blocks import Cell

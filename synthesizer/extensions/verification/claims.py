@@ -42,9 +42,9 @@ from synthesizer.extensions.verification.coefficient_questions import (
     Statements,
 )
 from synthesizer.extensions.verification.mechanisms import Mechanism
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.posterior import Shares, posterior_of_categories
 from synthesizer.extensions.verification.questions import Released, Terms
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.measures.figure import Row, column
 from synthesizer.report.blocks import Block, row_table, written
 

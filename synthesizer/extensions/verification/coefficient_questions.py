@@ -33,6 +33,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, FloatArray, IntArray
 from synthesizer.extensions.verification.answer import Answer, ShareAnswer
 from synthesizer.extensions.verification.mechanisms import Mechanism
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.partition_fits import (
     PartitionFits,
     Regression,
@@ -40,7 +41,6 @@ from synthesizer.extensions.verification.partition_fits import (
 )
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.questions import Question, Released, Terms, View
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.formulas import coefficient_parts
 from synthesizer.report.blocks import Block, value_table, written

@@ -22,8 +22,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from synthesizer.data.files import create, held, note_written, signals_later
-from synthesizer.extensions.verification.messages import LedgerError
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS, LedgerError
 
 try:
     import sqlalchemy as sa

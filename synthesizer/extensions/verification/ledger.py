@@ -48,9 +48,8 @@ from synthesizer.extensions.verification.database import (
     transaction,
 )
 from synthesizer.extensions.verification.mechanisms import MICRO, micro
-from synthesizer.extensions.verification.messages import LedgerError
+from synthesizer.extensions.verification.messages import WORDS, LedgerError
 from synthesizer.extensions.verification.questions import Released
-from synthesizer.extensions.verification.sentences import WORDS
 
 # isort: split
 # Where SQLAlchemy is missing, `database` says so in words.

@@ -35,7 +35,7 @@ from math import ceil, exp, inf, log, nextafter
 from typing import Any, Final, Protocol
 
 from synthesizer.data.errors import ConfigError
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS
 
 MICRO: Final = 1_000_000
 """Epsilon is counted in integers, millionths: sums of floats grant too little or too much."""

@@ -1,14 +1,19 @@
-"""What a server and its clients send each other, and what they raise."""
+"""What a server and its clients send each other and raise, and the sentences of answers.
+
+The sentences are data: see ``sentences.yaml`` beside this file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from jinja2 import Environment, PackageLoader, Template
 from pydantic import BaseModel, ConfigDict, computed_field
 
 from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.yaml_text import packaged_yaml
 
 Outlook = Literal["decided", "open", "impossible"]
 """What may be expected of an answer, as the synthetic data show it."""
@@ -145,3 +150,17 @@ class SubmissionPage(Message):
     items: list[Submission]
     next: str | None
     """What `before` is to be for the next part; null at the end."""
+
+
+WORDS: Final[dict[str, Any]] = packaged_yaml(__package__ or "", "sentences.yaml")
+"""By the name of what they are about."""
+PROMISE: Final[tuple[str, ...]] = tuple(WORDS["promise"])
+"""What is promised, word for word, on every page and in the docs."""
+
+
+def template(name: str, **filters: Callable[..., str]) -> Template:
+    """Return a text with places to fill in, a file beside this one; filters quote."""
+    loader = PackageLoader(__package__ or "", "")
+    made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    made.filters |= filters
+    return made.get_template(name)

@@ -35,10 +35,10 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.extensions.verification.answer import Answer
 from synthesizer.extensions.verification.mechanisms import Mechanism
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.partition_fits import Regression, fit_partitions
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.questions import Question, Released, Terms, View
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.table_questions import (
     mechanisms_of_means,
     noisy_means,

@@ -40,7 +40,7 @@ from synthesizer.data.sources import RawTable, Texts, csv_bytes, distinct_texts,
 from synthesizer.data.table import Column, FloatArray, Kind, Schema, Table, Variable
 from synthesizer.data.values import is_number, parse
 from synthesizer.data.yaml_text import read_yaml
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.measures.figure import typed
 from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.codebook.words import Described

@@ -26,6 +26,7 @@ from synthesizer.extensions.verification.coefficient_questions import (
     Tolerance,
     Trend,
 )
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.prediction_questions import Accuracy, Residuals, RocCurve
 from synthesizer.extensions.verification.public_schema import (
     PublicSchema,
@@ -34,7 +35,6 @@ from synthesizer.extensions.verification.public_schema import (
     strictly,
 )
 from synthesizer.extensions.verification.questions import Question, Terms
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.table_questions import Counts, Means
 from synthesizer.measures.utility.formulas import MAX_LENGTH, Formula, parse_formula
 

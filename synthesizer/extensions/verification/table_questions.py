@@ -39,9 +39,9 @@ from synthesizer.data.expressions import quote_name
 from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.extensions.verification.answer import Answer
 from synthesizer.extensions.verification.mechanisms import Mechanism
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.questions import Question, Released, Terms, View
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Atom, atom_values
 from synthesizer.report.blocks import Block, Chart, interval, row_table, written

@@ -15,6 +15,7 @@ from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.extensions.verification.answer import Budget, Verification
 from synthesizer.extensions.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, Planned
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.extensions.verification.query import Query, problems_of_unsound, read_query
 from synthesizer.extensions.verification.questions import (
@@ -25,7 +26,6 @@ from synthesizer.extensions.verification.questions import (
     view_of,
     within,
 )
-from synthesizer.extensions.verification.sentences import WORDS
 
 if TYPE_CHECKING:
     from synthesizer.extensions.verification.ledger import Caps, Ledger, Payers

@@ -10,7 +10,7 @@ from synthesizer.extensions.verification.answer import (
     Verification,
 )
 from synthesizer.extensions.verification.ledger import Budget
-from synthesizer.extensions.verification.sentences import PROMISE
+from synthesizer.extensions.verification.messages import PROMISE
 from synthesizer.measures.figure import Form, Result, columns
 
 

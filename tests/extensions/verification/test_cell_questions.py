@@ -8,6 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from synthesizer.data.table import Column, Table
 from synthesizer.extensions.verification.mechanisms import DryNoise, Planned
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.prediction_questions import (
     resampled,
     roc_points,
@@ -16,7 +17,6 @@ from synthesizer.extensions.verification.prediction_questions import (
 from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
 from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.questions import View, within
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.table_questions import Counts, Means
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import fragment

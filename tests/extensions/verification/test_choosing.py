@@ -16,8 +16,8 @@ from synthesizer.extensions.verification.choosing import (
     chosen,
     unbiased,
 )
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.verify import sound_asked
 
 

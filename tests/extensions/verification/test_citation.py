@@ -16,8 +16,8 @@ import pytest
 from replay_trials import GAP, QUESTIONS
 
 from synthesizer.extensions.verification.citation import Citation
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.verify import verify
 
 AT = datetime(2026, 11, 28, 23, 30, tzinfo=UTC)

@@ -13,8 +13,8 @@ from synthesizer.extensions.verification.claims import (
     verdict_of,
 )
 from synthesizer.extensions.verification.coefficient_questions import CoefficientRange, Statements
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.sentences import WORDS
 
 
 def likelihood(released, counts, scale):

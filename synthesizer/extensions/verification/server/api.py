@@ -18,6 +18,7 @@ from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field
 
 from synthesizer.extensions.verification.messages import (
+    WORDS,
     DatasetInfo,
     DryRun,
     Project,
@@ -25,7 +26,6 @@ from synthesizer.extensions.verification.messages import (
     SubmissionPage,
 )
 from synthesizer.extensions.verification.public_schema import PublicSchema
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server.accounts import Account, TokenInfo
 from synthesizer.extensions.verification.server.problem_json import ProblemReply
 from synthesizer.extensions.verification.server.security import (

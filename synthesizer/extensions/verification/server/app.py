@@ -12,7 +12,7 @@ from fastapi.telemetry import TelemetryConfig
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from synthesizer.extensions.verification.sentences import PROMISE
+from synthesizer.extensions.verification.messages import PROMISE
 from synthesizer.extensions.verification.server import (
     api,
     pages,

@@ -30,12 +30,12 @@ from synthesizer.extensions.verification.citation import Citation
 from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.ledger import VERSION
 from synthesizer.extensions.verification.messages import (
+    WORDS,
     DatasetInfo,
     DryRun,
     RequestError,
     Submission,
 )
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server.accounts import Account, Accounts
 from synthesizer.extensions.verification.server.api import Steps, TokenNumber
 from synthesizer.extensions.verification.server.problem_json import NO_TEXT, is_storable

@@ -29,10 +29,9 @@ from pydantic import AwareDatetime
 from sqlalchemy import Connection, Row, Select, and_, func, insert, select, update
 
 from synthesizer.extensions.verification.database import now, transaction
-from synthesizer.extensions.verification.messages import DryRun, RequestError
+from synthesizer.extensions.verification.messages import WORDS, DryRun, RequestError, template
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.sentences import WORDS, template
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account
 from synthesizer.extensions.verification.server.pages import (

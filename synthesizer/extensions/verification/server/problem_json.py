@@ -28,8 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from synthesizer.data.errors import SynthesizerError, in_brief
-from synthesizer.extensions.verification.messages import LedgerError, RequestError
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS, LedgerError, RequestError
 
 _UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
 """Kinds of faults whose place ends with a key that the client made up."""

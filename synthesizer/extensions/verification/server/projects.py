@@ -19,8 +19,7 @@ from synthesizer.data.errors import listed, plural
 from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.ledger import ANSWER
 from synthesizer.extensions.verification.mechanisms import MICRO, micro
-from synthesizer.extensions.verification.messages import Project, RequestError
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS, Project, RequestError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account
 from synthesizer.extensions.verification.server.server_datasets import Dataset

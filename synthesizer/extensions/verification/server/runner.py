@@ -47,11 +47,10 @@ from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.extensions.verification.choosing import chosen
 from synthesizer.extensions.verification.mechanisms import DryNoise, OpenDP, Planned
-from synthesizer.extensions.verification.messages import Outlook
+from synthesizer.extensions.verification.messages import WORDS, Outlook
 from synthesizer.extensions.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.questions import View, prepared_view, within
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server.server_config import JobLimits
 from synthesizer.extensions.verification.verify import Asked, concluded, sound_asked
 from synthesizer.measures.figure import plain

@@ -41,8 +41,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthesizer.data.yaml_text import packaged_yaml
-from synthesizer.extensions.verification.messages import RequestError
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS, RequestError
 from synthesizer.extensions.verification.server.accounts import Account, Accounts, Role, require
 from synthesizer.extensions.verification.server.problem_json import NO_TEXT, problem_of, read_json
 from synthesizer.extensions.verification.server.server_config import Access, plain_address

@@ -12,9 +12,9 @@ from typing import Annotated, Self
 from pydantic import BaseModel, Field, PlainValidator, model_validator
 
 from synthesizer.data.errors import ConfigError, Problems
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import STRICT, read_strictly
 from synthesizer.extensions.verification.questions import LEAST_EPSILON, MOST_EPSILON
-from synthesizer.extensions.verification.sentences import WORDS
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]

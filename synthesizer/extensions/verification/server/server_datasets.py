@@ -20,6 +20,7 @@ from synthesizer.extensions.verification.ledger import (
     new_version,
 )
 from synthesizer.extensions.verification.mechanisms import micro
+from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import Encoded, PublicSchema, load_schema
 from synthesizer.extensions.verification.query import problems_of_unsound, query_of
 from synthesizer.extensions.verification.questions import (
@@ -28,7 +29,6 @@ from synthesizer.extensions.verification.questions import (
     rows_of,
     write_prepared,
 )
-from synthesizer.extensions.verification.sentences import WORDS
 from synthesizer.extensions.verification.server.runner import Task
 from synthesizer.extensions.verification.server.server_config import DatasetConfig, ServerConfig
 from synthesizer.extensions.verification.verify import version_of

@@ -18,8 +18,7 @@ from synthesizer.extensions.verification.database import (
     transaction,
 )
 from synthesizer.extensions.verification.ledger import LONGEST_NAME
-from synthesizer.extensions.verification.messages import LedgerError
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS, LedgerError
 
 _VERSION = 1
 """Of the tables; another one is refused."""

@@ -25,8 +25,7 @@ from starlette.exceptions import HTTPException
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import quote_name
 from synthesizer.extensions.verification.mechanisms import MICRO
-from synthesizer.extensions.verification.messages import RequestError
-from synthesizer.extensions.verification.sentences import WORDS
+from synthesizer.extensions.verification.messages import WORDS, RequestError
 from synthesizer.extensions.verification.server.accounts import Role, require
 from synthesizer.extensions.verification.server.problem_json import handle, problem_of
 from synthesizer.extensions.verification.server.query_form import in_words, yaml_of_query
