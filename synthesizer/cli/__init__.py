@@ -54,6 +54,11 @@ def _run() -> None:
 
         app()
     except Exception as error:
+        from synthesizer.data.errors import ConfigError
+
+        if isinstance(error, ConfigError):  # an extension cannot be taken
+            print(f"error: {'; '.join(map(str, error.problems))}", file=sys.stderr)
+            sys.exit(error.exit_code)
         if not _lacks_memory(error):
             raise
         print(

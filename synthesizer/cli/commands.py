@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
@@ -17,7 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from synthesizer.cli import file_commands as files
 from synthesizer.cli import run_commands as runs
-from synthesizer.data.errors import OutputError, SynthesizerError, did_you_mean
+from synthesizer.data.errors import ConfigError, OutputError, SynthesizerError, did_you_mean
 from synthesizer.data.files import discard_output, written_paths
 from synthesizer.data.plugins import Command, CommandGroup, extensions
 
@@ -37,23 +38,28 @@ LOOK_UP: Mapping[str, Sequence[Entry]] = {
 }
 
 
+def name_of(entry: Entry, group: str = "") -> str:
+    """Return the name by which a command is called, alone or in a group."""
+    if isinstance(entry, CommandGroup):
+        return entry.name
+    return entry.__name__.removesuffix(f"_{group}").replace("_", "-")
+
+
 def _tasks() -> dict[str, list[Entry]]:
     """Return every command by what it is for, in the order in which it is listed."""
     own = [(one.task, one.commands) for one in extensions().values() if one.commands]
     tasks: dict[str, list[Entry]] = {}
     for task, entries in (*CORE.items(), *own, *LOOK_UP.items()):
         tasks.setdefault(task, []).extend(entries)
+    names = Counter(name_of(entry) for entries in tasks.values() for entry in entries)
+    if twice := [name for name, times in names.items() if times > 1]:
+        raise ConfigError(
+            f"command {name!r} is declared twice; remove an extension" for name in twice
+        )
     return tasks
 
 
 TASKS = _tasks()
-
-
-def name_of(entry: Entry, group: str = "") -> str:
-    """Return the name by which a command is called, alone or in a group."""
-    if isinstance(entry, CommandGroup):
-        return entry.name
-    return entry.__name__.removesuffix(f"_{group}").replace("_", "-")
 
 
 FORMER = {

@@ -109,7 +109,7 @@ def init(
     options = StarterOptions(
         panel=panel_config(person=person, time=time, wide=wide or (), **asked.get("panel", {})),
         encoding=read.pop("encoding", None),
-        file=file_options(**read),
+        file=file_options(data or Path("x.csv"), **read),
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),
         weight=weight,

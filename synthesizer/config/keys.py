@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from synthesizer.data.dialects import FileOptions
+from synthesizer.data.errors import ConfigError
 from synthesizer.data.formats import foreign_keys, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
@@ -376,6 +377,9 @@ class _DataConfig(Part):
         return [value for value in self.of_format.values() if isinstance(value, Path)]
 
 
+_TYPES: Mapping[type, Any] = {str: Label, int: Whole}
+if taken := [key for key in format_keys() if key in _DataConfig.model_fields]:
+    raise ConfigError(f"data.{key}: a format has this key of the core; remove it" for key in taken)
 if TYPE_CHECKING:
 
     class DataConfig(_DataConfig):
@@ -390,7 +394,7 @@ else:
         __doc__=_DataConfig.__doc__,
         __module__=__name__,
         **{
-            key: (about.type | None, Field(None, description=about.description))
+            key: (_TYPES.get(about.type, about.type) | None, Field(None, description=about[1]))
             for key, about in format_keys().items()
         },
     )

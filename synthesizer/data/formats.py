@@ -6,6 +6,7 @@ endings as columns of texts, with what they say of them, and may write some of t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,7 +16,9 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from synthesizer.data.dialects import FileOptions
+from synthesizer.data.errors import ConfigError, Problems
 from synthesizer.data.layout import Layout
+from synthesizer.data.packed import ARROW_SUFFIXES, TEXTS
 from synthesizer.data.plugins import entries
 from synthesizer.data.table import Table
 
@@ -45,7 +48,7 @@ class Writing:
         [Layout, Table, Mapping[str, Words], str], tuple[Layout, Sequence[str], Sequence[str]]
     ]
     """Takes the layout of the source, its table, labels and a form, before anything is fitted.
-    Returns the layout in this form, what stands against it, and notes."""
+    Returns the layout in this form, sentences on what stands against it, and notes."""
     write: Callable[[Table, Path, Layout, str], None]
     """Writes a table to a new file: the same table, the same bytes."""
 
@@ -63,8 +66,25 @@ class FileFormat:
 
 @cache
 def formats() -> Sequence[FileFormat]:
-    """Return the formats that are installed."""
-    return tuple(entries(GROUP, FileFormat).values())
+    """Return the formats that are installed.
+
+    Raises
+    ------
+    ConfigError
+        If one has an ending that the core or another one reads, or that no file can have.
+    """
+    problems, known = Problems(), {*TEXTS, *ARROW_SUFFIXES, ".parquet", ".pq"}
+    found = entries(GROUP, FileFormat)
+    for name, one in found.items():
+        for ending in one.endings:
+            if ending in known or not re.fullmatch(r"\.[^.A-Z]+", ending):
+                problems.append(
+                    f"format {name!r}: ending {ending!r} is read by another one, or is no dot and "
+                    "small letters; remove its package"
+                )
+            known.add(ending)
+    problems.settle(ConfigError)
+    return tuple(found.values())
 
 
 def format_of(path: Path) -> FileFormat | None:
@@ -91,7 +111,7 @@ def foreign_keys(path: Path | None, given: Mapping[str, Any]) -> Iterator[str]:
     for key in given:
         if found is None or key not in found.keys:
             endings = [end for one in formats() if key in one.keys for end in one.endings]
-            yield f"{key} belongs to a {' or '.join(endings)} file; take it out"
+            yield f"{key} belongs to a {' or '.join(endings)} file; take the key out"
 
 
 def beside(path: Path, said: FileOptions) -> list[Path]:

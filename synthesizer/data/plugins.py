@@ -36,7 +36,8 @@ def _loaded(point: EntryPoint, kind: type[T]) -> T | None:
     try:
         entry = point.load()
     except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and point.module.startswith(str(error.name)):
+        gone = f"{error.name}." if isinstance(error, ModuleNotFoundError) else ""
+        if gone and f"{point.module}.".startswith(gone):
             return None  # its folder was removed
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(

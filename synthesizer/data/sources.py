@@ -22,8 +22,8 @@ import pyarrow.parquet as pq
 
 from synthesizer.data.csv_text import parse_csv
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import DataError, Problems, plural
-from synthesizer.data.formats import foreign_keys, format_of, formats
+from synthesizer.data.errors import DataError, Problems, SynthesizerError, plural
+from synthesizer.data.formats import FileFormat, Read, foreign_keys, format_of, formats
 from synthesizer.data.layout import Form, FrameLayout, Labelling, Layout
 from synthesizer.data.number_formats import PLAIN, NumberFormat, find_format
 from synthesizer.data.packed import (
@@ -370,11 +370,22 @@ def read_path(
             return typed(read_arrow(path, max_unpacked), "parquet", path.name, min_rows=min_rows)
         if (form := format_of(path)) is None:
             return _read_text(path, said, min_rows, max_unpacked)
-        table, layout, found = form.read(path, said, max_unpacked)
+        table, layout, found = _read_format(form, path, said, max_unpacked)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
         raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
     return _checked(RawTable(table, layout, path.name, found), min_rows)
+
+
+def _read_format(form: FileFormat, path: Path, said: FileOptions, most: int | None) -> Read:
+    """Read a file by its format; what its reader did not expect is said without a value."""
+    try:
+        return form.read(path, said, most)
+    except (SynthesizerError, MemoryError, *UNREADABLE):
+        raise
+    except Exception as error:
+        what = f"{path}: cannot be read ({type(error).__name__}); mend it, or name another file"
+        raise DataError(what) from None
 
 
 def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -> RawTable:
@@ -387,7 +398,7 @@ def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -
         others = ", ".join((".parquet", *ARROW_SUFFIXES, *more))
         raise DataError(
             f"{path}: type {ending!r} is unknown; the file must be {texts} (also "
-            f"{', '.join(PACKED)}), {others}, or a directory of .parquet"
+            f"{', '.join(PACKED)}), {others}, a directory of .parquet, or of an installed extension"
         )
     delimiter = said.get("delimiter") or CSV_SUFFIXES[ending]
     arrow, csv, found = parse_csv(content, path.name, {**said, "delimiter": delimiter})

@@ -20,7 +20,7 @@ from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.encoding import RARE, RareLevels, encode_inferred
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.data.formats import beside, foreign_keys, format_keys
+from synthesizer.data.formats import beside, foreign_keys
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
 from synthesizer.data.panel.forms import WideForm, wide_columns
@@ -176,7 +176,9 @@ def panel_config(
     return read_chain_config({"panel": keys}).panel if keys else None
 
 
-def file_options(*, names: str | Sequence[str] | None = None, **said: Any) -> FileOptions:
+def file_options(
+    path: Path = Path("x.csv"), *, names: str | Sequence[str] | None = None, **said: Any
+) -> FileOptions:
     r"""Return what the options of `init` say of the layout of a file; bad ones are a ConfigError.
 
     Examples
@@ -188,12 +190,9 @@ def file_options(*, names: str | Sequence[str] | None = None, **said: Any) -> Fi
     keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
     if names is not None:
         keys["names"] = next(csv.reader([names])) if isinstance(names, str) else names
-    of_format = {
-        key: about.type(keys.pop(key)) for key, about in format_keys().items() if key in keys
-    }
-    data = read_config({"data": {"path": "x.csv", **keys}}).data
+    data = read_config({"data": {"path": path, **keys}}).data
     reading = {key: getattr(data, key) for key in keys if key in FileOptions.__annotations__}
-    return cast("FileOptions", reading | ({"of_format": of_format} if of_format else {}))
+    return cast("FileOptions", reading | ({"of_format": data.of_format} if data.of_format else {}))
 
 
 def _names(text: str) -> list[str]:

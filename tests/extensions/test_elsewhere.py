@@ -27,7 +27,8 @@ def run(tmp_path: Path) -> Any:
     (info / "METADATA").write_text(
         "Metadata-Version: 2.1\nName: synthesizer-blanks\nVersion: 1.0\n"
     )
-    lines = points.replace('"', "").replace("[project.entry-points.", "[")
+    groups = "[project.entry-points" + points.partition("[project.entry-points")[2]
+    lines = groups.replace('"', "").replace("[project.entry-points.", "[")
     (info / "entry_points.txt").write_text(lines)
     people = "about this file\nage sex\n" + "30 f\n41 m\n57 f\n" * 20
     (tmp_path / "people.blanks").write_text(people)
@@ -49,6 +50,28 @@ def test_its_format_its_key_and_its_command_are_taken(run: Any, tmp_path: Path) 
     assert "skip: 1" in (tmp_path / "people.yaml").read_text()
     lines = (tmp_path / "people_synthetic" / "synthetic_1.csv").read_text().splitlines()
     assert (lines[0], len(lines)) == ("age,sex", 61)
-    assert "skip belongs to a .blanks file; take it out" in errors
-    assert "more or fewer cells than names" in errors  # the first line is none of names
+    assert "skip belongs to a .blanks file; take the key out" in errors
+    assert "a row has more or fewer cells" in errors  # the first line is none of names
     assert "count-rows" in output.partition("Look up:")[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('endings=(".blanks",)', 'endings=(".csv",)'), "ending '.csv' is read by another one"),
+        (('keys={"skip"', 'keys={"path"'), "data.path: a format has this key of the core"),
+        (("def count_rows", "def run"), "command 'run' is"),
+        (("import pyarrow", "import nowhere\nimport pyarrow"), "No module named 'nowhere'"),
+    ],
+)
+def test_what_is_taken_or_broken_is_a_sentence(
+    run: Any, tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    module = tmp_path / "synthesizer_blanks.py"
+    module.write_text(module.read_text().replace(*change).replace("(count_rows,)", "(run,)"))
+    if "count_rows" not in change[0]:
+        module.write_text(module.read_text().replace("(run,)", "(count_rows,)"))
+    codes, _, errors = run(["plan", "people.blanks"])
+    assert codes == [2], errors
+    assert words in errors
+    assert "Traceback" not in errors

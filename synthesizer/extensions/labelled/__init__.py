@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from synthesizer.data.formats import FileFormat, FormatKey, Writing
+from synthesizer.data.plugins import Extension
 from synthesizer.extensions.labelled.labelled_reading import read_labelled
 from synthesizer.extensions.labelled.labelled_writing import FORMS, labelled_layout, write_labelled
 from synthesizer.extensions.labelled.workbooks import read_workbook
 
+EXTENSION = Extension()
 LABELLED = FileFormat(
     endings=(".sav", ".zsav", ".dta", ".xpt"),
     read=read_labelled,

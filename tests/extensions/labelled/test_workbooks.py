@@ -90,7 +90,7 @@ def test_a_sheet_below_titles_is_read(tmp_path: Path):
     book.save(tmp_path / "x.xlsx")
     with pytest.raises(DataError, match="2 sheets with data.*data.sheet: NAME"):
         write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", overwrite=False)
-    options = StarterOptions(file=file_options(sheet="Persons"))
+    options = StarterOptions(file=file_options(tmp_path / "x.xlsx", sheet="Persons"))
     write_starter(tmp_path / "x.xlsx", tmp_path / "x.yaml", options=options, overwrite=False)
     data = yaml.safe_load((tmp_path / "x.yaml").read_text())["data"]
     assert data == {"path": "x.xlsx", "sheet": "Persons", "header_row": 4}
