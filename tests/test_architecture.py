@@ -125,14 +125,14 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10717,
+    "data": 10743,
     "models": 9112,
     "measures": 15657,
     "engine": 3374,
     "report": 7082,
     "config": 917,
-    "plan": 4487,
-    "jobs": 3690,
+    "plan": 4489,
+    "jobs": 3694,
     "cli": 1769,
     "extensions": 0,
     "extensions.comparison": 950,

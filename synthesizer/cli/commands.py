@@ -93,11 +93,11 @@ class Tasks(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that was typed; name the one in place of an earlier one."""
-        if args and args[0] in FORMER:
+        if args and args[0] in FORMER and args[0] not in self.commands:
             ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
         if args and args[0] not in self.commands and ctx.parent is None:
             hint = did_you_mean(args[0], self.commands)
-            installed = ", ".join(extensions()) or "none"
+            installed = ", ".join(extensions()) or "none; reinstall synthesizer (pip install .)"
             ctx.fail(f"no command '{args[0]}'; {hint or f'installed extensions: {installed}'}")
         return super().resolve_command(ctx, args)
 

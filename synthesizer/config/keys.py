@@ -22,7 +22,7 @@ from pydantic import (
 
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.formats import foreign_keys, format_keys, formats
+from synthesizer.data.formats import format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.parquet_sample import FIT_ROWS
@@ -355,8 +355,6 @@ class _DataConfig(Part):
             raise ValueError(f"needs exactly one of path, sql and sample, got {sources or 'none'}")
         if self.persons is not None and self.sample is None:
             raise ValueError("persons belongs to a simulated sample; take it out")
-        if foreign := [*foreign_keys(self.path, self.of_format)]:
-            raise ValueError("; ".join(foreign))
         return self
 
     @property
@@ -378,7 +376,9 @@ class _DataConfig(Part):
 
 
 _TYPES: Mapping[type, Any] = {str: Label, int: Whole}
-if taken := [key for key in format_keys() if key in _DataConfig.model_fields]:
+if taken := [
+    key for key in format_keys() if hasattr(_DataConfig, key) or key in _DataConfig.model_fields
+]:
     raise ConfigError(f"data.{key}: a format has this key of the core; remove it" for key in taken)
 if TYPE_CHECKING:
 

@@ -7,6 +7,7 @@ endings as columns of texts, with what they say of them, and may write some of t
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -63,6 +64,15 @@ class FileFormat:
     keys: Mapping[str, FormatKey] = field(default_factory=dict)
     writing: Writing | None = None
 
+    def __post_init__(self) -> None:
+        if isinstance(self.endings, str) or isinstance(self.forms, str):
+            raise TypeError("endings and forms must be tuples of texts")
+
+    @property
+    def forms(self) -> Sequence[str]:
+        """The forms that are written."""
+        return () if self.writing is None else self.writing.forms
+
 
 @cache
 def formats() -> Sequence[FileFormat]:
@@ -75,6 +85,13 @@ def formats() -> Sequence[FileFormat]:
     """
     problems, known = Problems(), {*TEXTS, *ARROW_SUFFIXES, ".parquet", ".pq"}
     found = entries(GROUP, FileFormat)
+    keys = Counter(key for one in found.values() for key in one.keys)
+    forms = Counter(
+        ["csv", "csv.gz", "parquet", *(form for one in found.values() for form in one.forms)]
+    )
+    for what, times in (keys | forms).items():
+        if times > 1 or what.startswith("_"):
+            problems.append(f"formats: {what!r} is taken, or begins with _; remove a package")
     for name, one in found.items():
         for ending in one.endings:
             if ending in known or not re.fullmatch(r"\.[^.A-Z]+", ending):

@@ -7,6 +7,7 @@ counts as not installed: its folder can be removed, and all else works.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,26 +19,32 @@ from synthesizer.data.errors import ConfigError
 T = TypeVar("T")
 
 
-def entries(group: str, kind: type[T]) -> dict[str, T]:
-    """Return the entries of a group by name; what has no module any more is left out.
+def entries(group: str, kind: type[T], *, removable: bool = True) -> dict[str, T]:
+    """Return the entries of a group by name; where they are ``removable``, without those whose
+    module is gone.
 
     Raises
     ------
     ConfigError
-        If one cannot be imported, or is of another type.
+        If one cannot be imported, is of another type, or has the name of another one.
     """
-    points = sorted(entry_points(group=group), key=lambda point: point.name)
-    loaded = {point.name: _loaded(point, kind) for point in points}
+    points = {(point.name, point.value): point for point in entry_points(group=group)}
+    names = Counter(name for name, _ in points)
+    if twice := [name for name, times in names.items() if times > 1]:
+        raise ConfigError(
+            f"entry point {name!r} of {group} is declared twice; remove a package" for name in twice
+        )
+    loaded = {name: _loaded(points[name, value], kind, removable) for name, value in sorted(points)}
     return {name: entry for name, entry in loaded.items() if entry is not None}
 
 
-def _loaded(point: EntryPoint, kind: type[T]) -> T | None:
+def _loaded(point: EntryPoint, kind: type[T], removable: bool) -> T | None:
     where = f"{point.name!r} (entry point {point.value!r} of {point.group})"
     try:
         entry = point.load()
     except Exception as error:
         gone = f"{error.name}." if isinstance(error, ModuleNotFoundError) else ""
-        if gone and f"{point.module}.".startswith(gone):
+        if removable and gone and f"{point.module}.".startswith(gone):
             return None  # its folder was removed
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise ConfigError(
@@ -72,6 +79,10 @@ class Extension:
     commands: Sequence[Command | CommandGroup] = ()
     former_commands: Mapping[str, str] = field(default_factory=dict)
     """Commands of earlier versions, and what to type in their place."""
+
+    def __post_init__(self) -> None:
+        if not all(callable(one) or isinstance(one, CommandGroup) for one in self.commands):
+            raise TypeError("commands must be functions or CommandGroups")
 
 
 @cache

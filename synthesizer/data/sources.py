@@ -380,7 +380,10 @@ def read_path(
 def _read_format(form: FileFormat, path: Path, said: FileOptions, most: int | None) -> Read:
     """Read a file by its format; what its reader did not expect is said without a value."""
     try:
-        return form.read(path, said, most)
+        table, layout, found = form.read(path, said, most)
+        if tuple(table.column_names) != layout.names:
+            raise KeyError
+        return table, layout, found
     except (SynthesizerError, MemoryError, *UNREADABLE):
         raise
     except Exception as error:

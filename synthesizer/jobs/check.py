@@ -274,7 +274,7 @@ def read_files(
             if path not in ours and (said.header_row or said.names):
                 how["header_row"] = 1  # no names are sought in a release of such a file
             how["encoding"] = _encoding(path, said.encoding, is_ours=path in ours)
-            if path != original:  # keys of a format are of the original, and of files like it
+            if path != original or control is not None:  # of these that have such keys
                 how["of_format"] = keys_of(path, how)
             files[place] = read_path(path, min_rows=1, **how)
     releases = faults.attempt(read_releases, original) or ()

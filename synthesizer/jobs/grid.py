@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from synthesizer.config.keys import ChainConfig, Config
 from synthesizer.config.reading import FOREIGN_KEYS, house_name, sound_part
@@ -18,8 +18,10 @@ from synthesizer.data.errors import ConfigError, Problems, SynthesizerError, did
 from synthesizer.data.randomness import Seed
 from synthesizer.data.yaml_text import parse_yaml, without_infinities
 from synthesizer.engine.registry import Registry
-from synthesizer.plan.inputs import Input, declarations, read_input
-from synthesizer.plan.plan import Plan, make_plan
+
+if TYPE_CHECKING:
+    from synthesizer.plan.inputs import Input
+    from synthesizer.plan.plan import Plan
 
 KeyPath = tuple[str, ...]
 """Where a value stands in a configuration."""
@@ -318,6 +320,9 @@ def plans_of(
     Returns settings with plans by name, the problems of others, and which settings make the same
     data as an earlier one.
     """
+    from synthesizer.plan.inputs import declarations, read_input
+    from synthesizer.plan.plan import make_plan
+
     dropped: dict[str, str] = {}
     sources: dict[str, Input] = {}
     problems: dict[str, list[str]] = {}
@@ -356,6 +361,8 @@ def planned_twin(
 
 def _rest(config: ChainConfig) -> dict[str, Any]:
     """Return what decides about the data besides the steps of the chain."""
+    from synthesizer.plan.inputs import declarations
+
     keys = (
         "m", "rows", "proper", "drop", "keep", "rules", "forbid", "on_violation", "genetic", "rare",
     )  # fmt: skip

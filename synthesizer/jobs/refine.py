@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from synthesizer.config.keys import FORMS
 from synthesizer.config.reading import load_config, read_chain_config
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, DataError, OutputError, Problems, did_you_mean
@@ -431,10 +432,9 @@ def refine_file(
 
 def _format(path: Path) -> Format:
     """Return the format that the name of a file asks for."""
-    formats: tuple[Format, ...] = ("csv", "csv.gz", "parquet", "sav", "zsav", "dta")
-    for form in formats:
+    for form in FORMS:
         if path.name.lower().endswith(f".{form}"):
             return form
     if path.suffix.lower() in CSV_SUFFIXES:
         return "csv"
-    raise OutputError(f"{path} must be named {', '.join(f'.{form}' for form in formats)}")
+    raise OutputError(f"{path} must be named {', '.join(f'.{form}' for form in FORMS)}")

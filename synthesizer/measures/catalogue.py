@@ -80,7 +80,7 @@ def _refuse_doubles(measures: list[Measure]) -> None:
 
 def load() -> dict[str, Measure]:
     """Return the measures that installed packages declare, by key, in the order of computation."""
-    found = entries(GROUP, tuple)
+    found = entries(GROUP, tuple, removable=False)
     if not found:
         raise ConfigError(NO_MEASURES)
     for name, measures in found.items():

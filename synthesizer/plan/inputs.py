@@ -26,7 +26,7 @@ from synthesizer.data.errors import (
     plural,
 )
 from synthesizer.data.files import sha256
-from synthesizer.data.formats import writing_of
+from synthesizer.data.formats import foreign_keys, writing_of
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.view import PREFIX
@@ -495,6 +495,8 @@ def read_raw(data: DataConfig) -> RawTable:
             max_unpacked=None if most is None else most * 1_000_000,
             **data.reading,
         )
+    if foreign := [*foreign_keys(None, data.of_format)]:
+        raise DataError(f"data.{problem}" for problem in foreign)
     if data.sql is not None:
         return read_sql(data.sql.url, data.sql.query)
     from synthesizer.data.samples.builtin import read_sample

@@ -62,6 +62,9 @@ def test_its_format_its_key_and_its_command_are_taken(run: Any, tmp_path: Path) 
         (('keys={"skip"', 'keys={"path"'), "data.path: a format has this key of the core"),
         (("def count_rows", "def run"), "command 'run' is"),
         (("import pyarrow", "import nowhere\nimport pyarrow"), "No module named 'nowhere'"),
+        (("commands=(count_rows,)", "commands=('abc',)"), "commands must be functions"),
+        (('endings=(".blanks",)', 'endings=".blanks"'), "must be tuples of texts"),
+        (("import pyarrow", "import synthesizer_blank\nimport pyarrow"), "synthesizer_blank"),
     ],
 )
 def test_what_is_taken_or_broken_is_a_sentence(
@@ -75,3 +78,17 @@ def test_what_is_taken_or_broken_is_a_sentence(
     assert codes == [2], errors
     assert words in errors
     assert "Traceback" not in errors
+
+
+def test_what_a_reader_did_not_expect_shows_no_value(run: Any, tmp_path: Path) -> None:
+    module = tmp_path / "synthesizer_blanks.py"
+    text = module.read_text()
+    for change in (
+        ("    names, *rows", "    raise ValueError('SECRET')\n    names, *rows"),
+        ("names=tuple(names)", "names=tuple(reversed(names))"),
+    ):
+        module.write_text(text.replace(*change))
+        codes, output, errors = run(["init", "people.blanks", "--set", "data.skip=1"])
+        assert codes == [2], errors
+        assert "cannot be read (" in errors
+        assert "SECRET" not in errors + output

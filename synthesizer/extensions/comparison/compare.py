@@ -19,7 +19,6 @@ from pydantic import TypeAdapter
 
 from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
-from synthesizer.data.formats import format_of
 from synthesizer.extensions.comparison.comparison_page import (
     ComparedRun,
     ComparedRuns,
@@ -407,15 +406,16 @@ def content_of(comparison: ComparedRuns) -> dict[str, Any]:
 
 
 def _confidential_problems(targets: Sequence[Path], runs: Sequence[ComparedRun]) -> list[str]:
-    """Name the files to be replaced that hold the data which the runs were made from.
+    """Name the files to be replaced that may hold the data which the runs were made from.
 
-    A file with a format of its own is data whatever its hash, which may be of others beside it.
+    Only pages and JSON are replaced: the hash of data may be of other files beside them, too.
     """
     fingerprints = [run.alike["data"] for run in runs]
     return [
-        f"{path}: holds the data that the runs were made from; name another file"
+        f"{path}: is there and no .html or .json file, or holds the data of the runs; name another"
         for path in targets
-        if path.is_file() and (format_of(path) or sha256(path) in fingerprints)
+        if path.is_file()
+        and (path.suffix.lower() not in (".html", ".htm", ".json") or sha256(path) in fingerprints)
     ]
 
 

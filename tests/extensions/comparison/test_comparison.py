@@ -163,7 +163,7 @@ def test_the_data_are_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("confidential")
     data = {"sha256": output.sha256(tmp_path / "a.csv")}
     runs = [keeping(tmp_path, name, {}, data=data) for name in ("one", "other")]
-    with pytest.raises(DataError, match="holds the data that the runs were made from"):
+    with pytest.raises(DataError, match="holds the data of the runs"):
         write_comparison(runs, tmp_path / "x.html", json=tmp_path / "a.csv", overwrite=True)
     assert (tmp_path / "a.csv").read_text() == "confidential"
     assert not (tmp_path / "x.html").exists()

@@ -13,7 +13,7 @@ import pytest
 
 from synthesizer.config.reading import read_config
 from synthesizer.data.encoding import data_notes, encode
-from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.guessing import Declaration, infer
 from synthesizer.data.sources import RawTable, Texts, read_path
 from synthesizer.data.table import Kind
@@ -158,8 +158,10 @@ def test_a_configuration_names_a_catalogue_beside_itself(sas):
     data = {"path": "persons.sas7bdat", "catalogue": "formats.sas7bcat"}
     raw = read_raw(read_config({"data": data}, base=sas).data)
     assert column(raw, "town").labelling.labels["A"] == "Aachen"
-    with pytest.raises(ConfigError, match=r"catalogue belongs to a \.sas7bdat file"):
-        read_config({"data": data | {"path": "persons.csv"}}, base=sas)
+    (sas / "persons.csv").write_text("a,b\n1,2\n3,4\n")
+    for source in ({"path": "persons.csv"}, {"path": None, "sample": "fair"}):
+        with pytest.raises(SynthesizerError, match=r"catalogue belongs to a \.sas7bdat file"):
+            read_raw(read_config({"data": data | source}, base=sas).data)
 
 
 MEASURES = {"nominal": Kind.CATEGORICAL, "ordinal": Kind.ORDERED, "scale": Kind.NUMERIC}
