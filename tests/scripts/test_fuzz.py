@@ -4,9 +4,11 @@ import random
 from functools import cache
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("synthesizer.extensions.verification", reason="the fuzzer asks it, too")
 import fuzz
 import fuzz_inputs
-import pytest
 
 from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
