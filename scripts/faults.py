@@ -696,8 +696,8 @@ def prepare_periods(folder: Path) -> None:
 def hold_the_time() -> None:
     """Let all calls of a command write the same bytes."""
     setattr(import_module("synthesizer.data.workers"), "perf_counter", lambda: 0.0)  # noqa: B010
-    for name in ("manifest", "generate", "frontier"):
-        module = import_module(f"synthesizer.jobs.{name}")
+    for name in ("jobs.manifest", "jobs.generate", "extensions.comparison.frontier"):
+        module = import_module(f"synthesizer.{name}")
         setattr(module, "now", lambda: "2000-01-01T00:00:00+00:00")  # noqa: B010
 
 
