@@ -463,4 +463,4 @@ def _analysis(codebook: ReleaseCodebook) -> Iterator[Block]:
     if how.code:
         yield Heading("Example in Python")
         yield Words(["With the package that made these data. Other programs can use the formula."])
-        yield el("div", {"class": "scroll"}, el("pre", {}, el("code", {}, how.code)))
+        yield el("div", {"class": "scroll", "tabindex": "0"}, el("pre", {}, how.code))
