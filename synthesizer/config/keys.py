@@ -22,7 +22,7 @@ from pydantic import (
 
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.formats import format_keys, formats
+from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.parquet_sample import FIT_ROWS
@@ -394,8 +394,8 @@ else:
         __doc__=_DataConfig.__doc__,
         __module__=__name__,
         **{
-            key: (_TYPES.get(about.type, about.type) | None, Field(None, description=about[1]))
-            for key, about in format_keys().items()
+            key: (_TYPES.get(one.type, one.type) | None, Field(None, description=one.description))
+            for key, one in format_keys().items()
         },
     )
 
@@ -406,8 +406,7 @@ def _writable(form: str) -> str:
     return form
 
 
-WRITINGS = [one.writing for one in formats() if one.writing is not None]
-FORMS = ("csv", "csv.gz", "parquet", *(form for writing in WRITINGS for form in writing.forms))
+FORMS = (*CORE_FORMS, *(form for one in formats() for form in one.forms))
 """Formats in which datasets are written."""
 
 
@@ -419,7 +418,7 @@ class OutputConfig(Part):
         None,
         description="; ".join(
             ["format of the datasets; that of the source, or CSV, when absent"]
-            + [writing.about for writing in WRITINGS]
+            + [one.writing.about for one in formats() if one.writing is not None]
         ),
         json_schema_extra={"enum": [*FORMS, None]},
     )

@@ -24,6 +24,8 @@ from synthesizer.data.plugins import entries
 from synthesizer.data.table import Table
 
 GROUP: Final = "synthesizer.formats"
+CORE_FORMS: Final = ("csv", "csv.gz", "parquet")
+"""What the core writes itself."""
 Words = tuple[str, Mapping[str, str]]
 """Label of a variable, and of its values."""
 Read = tuple[pa.Table, Layout, FileOptions]
@@ -34,7 +36,7 @@ class FormatKey(NamedTuple):
     """A key under ``data`` that files of one format have."""
 
     type: type
-    """`str`, or `Path` of a file beside the source."""
+    """`str`, `int`, or `Path` of a file beside the source."""
     description: str
 
 
@@ -86,9 +88,7 @@ def formats() -> Sequence[FileFormat]:
     problems, known = Problems(), {*TEXTS, *ARROW_SUFFIXES, ".parquet", ".pq"}
     found = entries(GROUP, FileFormat)
     keys = Counter(key for one in found.values() for key in one.keys)
-    forms = Counter(
-        ["csv", "csv.gz", "parquet", *(form for one in found.values() for form in one.forms)]
-    )
+    forms = Counter([*CORE_FORMS, *(form for one in found.values() for form in one.forms)])
     for what, times in (keys | forms).items():
         if times > 1 or what.startswith("_"):
             problems.append(f"formats: {what!r} is taken, or begins with _; remove a package")

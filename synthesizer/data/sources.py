@@ -381,14 +381,14 @@ def _read_format(form: FileFormat, path: Path, said: FileOptions, most: int | No
     """Read a file by its format; what its reader did not expect is said without a value."""
     try:
         table, layout, found = form.read(path, said, most)
-        if tuple(table.column_names) != layout.names:
-            raise KeyError
-        return table, layout, found
+        why = "" if tuple(table.column_names) == layout.names else "its columns have other names"
     except (SynthesizerError, MemoryError, *UNREADABLE):
         raise
     except Exception as error:
-        what = f"{path}: cannot be read ({type(error).__name__}); mend it, or name another file"
-        raise DataError(what) from None
+        why = type(error).__name__
+    if why:
+        raise DataError(f"{path}: cannot be read ({why}); mend it, or name another file")
+    return table, layout, found
 
 
 def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -> RawTable:

@@ -87,8 +87,7 @@ def advise(
 
     Examples
     --------
-    >>> config = {"data": {"sample": "fair"}, "default_method": "sample", "workers": 1,
-    ...           "drop": ["age", "educ", "children", "occupation", "occupation_husb"]}
+    >>> config = {"data": {"sample": "fair"}, "default_method": "sample", "workers": 1}
     >>> advised = advise(config, overrides={"seed": 1, "secret": "none"})
     >>> advised.subject, advised.advised
     ('use', 'default_method=cart')

@@ -284,10 +284,10 @@ def _laid_out(
 ) -> Input:
     """Return the input with the layout of a format that says more of columns than the core does."""
     wanted = config.output.format or found.layout.form
-    form = next((form for form in (wanted, found.layout.form) if writing_of(form)), None)
-    writing = None if form is None else writing_of(form)
-    if form is None or writing is None:
+    writing = writing_of(wanted) or writing_of(found.layout.form)
+    if writing is None:
         return found
+    form = wanted if wanted in writing.forms else found.layout.form
     layout, problems, notes = writing.laid_out(found.layout, found.table, words, form)
     is_written = form == wanted
     return replace(

@@ -228,6 +228,9 @@ def test_a_pair_that_is_chosen_is_in_view(chromium, pages):
 
     places = box + "innerHeight - b.bottom]"
     WebDriverWait(chromium, 60).until(lambda driver: min(driver.execute_script(places)) >= -1)
+    top, height = chromium.execute_script(places)
+    assert top >= -1
+    assert height >= -1
 
 
 def test_faults_are_found(chromium, pages):

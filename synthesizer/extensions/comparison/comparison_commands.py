@@ -54,8 +54,6 @@ def frontier(
     An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
     (the others are written); 3: no setting keeps the limits of the configuration.
     """
-    from functools import partial
-
     from synthesizer.cli.printing import complain, say
     from synthesizer.extensions.comparison.frontier import plan_frontier, run_frontier
 
