@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from synthesizer.jobs.advise import advise
     from synthesizer.jobs.check import check
     from synthesizer.jobs.generate import generate
-    from synthesizer.jobs.refine import Refined, refine
     from synthesizer.jobs.run import RunResult, fit, run
     from synthesizer.jobs.synthesizer import Synthesizer
     from synthesizer.measures.measure import Synthesis
@@ -34,7 +33,6 @@ __all__ = [
     "FitRequest",
     "LimitConfig",
     "Question",
-    "Refined",
     "Registry",
     "RunResult",
     "Synthesis",
@@ -50,7 +48,6 @@ __all__ = [
     "generate",
     "load_config",
     "read_config",
-    "refine",
     "run",
 ]
 
@@ -60,7 +57,6 @@ _HOMES = {
     "FitRequest": "measures.utility.compare_fit",
     "LimitConfig": "measures.settings",
     "Question": "measures.scenario",
-    "Refined": "jobs.refine",
     "Registry": "engine.registry",
     "RunResult": "jobs.run",
     "Synthesis": "measures.measure",
@@ -76,7 +72,6 @@ _HOMES = {
     "generate": "jobs.generate",
     "load_config": "config.reading",
     "read_config": "config.reading",
-    "refine": "jobs.refine",
     "run": "jobs.run",
 }
 
@@ -90,13 +85,22 @@ _FORMER = {
 def __getattr__(name: str) -> Any:
     if name in _FORMER:
         raise ImportError(f"synthesizer.{name} is now synthesizer.{_FORMER[name]}")
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if not name.startswith("_") and name in (of_extensions := _of_extensions()):
+        return getattr(import_module(of_extensions[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _of_extensions() -> dict[str, str]:
+    """Return the names that extensions add, and the module of each."""
+    from synthesizer.data.plugins import extensions
+
+    return {name: home for one in extensions().values() for name, home in one.names.items()}
 
 
 data.view = lambda: import_module(f"{__name__}.report.notebook")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_of_extensions()})

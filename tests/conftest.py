@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
@@ -13,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 # other, which takes four times the processor time. Numpy reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from synthesizer.data.randomness import fresh_secret
+from synthesizer.data.randomness import Seed, fresh_secret
 from synthesizer.jobs import release_ledger
 from synthesizer.plan import published
 
@@ -127,3 +128,17 @@ def no_ledger_beside_shared_files() -> Iterator[None]:
 def drawn_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each run draw its secret from the operating system, as outside of tests."""
     monkeypatch.setattr(published, "fresh_secret", fresh_secret)
+
+
+@pytest.fixture
+def paths(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | int, ...]]:
+    """The paths of all generators that seeds are asked for."""
+    found: list[tuple[str | int, ...]] = []
+    real = Seed.generator
+
+    def spy(seed: Seed, *path: str | int) -> np.random.Generator:
+        found.append(path)
+        return real(seed, *path)
+
+    monkeypatch.setattr(Seed, "generator", spy)
+    return found

@@ -120,7 +120,6 @@ def manifest_of(
         "rows": 100,
         "variables": kinds,
         "chain": chain,
-        "genetic": None,
         "notes": (),
         "seconds": {"fit": 0.1},
         "python": "3.11.7",

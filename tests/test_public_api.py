@@ -56,7 +56,7 @@ def test_what_draws_takes_a_seed_and_no_generator():
     names = {(name, parameter) for name, parameter, _ in parameters()}
     assert not [name for name, parameter in names if parameter in ("rng", "random_state")]
     seeds = {name.rpartition(".")[2] for name, parameter in names if parameter == "seed"}
-    assert {"check", "run", "generate", "refine", "nearer_share", "attacks", "pmse",
+    assert {"check", "run", "generate", "nearer_share", "attacks", "pmse",
             "half_runs", "differential_confidentiality"} <= seeds  # fmt: skip
 
 

@@ -26,16 +26,16 @@ from synthesizer import Synthesizer, read_config, run
 from synthesizer.data.pairs import as_table
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import from_pandas
-from synthesizer.engine.genetic.evolution import Candidate, Redraw, hypervolume
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.genetic_source import Evolver
-from synthesizer.engine.genetic.scores import (
+from synthesizer.extensions.genetic.evolution import Candidate, Redraw, hypervolume
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.genetic_source import Evolver
+from synthesizer.extensions.genetic.scores import (
     RISKS,
     Score,
     Sought,
 )
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.plan.evolving import like_original
+from synthesizer.extensions.genetic.evolving import like_original
 from synthesizer.plan.inputs import declarations
 
 ROWS = 82_851

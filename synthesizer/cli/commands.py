@@ -20,13 +20,13 @@ from synthesizer.cli import file_commands as files
 from synthesizer.cli import run_commands as runs
 from synthesizer.data.errors import ConfigError, OutputError, SynthesizerError, did_you_mean
 from synthesizer.data.files import discard_output, written_paths
-from synthesizer.data.plugins import Command, CommandGroup, extensions
+from synthesizer.data.plugins import Command, CommandGroup, commands_of, extensions, installed
 
 Entry = Command | CommandGroup
 CORE: Mapping[str, Sequence[Entry]] = {
     "From data to a release": (runs.init, runs.plan, runs.run, files.report, runs.codebook),
     "Choose between settings": (runs.advise,),
-    "Judge files, whoever made them": (files.check, files.refine, files.releases),
+    "Judge files, whoever made them": (files.check, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
 }
 LOOK_UP: Mapping[str, Sequence[Entry]] = {
@@ -47,10 +47,11 @@ def name_of(entry: Entry, group: str = "") -> str:
 
 def _tasks() -> dict[str, list[Entry]]:
     """Return every command by what it is for, in the order in which it is listed."""
-    own = [(one.task, one.commands) for one in extensions().values() if one.commands]
+    own = [(one.task, commands_of(name)) for name, one in extensions().items()]
     tasks: dict[str, list[Entry]] = {}
     for task, entries in (*CORE.items(), *own, *LOOK_UP.items()):
-        tasks.setdefault(task, []).extend(entries)
+        if entries:
+            tasks.setdefault(task, []).extend(entries)
     names = Counter(name_of(entry) for entries in tasks.values() for entry in entries)
     if twice := [name for name, times in names.items() if times > 1]:
         raise ConfigError(
@@ -80,10 +81,7 @@ FORMER_OPTIONS = {
     "--encoding": "data.encoding", "--delimiter": "data.delimiter", "--quote": "data.quote",
     "--comment": "data.comment", "--header-row": "data.header_row",
     "--names": "data.names", "--career": "panel.career",
-    "--absent": "panel.absent", "--risk": "risk", "--utility": "utility",
-    "--population": "population", "--generations": "generations", "--patience": "patience",
-    "--mutation": "mutation", "--crossover": "crossover", "--aimed": "aimed",
-    "--seconds": "seconds",
+    "--absent": "panel.absent",
 }  # fmt: skip
 """Options of earlier versions, and the key to set in their place."""
 
@@ -97,8 +95,7 @@ class Tasks(TyperGroup):
             ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
         if args and args[0] not in self.commands and ctx.parent is None:
             hint = did_you_mean(args[0], self.commands)
-            installed = ", ".join(extensions()) or "none; reinstall synthesizer (pip install .)"
-            ctx.fail(f"no command '{args[0]}'; {hint or f'installed extensions: {installed}'}")
+            ctx.fail(f"no command '{args[0]}'; {hint or installed()}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Commands that judge files, whoever made them: check, report, refine, releases."""
+"""Commands that judge files, whoever made them: check, report, releases."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from synthesizer.cli.arguments import (
     settings_in,
     written_line,
 )
-from synthesizer.data.errors import ConfigError, LimitExceededError, ModelError, Problems, plural
+from synthesizer.data.errors import ConfigError, ModelError, Problems, plural
 
 Original = Annotated[Path, typer.Argument(help="The confidential file.")]
 
@@ -163,66 +163,3 @@ def releases(
     say(f"{source}: {plural(len(listed), 'release')}")
     many = Added("Datasets", "count", lambda release: len(release.datasets))
     show_rows(listed, "releases", "created", "directory", many, "replaced", "given_out")
-
-
-def refine(
-    original: Original,
-    synthetic: Annotated[Path, typer.Argument(help="A synthetic file, whoever made it.")],
-    keys: Annotated[str, option("What an intruder knows: A,B,C.")],
-    target: Annotated[str, option("What an intruder seeks.")],
-    risk_at_most: Annotated[
-        float | None,
-        option("Highest risk that is accepted; the baseline of the risk if absent."),
-    ] = None,
-    codes: Annotated[Text, option("Variables whose numbers are codes: A,B, or all.")] = None,
-    config: Annotated[Path | None, option("YAML of a run: kinds and missing codes.")] = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            "KEY=VALUE: any key of genetic: (risk, utility, population, generations, patience, "
-            "mutation, crossover, seconds, ...), or seed, secret, workers; may be repeated.",
-            "--set",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, option("Refined file; NAME_refined if absent.", "--out", "-o")
-    ] = None,
-    record: Annotated[
-        Path | None,
-        option("JSON file with every figure and the history (mode 0600).", "--json"),
-    ] = None,
-    overwrite: Overwrite = False,
-    quiet: Quiet = False,
-) -> None:
-    """Lower the risk of a synthetic file at the least loss.
-
-    Exit code 3 means: the limit was not reached (the best file is written).
-    """
-    from synthesizer.cli.screen import show_refined
-    from synthesizer.engine.genetic.genetic_options import GeneticOptions
-    from synthesizer.jobs.refine import refine_file
-
-    problems = Problems()
-    names = names_in(problems, keys=keys, codes=None if codes == "all" else codes)
-    name_in(problems, target=target)
-    asked = settings_in(settings, problems, section="genetic", beside=("seed", "secret", "workers"))
-    seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
-    elsewhere = {"mode", "start", "risk_at_most"}
-    known = [
-        f"genetic.{name}" for name in GeneticOptions.__dataclass_fields__ if name not in elsewhere
-    ]
-    refuse_others(asked, [*known, "secret", "secret.from"], problems)
-    problems.settle(ConfigError)
-    with progress(quiet=quiet) as listener:
-        outcome = refine_file(
-            original, synthetic, keys=names["keys"] or (), target=target, risk_at_most=risk_at_most,
-            codes=True if codes == "all" else names["codes"] or (), config=config, out=out,
-            record=record, overwrite=overwrite, seed=seed or 0, secret=asked.get("secret"),
-            workers=all_cores(workers), listener=listener, **asked.get("genetic", {}),
-        )  # fmt: skip
-    if not quiet:
-        show_refined(outcome, record)
-    if outcome.refined.interrupted:
-        raise KeyboardInterrupt(f"interrupted; the best so far was written to {outcome.path}")
-    if not outcome.refined.reached:
-        raise LimitExceededError(outcome.refined.notes[-1])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from synthesizer.cli.printing import (
@@ -25,17 +26,16 @@ from synthesizer.data.errors import plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
 from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
+from synthesizer.data.plugins import keyed
 from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.blocks import NUMBERS, Added, Cell, DataTable, Form, value_table
+from synthesizer.report.blocks import Added, DataTable, Form
 
 if TYPE_CHECKING:
     from synthesizer.data.table import Table
-    from synthesizer.engine.genetic.genetic_source import GeneticPlan
     from synthesizer.engine.registry import Registry
-    from synthesizer.jobs.refine import Refined, RefinedFile
     from synthesizer.jobs.run import RunResult
     from synthesizer.jobs.starter import Starter
     from synthesizer.models.step import Rule
@@ -48,44 +48,10 @@ if TYPE_CHECKING:
 MOST_ZEROS = 10
 
 
-def evolution_plan(plan: GeneticPlan, m: int) -> DataTable:
-    """Return what will be evolved, before anything is: the settings of m evolutions."""
-    from synthesizer.engine.genetic.scores import RISKS, UTILITIES
-
-    options = plan.options
-    names = ["population", "generations", "patience", "seconds", "mode", "weight", "risk_at_most"]
-    names += ["points"] * (options.mode == "pareto") + ["mutants"] * (plan.start != "chain")
-    target = "" if options.risk == "repu" else f"; target {plan.target}"
-    known = f"; keys {', '.join(plan.keys)}{target}"
-    known = "" if options.risk == "replicated_uniques" else known
-    values: list[tuple[str, Cell]] = [
-        ("evolutions", m),
-        ("start", f"{plan.start}, {plural(len(plan.files), 'file')}" if plan.files else plan.start),
-        ("utility U", f"{options.utility}, {UTILITIES[options.utility].meaning}"),
-        ("risk R", f"{options.risk}, {RISKS[options.risk].meaning}{known}"),
-        *((name, getattr(options, name)) for name in names),
-    ]
-    return value_table("genetic: what will be evolved; lower U is better, lower R is safer", values)
-
-
-def _add_evolution(ending: Ending, record: Record) -> None:
-    """Add what became of the datasets, the files to pick from, and what must be said of both."""
-    from synthesizer.report.genetic import evolution_notes, frontier_table, result_table
-
-    evolved = record.evolution
-    if evolved is None:
-        return
-    for table in (result_table(evolved), frontier_table(evolved)):
-        show = partial(show_first, table)
-        ending.add(show, rows=len(table.rows), rank=_EVOLVED, kind=table.columns[0].lower())
-    for note in evolution_notes(evolved, record):
-        ending.say(f"genetic: {with_hyphens(note.text)}", rank=_EVOLVED, kind="note")
-
-
 ONE_DRAW = "results vary from run to run: do not rerun until it passes, change a setting instead"
 _MOST_LOST = 3
 """Measures that failed and are named."""
-_EVOLVED, _NOTES = 10, 20
+_FURTHER, _NOTES = 10, 20
 """Ranks on a screen, after the worst things."""
 
 
@@ -97,7 +63,7 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     """
     from synthesizer.cli.screen_checks import add_decision, show_checks
 
-    manifest, evolved, ending = result.manifest, result.evolved, Ending(every=every, later=later)
+    manifest, ending = result.manifest, Ending(every=every, later=later)
     if not (every or result.checks.figures or result.checks.failed):
         _show_unchecked(result)
         return
@@ -113,23 +79,35 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     if every:
         counts = Counter(step.model for step in manifest.chain)
         ending.say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
-    _add_evolution(ending, result.record)
+    _add_extensions(ending, result.record)
     if every:
-        ending.add(lambda _: show_checks(result.checks, evolved.start if evolved else None))
+        ending.add(lambda _: show_checks(result.checks))
     if manifest.extends is not None:
-        ending.add(lambda _: _show_waves(result), rank=_EVOLVED)
+        ending.add(lambda _: _show_waves(result), rank=_FURTHER)
     for line in _file_lines(result):
         ending.say(line)
     page = "checks.json" if result.report is None else result.report.name
     ending.show(f"all figures: {page}, or --all")
 
 
+def _add_extensions(ending: Ending, record: Record) -> None:
+    """Add what extensions came to that made datasets: tables, then notes."""
+    hooks = [(name, one.screen) for name, one in keyed().items() if name in record.extensions]
+    for name, hook in hooks:
+        for block in () if hook is None else hook(record):
+            if isinstance(block, DataTable):
+                kind, show = block.columns[0].lower(), partial(show_first, block)
+                ending.add(show, rows=len(block.rows), rank=_FURTHER, kind=kind)
+            else:
+                ending.say(f"{name}: {with_hyphens(block.text)}", rank=_FURTHER, kind="note")
+
+
 def _show_unchecked(result: RunResult) -> None:
-    """Print one line where no check ran, after the gravest notes and what was evolved."""
+    """Print one line where no check ran, after the gravest notes and what extensions came to."""
     for note in filter(_is_grave, result.manifest.notes):
         say(f"note: {note}")
     ending = Ending(every=True)
-    _add_evolution(ending, result.record)
+    _add_extensions(ending, result.record)
     ending.show("")
     names = ", ".join(_first_to_last([path.name for path in result.datasets]))
     say(f"wrote {names} to {result.directory}; no check ran, so there is no verdict (more: --all)")
@@ -173,16 +151,20 @@ def _file_lines(result: RunResult) -> Iterator[str]:
 
     codebook = [path.name for path in result.codebook if path.name in NAMES]
     datasets = [path.name for path in result.datasets]
-    picked = () if result.evolved is None else result.evolved.written
-    shown = {*datasets, *codebook} | {entry.file for entry in picked}
-    frontier = _first_to_last([entry.file for entry in picked])
+    shown = {*datasets, *codebook}
     others = [entry.name for entry in result.manifest.files if entry.name not in shown]
     report = [result.report.name] if result.report else []
     yield f"files in {result.directory}"
     yield f"  to release, or not: {', '.join([*_first_to_last(datasets), *codebook])}"
     secret = "" if result.manifest.secret == NO_SECRET else " (it holds the secret)"
-    kept = ", ".join([*report, *others, *frontier, f"manifest.json{secret}"])
+    kept = ", ".join([*report, *_in_short(others), f"manifest.json{secret}"])
     yield f"  confidential: {kept}"
+
+
+def _in_short(names: Sequence[str]) -> Iterator[str]:
+    """Yield names; of those that differ in their number alone, the first and the last."""
+    for _, alike in groupby(names, key=lambda name: re.sub(r"\d+", "", name)):
+        yield from _first_to_last([*alike])
 
 
 def _first_to_last(names: Sequence[str]) -> list[str]:
@@ -216,7 +198,7 @@ def show_plan(
     ahead: Forecast | None,
     later: Sequence[str] = (),
 ) -> None:
-    """Print the chain in order, what is evolved, and problems that a run will have (``later``)."""
+    """Print the chain in order, what extensions planned, and problems of a run (``later``)."""
     from synthesizer.measures.risk.rare_values import RARE
 
     if plan.has_chain:
@@ -224,8 +206,10 @@ def show_plan(
         _show_zeros(plan, *zeros)
     else:
         _show_variables(plan, rows)
-    if plan.genetic is not None:
-        show_table(evolution_plan(plan.genetic, plan.m))
+    for made in plan.extended.values():
+        for block in made.blocks(plan.m):
+            if isinstance(block, DataTable):
+                show_table(block)
     for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     say(f"secret: {plan.secret_in_words}")
@@ -303,7 +287,7 @@ def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
     drawn = len(plan.fitted.steps)
     how = f"models of the last {drawn} only are fitted" if drawn else "no chain is fitted"
     models = ["model", "predictors"] if drawn else []
-    title = f"variables to evolve, {_size(plan.table)}: {how}"
+    title = f"variables, {_size(plan.table)}: {how}"
     show_rows(rows, title, "variable", "kind", *models, "levels", "missing", "rare")
     if plan.spec.strata:
         say(f"strata: not used ({', '.join(plan.spec.strata)}), since no chain is fitted")
@@ -411,51 +395,6 @@ def show_advised(advised: Advised) -> None:
     show_rows(advised.trials, f"settings tried: {advised.caption}", *columns)
     show_rows(advised.again, "the present and the best one, on another random half", *columns)
     say(advised.sentence)
-
-
-def show_refined(file: RefinedFile, record: Path | None) -> None:
-    """Print risk and utility before and after, and where the files are."""
-    refined, ending = file.refined, Ending(every=False)
-    before, after = refined.before, refined.after
-    rows = [
-        ("risk", before.risk, after.risk, refined.limit, refined.baseline, refined.random),
-        ("utility", before.utility, after.utility, None, None, None),
-    ]
-    what = f"{refined.options.risk} of {refined.target} by {', '.join(refined.keys)}"
-    title = f"refined: risk is {what}; utility is {refined.options.utility}; lower is better"
-    columns = ("measure", "before", "after", "limit", "baseline", "random file")
-    forms: Sequence[Form] = ["text", *NUMBERS[:5]]
-    table = DataTable(caption=title, columns=columns, forms=forms, rows=rows)
-    ending.add(lambda _: show_table(table))
-    for line in _lines(refined):
-        ending.say(line, rank=1)
-    for note in grouped([*file.notes, *refined.notes]):
-        ending.say(f"note: {note}", rank=_NOTES, kind="note")
-    ending.say(f"wrote {file.path}")
-    if record is not None:
-        ending.say(f"wrote {record} (confidential: not for release)")
-    ending.show("all figures: in the file of --json")
-
-
-def _lines(refined: Refined) -> Iterator[str]:
-    cost = refined.after.utility - refined.before.utility
-    yield f"cost: {cost:+.4f} of utility; {refined.changed:.2%} of the records are other ones now"
-    people = [shares for shares in refined.found.values() if shares is not None]
-    if len(people) == 2:
-        words = " to ".join(
-            f"{share:.3f}{'' if right is None else f' (right of these {right:.3f})'}"
-            for share, right in people
-        )
-        yield f"people found by their key: {words}; who is not found counts as 0 in the risk"
-    yield (
-        "baseline: targets guessed from their distribution; random file: variables drawn from "
-        "their margins alone"
-    )
-    if refined.outcome is not None:
-        evolved = refined.outcome
-        count = f"{len(evolved.history) - 1} generations"
-        why = "" if evolved.stopped == count else f": {evolved.stopped}"
-        yield f"ended after {count}{why}"
 
 
 def show_starter(starter: Starter) -> None:

@@ -35,11 +35,11 @@ PERIODS = "person-periods"
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
 
 
-def show_checks(results: CheckResults, start: str | None) -> None:
-    """Print every figure; ``start`` as in `show_utility`."""
+def show_checks(results: CheckResults) -> None:
+    """Print every figure."""
     say("checks:" if results.figures or results.failed else "checks: none was run")
     if results.utility is not None:
-        show_utility(results.utility, start=start)
+        show_utility(results.utility)
     if results.panel is not None:
         show_panel(results.panel)
     if results.risk.figures or results.utility is None:
@@ -109,7 +109,7 @@ def _show_all(results: CheckResults) -> None:
         show_rows(rows, title, "variables", "s_pmse", *more)
     for fit in () if utility is None else utility.fits:
         _show_fit(fit)
-    show_checks(results, None)
+    show_checks(results)
 
 
 _FAILED, _FITS, _WORST, _NOTES, _FIGURES = 9, 10, 20, 30, 40
@@ -174,13 +174,10 @@ def show_panel(panel: PanelResult) -> None:
         say(f"  {name}: could not be computed: {why}")
 
 
-def show_utility(utility: UtilityResult, *, start: str | None = None) -> None:
-    """Print every figure of utility, and how to read it.
-
-    ``start`` is what datasets were evolved from, None where they were not.
-    """
+def show_utility(utility: UtilityResult) -> None:
+    """Print every figure of utility, and how to read it."""
     _show_figures("utility", utility.figures, utility.units)
-    for line in utility_lines(utility, start=start):
+    for line in utility_lines(utility):
         say(line)
 
 
@@ -234,11 +231,8 @@ def risk_lines(risk: RiskResult) -> Iterator[str]:
         yield f"  {name}: could not be computed: {why}"
 
 
-def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterator[str]:
-    """Yield what must be known to read the figures: worst pairs, what is far off, what failed.
-
-    ``start`` is what datasets were evolved from, None where they were not.
-    """
+def utility_lines(utility: UtilityResult) -> Iterator[str]:
+    """Yield what must be known to read the figures: worst pairs, what is far off, what failed."""
     if utility.tables is not None:
         for order, words in ((2, "pairs"), (1, "variables")):
             pairs = ", ".join(
@@ -247,11 +241,6 @@ def utility_lines(utility: UtilityResult, *, start: str | None = None) -> Iterat
             )
             if pairs:
                 yield f"  worst {words}: {pairs}"
-    if utility.figures and start is not None:
-        yield (
-            "  note: 1, and what a right synthesis gives, stand for fresh draws from a model; "
-            "datasets that were selected for their closeness to the original may well lie below"
-        )
     for fit in utility.fits:
         yield from (f"  note: {fit.title}: {note}" for note in fit.notes)
     yield from (f"  note: {note}" for note in utility.notes)

@@ -26,11 +26,11 @@ from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.parquet_sample import FIT_ROWS
+from synthesizer.data.plugins import keyed, makers
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
 from synthesizer.data.yaml_text import without_infinities
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.measures.measure_options import Label, Labels, Names, Part
 from synthesizer.measures.settings import CheckSettings, LimitConfig
@@ -613,8 +613,10 @@ Workers = Annotated[
 ]
 
 
-class ChainConfig(Part):
+class _ChainConfig(Part):
     """What is made of the data, wherever they come from: the options of `Synthesizer`.
+
+    Some keys are those of extensions.
 
     Examples
     --------
@@ -706,9 +708,6 @@ class ChainConfig(Part):
         description="column of the survey weight, or {variable, totals}: drawn last given "
         "everything else, and raked to public totals",
     )
-    genetic: GeneticOptions | None = Field(
-        None, description="evolve whole datasets (method: genetic), in place of a chain or after it"
-    )
     after: AfterConfig | None = Field(
         None, description="disclosure control after synthesis: label, top_code, round and others"
     )
@@ -738,6 +737,17 @@ class ChainConfig(Part):
     def cluster(self) -> str | None:
         """Address of the scheduler of a cluster; None where this machine draws."""
         return self.workers.dask if isinstance(self.workers, ClusterConfig) else None
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        """What is said under keys of extensions, by key."""
+        said = {name: getattr(self, name) for name in keyed()}
+        return {name: options for name, options in said.items() if options is not None}
+
+    @property
+    def maker(self) -> str | None:
+        """The key of what makes whole datasets of categories; None where the chain draws them."""
+        return next((name for name in self.sections if name in makers()), None)
 
     @property
     def weighting(self) -> WeightsConfig | None:
@@ -788,6 +798,30 @@ class ChainConfig(Part):
     def named_methods(self) -> Mapping[str, str]:
         """What ``method`` says by name; nothing where it is a list by position."""
         return self.method if isinstance(self.method, dict) else {}
+
+
+if taken := [
+    name for name in keyed() if hasattr(_ChainConfig, name) or name in _ChainConfig.model_fields
+]:
+    raise ConfigError(f"{name}: an extension has this key of the core; remove it" for name in taken)
+if TYPE_CHECKING:
+
+    class ChainConfig(_ChainConfig):
+        """What is made of the data; some keys are those of extensions."""
+
+        def __init__(self, **options: Any) -> None: ...
+
+else:
+    ChainConfig = create_model(
+        "ChainConfig",
+        __base__=_ChainConfig,
+        __doc__=_ChainConfig.__doc__,
+        __module__=__name__,
+        **{
+            name: (one.key.options | None, Field(None, description=one.key.description))
+            for name, one in keyed().items()
+        },
+    )
 
 
 class Config(ChainConfig):

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from synthesizer.config.keys import (
@@ -25,6 +25,7 @@ from synthesizer.config.keys import (
 )
 from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
+from synthesizer.data.plugins import installed, keyed, makers
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 from synthesizer.measures.measure_options import Labels
@@ -75,9 +76,6 @@ _UNSUPPORTED_MODELS: Mapping[str, str] = {
     "survctree": _SURVIVAL,
 }
 """Models of synthpop without a counterpart, for keys such as ``nested.x``."""
-
-GENETIC = "genetic"
-"""What makes whole datasets, and its section: ``method: genetic`` alone takes the defaults."""
 
 FOREIGN_KEYS = frozenset({"cont_na"})
 """Arguments of synthpop that `translate` turns into keys of a configuration."""
@@ -131,7 +129,7 @@ def translate(content: dict[str, Any]) -> list[str]:
     ([], {'variables': {'pay': {'missing': ['-8']}}, 'default_method': 'cart'})
     """
     problems = _missing_codes(content) + _one_method(content)
-    problems += _whole_datasets(content)
+    problems += _sections(content)
     if content.get("predictor_matrix") == "auto":  # all earlier variables, as when absent
         del content["predictor_matrix"]
     return problems
@@ -164,16 +162,17 @@ def _codes(value: object) -> list[str] | None:
         return None
 
 
-def _whole_datasets(content: dict[str, Any]) -> list[str]:
-    """Read ``genetic: true`` as the genetic synthesizer with its defaults."""
-    if content.get(GENETIC) is True:
-        content[GENETIC] = {}
-    elif content.get(GENETIC) is False:
-        del content[GENETIC]
-    if content.get("default_method") != GENETIC:
+def _sections(content: dict[str, Any]) -> list[str]:
+    """Read ``true`` under the key of an extension as its defaults."""
+    for name in keyed():
+        if content.get(name) is True:
+            content[name] = {}
+        elif content.get(name) is False:
+            del content[name]
+    if (method := content.get("default_method")) not in makers():
         return []
     del content["default_method"]
-    return ["default_method: genetic makes whole datasets, not variables; say method: genetic"]
+    return [f"default_method: {method} makes whole datasets, not variables; say method: {method}"]
 
 
 def _one_method(content: dict[str, Any]) -> list[str]:
@@ -182,8 +181,8 @@ def _one_method(content: dict[str, Any]) -> list[str]:
     if not isinstance(name, str):
         return []
     del content["method"]
-    if name == GENETIC:
-        content.setdefault(GENETIC, {})
+    if name in makers():
+        content.setdefault(name, {})
         return []
     if not name:
         return ["method: '' would keep every variable as it is; name the variables under keep"]
@@ -409,7 +408,9 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
         elif "." in str(key):
             dotted[str(key)] = value
         else:
-            problems.append(Problem(f"{key}: unknown key{nearest(name, keys)}", "unknown_key"))
+            hint = nearest(name, keys)
+            more = "" if "did you mean" in hint else f"; {installed()}"
+            problems.append(Problem(f"{key}: unknown key{hint}{more}", "unknown_key"))
     problems += _add_dotted(result, dotted, keys) + translate(result)
     return result
 
@@ -452,13 +453,10 @@ def _resolved(config: Config, base: Path) -> Config:
     data = data.model_copy(update=named)
     directory = _joined(base, config.output.directory)
     output = config.output.model_copy(update={"directory": directory})
-    genetic = config.genetic
-    if genetic is not None and not isinstance(genetic.start, str):
-        start = tuple(_joined(base, path) for path in genetic.start)
-        genetic = replace(genetic, start=start)
     if isinstance(secret, SecretConfig):
         secret = SecretConfig(manifest=_joined(base, secret.manifest))
-    changes: dict[str, Any] = {"data": data, "output": output, "genetic": genetic}
+    changes: dict[str, Any] = {"data": data, "output": output}
+    changes |= {name: _with_paths(own, base) for name, own in config.sections.items()}
     if isinstance(config.weights, WeightsConfig):
         totals = {
             name: str(_joined(base, Path(said)))
@@ -471,6 +469,19 @@ def _resolved(config: Config, base: Path) -> Config:
         changes["extends"] = extends.model_copy(update={"run": _joined(base, extends.run)})
     # only what was written is set, so that a manifest repeats no default
     return config.model_copy(update=changes | ({} if secret is None else {"secret": secret}))
+
+
+def _with_paths(options: Any, base: Path) -> Any:
+    """Make the paths of a section, alone or in a tuple, relative to the directory."""
+    changed: dict[str, Any] = {}
+    for name, value in vars(options).items():
+        if isinstance(value, Path):
+            changed[name] = _joined(base, value)
+        elif isinstance(value, tuple) and value and all(isinstance(one, Path) for one in value):
+            changed[name] = tuple(_joined(base, one) for one in value)
+    if isinstance(options, BaseModel):
+        return options.model_copy(update=changed)
+    return replace(options, **changed)
 
 
 def _joined(base: Path, path: Path) -> Path:

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from synthesizer.data.errors import ConfigError
 
@@ -46,13 +47,15 @@ def _loaded(point: EntryPoint, kind: type[T], removable: bool) -> T | None:
         gone = f"{error.name}." if isinstance(error, ModuleNotFoundError) else ""
         if removable and gone and f"{point.module}.".startswith(gone):
             return None  # its folder was removed
-        reason = " ".join(f"{type(error).__name__}: {error}".split())
-        raise ConfigError(
-            f"{where} cannot be imported: {reason}; reinstall or remove the package"
-        ) from error
+        raise ConfigError(_broken(where, error)) from error
     if not isinstance(entry, kind):
         raise ConfigError(f"{where} is no {kind.__name__}")
     return entry
+
+
+def _broken(where: str, error: Exception) -> str:
+    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    return f"{where} cannot be imported: {reason}; reinstall or remove the package"
 
 
 EXTENSIONS: Final = "synthesizer.extensions"
@@ -71,18 +74,67 @@ class CommandGroup:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Extension:
-    """What an extension adds. Each hook is optional."""
+class Key:
+    """A key of the YAML with a section of its own, and a parameter of `Synthesizer`."""
 
+    name: str
+    options: type
+    """Type of the section: a dataclass, or a model of pydantic. ``true`` takes its defaults."""
+    description: str
+    makes_datasets: bool = False
+    """Whether it makes whole datasets of categories, in place of the chain or after it; models draw
+    the other variables given these. Then ``method: NAME`` asks for it, too."""
+
+
+Hook = Callable[..., Any]
+"""A function of an extension. It is imported when it is called, see `late`."""
+
+
+def late(target: str) -> Hook:
+    """Return a function that imports ``module:function`` when it is called.
+
+    Examples
+    --------
+    >>> late("math:sqrt")(4.0)
+    2.0
+    """
+    module, _, name = target.partition(":")
+
+    def called(*args: Any, **named: Any) -> Any:
+        return getattr(import_module(module), name)(*args, **named)
+
+    return called
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension:
+    """What an extension adds. Each hook is optional.
+
+    Where it has a key, `plan` is called for a configuration with this key, and the hooks of results
+    for a run that has its result.
+    """
+
+    key: Key | None = None
+    plan: Hook | None = None
+    """Takes an `Asked` of ``plan/extended.py``, returns a `Found` of a `Planned`, or of None where
+    there are problems."""
+    sentences: str = ""
+    """Package whose ``sentences.toml`` has the sentences of these problems, by code."""
+    result: Hook | None = None
+    """Reads its part of ``checks.json`` and returns its result."""
+    page: Hook | None = None
+    """Takes a record and returns a section of the report."""
+    screen: Hook | None = None
+    """Takes a record and yields blocks: tables, then notes."""
+    codebook: Hook | None = None
+    """Takes facts of the release and returns `FurtherWords` for researchers."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Names that ``synthesizer`` has in Python, and the module of each."""
     task: str = "Further commands"
     """Heading of its commands in ``synthesizer --help``; it may be one that is there."""
-    commands: Sequence[Command | CommandGroup] = ()
+    commands: Callable[[], Sequence[Command | CommandGroup]] = tuple
     former_commands: Mapping[str, str] = field(default_factory=dict)
     """Commands of earlier versions, and what to type in their place."""
-
-    def __post_init__(self) -> None:
-        if not all(callable(one) or isinstance(one, CommandGroup) for one in self.commands):
-            raise TypeError("commands must be functions or CommandGroups")
 
 
 @cache
@@ -95,3 +147,48 @@ def extensions() -> Mapping[str, Extension]:
         If one cannot be imported, or its entry is no `Extension`.
     """
     return entries(EXTENSIONS, Extension)
+
+
+def commands_of(name: str) -> Sequence[Command | CommandGroup]:
+    """Return the commands of an extension.
+
+    Raises
+    ------
+    ConfigError
+        If they cannot be imported, or are none.
+    """
+    where = f"commands of extension {name!r}"
+    try:
+        found = tuple(extensions()[name].commands())
+    except Exception as error:
+        raise ConfigError(_broken(where, error)) from error
+    if not all(callable(one) or isinstance(one, CommandGroup) for one in found):
+        raise ConfigError(f"{where} must be functions or CommandGroups")
+    return found
+
+
+def installed() -> str:
+    """Return which extensions there are, for who asks for another one."""
+    names = ", ".join(extensions()) or "none; reinstall synthesizer (pip install .)"
+    return f"installed extensions: {names}"
+
+
+@cache
+def keyed() -> Mapping[str, Extension]:
+    """Return the extensions that have a key, by its name.
+
+    Raises
+    ------
+    ConfigError
+        If two have the same key.
+    """
+    found: dict[str, Extension] = {}
+    for name, one in extensions().items():
+        if one.key is not None and found.setdefault(one.key.name, one) is not one:
+            raise ConfigError(f"key {one.key.name!r} of {name!r} is taken; remove its package")
+    return found
+
+
+def makers() -> list[Any]:
+    """Return the keys that make whole datasets."""
+    return [n for n, one in keyed().items() if one.key is not None and one.key.makes_datasets]

@@ -1,35 +1,33 @@
-"""Sources of datasets: a fitted chain, or an evolution against the confidential data."""
+"""Sources of datasets: a fitted chain, or what an extension makes them by."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from synthesizer.data.errors import ModelError
-from synthesizer.data.evolved import Evolution, Point
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.engine.drawing import whole_number_problems
 
 Progress = Callable[[int], None]
 
-NOT_SAVED = (
-    "datasets of the genetic synthesizer are evolved against the confidential data, so there is no "
-    "model to save; use 'run' or generate(), or take genetic out of the configuration"
-)
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Beside:
+    """What a source leaves beside its datasets, for the steward."""
 
-@dataclass(frozen=True, eq=False)
-class Evolved:
-    """The results of an evolution beside its datasets."""
-
-    evolution: Evolution
-    """Settings, and utility, risk and history of every dataset."""
-    frontier: tuple[Table, ...] = ()
-    """In mode pareto: the datasets of the frontier that are written, by rising risk."""
-    points: tuple[Point, ...] = ()
-    """Where each of them lies."""
+    result: Any
+    """What it came to, as a model of pydantic; ``checks.json`` has it."""
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Further files by name."""
+    tables: Sequence[Table] = ()
+    """Further datasets, of which one may be picked."""
+    stem: str = ""
+    """How the names of their files begin."""
+    named: Callable[[Sequence[str]], Any] | None = None
+    """Returns the result with the names of these files."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +74,8 @@ class Source(Protocol):
         """
         return ()
 
-    def evolution(self, seed: Seed) -> Evolved | None:  # noqa: ARG002
-        """Return the further results of the last `generate` with this seed."""
+    def beside(self, seed: Seed) -> Beside | None:  # noqa: ARG002
+        """Return what the last `generate` with this seed left beside its datasets."""
         return None
 
     def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:  # noqa: ARG002

@@ -83,7 +83,7 @@ def advise(
     Raises
     ------
     ConfigError
-        With every problem of configuration, data and file; if whole datasets are evolved.
+        With every problem of configuration, data and file; if whole datasets are made.
 
     Examples
     --------
@@ -98,8 +98,8 @@ def advise(
             check_file(json, overwrite=overwrite, read=read)
     with problems.gathered():
         plan = prepare(config, registry, overrides=overrides, check_directory=False)
-        if plan.genetic is not None:
-            problems.append("genetic: whole datasets are evolved; vary its options by 'frontier'")
+        if plan.maker is not None:
+            problems.append(f"{plan.maker}: makes whole datasets; there are no models to vary")
     problems.settle(ConfigError)
     advised = _advised(sound_config(config, overrides, problems), plan, listener)
     if json is not None:

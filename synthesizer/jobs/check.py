@@ -461,7 +461,6 @@ def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySe
         rows=data.synthetic[0].n_rows,
         variables=(),
         chain=(),
-        genetic=None,
         notes=(),
         seconds={},
         python=platform.python_version(),

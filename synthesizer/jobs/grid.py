@@ -350,9 +350,7 @@ def planned_twin(
 ) -> str | None:
     """Return which other setting makes the same data, as when no variable uses a varied model."""
     for name, (other, earlier) in others.items():
-        chains = [
-            p.spec for p in (plan, earlier) if p.genetic is None or p.genetic.start == "chain"
-        ]
+        chains = [p.spec for p in (plan, earlier) if p.has_chain]
         same = all(c.steps == plan.spec.steps and c.strata == plan.spec.strata for c in chains)
         if same and _rest(setting.config) == _rest(other.config):
             return name
@@ -364,6 +362,7 @@ def _rest(config: ChainConfig) -> dict[str, Any]:
     from synthesizer.plan.inputs import declarations
 
     keys = (
-        "m", "rows", "proper", "drop", "keep", "rules", "forbid", "on_violation", "genetic", "rare",
+        "m", "rows", "proper", "drop", "keep", "rules", "forbid", "on_violation", "rare",
+        "sections",
     )  # fmt: skip
     return {key: getattr(config, key) for key in keys} | {"declared": declarations(config)}

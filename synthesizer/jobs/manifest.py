@@ -38,7 +38,6 @@ from synthesizer.report.record import (
     DataEntry,
     ExtendsEntry,
     FileEntry,
-    GeneticEntry,
     HouseholdEntry,
     Manifest,
     PanelEntry,
@@ -146,7 +145,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manifest:
     """Return the manifest of a run but its files: how its datasets were made, confidential."""
-    data, genetic = plan.data, plan.genetic
+    data = plan.data
     settings = json.dumps(plan.settings, sort_keys=True)
     layout = data.layout
     replicating = plan.spec.replicating
@@ -184,15 +183,8 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
             )
         ),
         chain=tuple(_planned_step(plan, step) for step in plan.spec.steps),
-        genetic=None
-        if genetic is None
-        else GeneticEntry.model_validate(
-            {
-                "start": genetic.start,
-                "mode": genetic.options.mode,
-                "interrupted": source.interrupted,
-            }
-        ),
+        maker=plan.maker,
+        extensions={name: made.facts(source) for name, made in plan.extended.items()},
         extends=None if plan.published is None else _extends(plan.published),
         after=tuple(plan.after.sentences),
         notes=(*plan.notes, *source.notes),
@@ -238,7 +230,7 @@ def _planned_step(plan: Plan, step: Step) -> StepEntry:
     if step in plan.fitted.steps:
         return entry
     unfitted = {
-        "model": "genetic",
+        "model": plan.maker,
         "model_of_missing_codes": None,
         "predictors": (),
         "closest": None,

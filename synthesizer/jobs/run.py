@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -15,7 +13,6 @@ from synthesizer.config.reading import AnyForm
 from synthesizer.data.after import NOT_DROPPED
 from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError, plural
-from synthesizer.data.evolved import Evolution, EvolvedDataset, FrontierFile, Generation
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
@@ -23,7 +20,7 @@ from synthesizer.data.table import Table
 from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
-from synthesizer.engine.source import Evolved, Source
+from synthesizer.engine.source import Beside, Source
 from synthesizer.jobs.dataset_parts import Part, Work, kept_bytes, kept_seed, kept_work, parts_of
 from synthesizer.jobs.manifest import (
     ONE_OF_SEVERAL,
@@ -54,8 +51,6 @@ NOTHING_KEPT = (
     "resume (--resume): this source is read whole and nothing is kept of such a run to go on with; "
     "leave it out to begin anew. Parts are kept of a Parquet source of more than data.fit_rows rows"
 )
-HISTORY = "history.csv"
-"""What an evolution came to, generation by generation."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -73,6 +68,8 @@ class RunResult(Displayed):
     """The codebook for researchers, HTML and JSON; for release with the datasets."""
     report: Path | None
     """The steward's page; None where it was switched off."""
+    interrupted: bool = False
+    """Whether somebody stopped the work before its time; the best so far was kept."""
     new_notes: tuple[str, ...] = ()
     """What came up while it was made and written, and whether anybody can repeat its draws; the
     other notes of its manifest are those of its plan."""
@@ -115,14 +112,9 @@ class RunResult(Displayed):
         return self.record.verdict
 
     @property
-    def evolved(self) -> Evolution | None:
-        """Of the genetic synthesizer: utility, risk and history of every dataset."""
-        return self.record.evolution
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether somebody stopped an evolution before its time; the best so far was kept."""
-        return self.evolved is not None and self.evolved.interrupted
+    def extensions(self) -> Mapping[str, Any]:
+        """What extensions that made datasets came to, by key."""
+        return self.record.extensions
 
 
 @public
@@ -214,10 +206,11 @@ def run(
             listener.expect("check", of_checks(plan, making))
             everybody = None if work is None else partial(work.everybody, folder.parts)
             results = checks.finish(partial(plan.refit, source, seed), everybody=everybody)
-        evolution = folder.write_evolution(source.evolution(seed))
+        beside = folder.write_beside(source.beside(seed))
         exceeded = limits_exceeded(plan.limits, source, results)
         manifest = manifest_of(plan, source, seed, phases)
-        result = folder.write(Record(manifest, results, exceeded, evolution))
+        result = folder.write(Record(manifest, results, exceeded, beside))
+        result = replace(result, interrupted=source.interrupted)
     own = release_of(result.manifest, result.checks, result.directory)
     notes = list_release(plan.data.path, own)
     return replace(result, new_notes=(*result.new_notes, *notes))
@@ -248,7 +241,7 @@ def fit(
     ConfigError
         With every problem of configuration and data.
     ModelError
-        If the configuration evolves whole datasets, which leaves no model.
+        If an extension makes whole datasets, which leaves no model.
 
     Examples
     --------
@@ -287,7 +280,7 @@ def fit_file(
     OutputError
         If the file is one that is read, is there already, is being written, or cannot be written.
     ModelError
-        If the configuration evolves whole datasets, which leaves no model.
+        If an extension makes whole datasets, which leaves no model.
     """
     from synthesizer.engine.saved import write_model
 
@@ -404,41 +397,38 @@ class _Folder:
         self.datasets.append(name)
         self.formulas.add(written, name)
 
-    def write_evolution(self, evolved: Evolved | None) -> Evolution | None:
-        """Write the history and the frontier of an evolution; return it with its files.
-
-        Both are for the steward: the history holds figures of the confidential data, and of the
-        frontier only the dataset that is picked is meant for release.
-        """
-        if evolved is None:
-            return None
-        write_text(self.place / HISTORY, history_text(evolved.evolution.datasets))
-        files: list[FrontierFile] = []
-        for table, point in zip(evolved.frontier, evolved.points, strict=True):
-            name = write_dataset(
+    def write_beside(self, beside: Beside | None) -> dict[str, Any]:
+        """Write what a source left beside its datasets, for the steward; return its result."""
+        if beside is None or self.plan.maker is None:
+            return {}
+        for name, text in beside.texts.items():
+            write_text(self.place / name, text)
+        files = [
+            write_dataset(
                 self.plan.restored(self.plan.released(table)),
                 self.place,
-                len(files) + 1,
-                len(evolved.points),
+                number,
+                len(beside.tables),
                 self.plan.data.layout,
                 self.plan.output.format,
-                stem="frontier",
+                stem=beside.stem,
                 safe=self.plan.output.spreadsheet_safe,
             )
-            files.append(FrontierFile(file=name, **point.model_dump()))
-        self.stewards += [HISTORY, *(file.file for file in files)]
-        return evolved.evolution.model_copy(update={"written": tuple(files)})
+            for number, table in enumerate(beside.tables, 1)
+        ]
+        self.stewards += [*beside.texts, *files]
+        return {self.plan.maker: beside.result if beside.named is None else beside.named(files)}
 
     def write(self, record: Record) -> RunResult:
         """Write checks, codebook, manifest and report of the datasets."""
-        place, output, evolution = self.place, self.plan.output, record.evolution
-        genetic = None if evolution is None else evolution.model_dump(mode="json")
+        place, output = self.place, self.plan.output
+        beside = {key: own.model_dump(mode="json") for key, own in record.extensions.items()}
         drawn = {"m": len(self.datasets), "files": self._entries(self.datasets)}
         manifest = record.manifest.model_copy(update=drawn)
         own = release_of(manifest, record.results, output.directory)
         results = beside_others(record.results, self.plan, own)
         record = replace(record, manifest=manifest, results=results)
-        content = checks_content(record.results, record.exceeded, genetic, record.verdict)
+        content = checks_content(record.results, record.exceeded, beside, record.verdict)
         write_json(place / CHECKS, content)
         manifest = manifest.model_copy(
             update={
@@ -497,20 +487,3 @@ class _Folder:
                 raise
             except SynthesizerError as error:
                 return [], [f"no codebook: {problem}" for problem in error.problems]
-
-
-def history_text(datasets: Sequence[EvolvedDataset]) -> str:
-    """Return the generations of all datasets as the text of a CSV file.
-
-    Examples
-    --------
-    >>> print(history_text([]), end="")
-    dataset,generation,utility,risk,fitness,median_utility,median_risk,frontier
-    """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ("dataset", *Generation.model_fields), lineterminator="\n")
-    writer.writeheader()
-    for number, dataset in enumerate(datasets, 1):
-        for generation in dataset.history:
-            writer.writerow({"dataset": number, **generation.model_dump()})
-    return text.getvalue()

@@ -26,7 +26,6 @@ from synthesizer.data.errors import (
     listed,
     plural,
 )
-from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import check_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.missing_codes import guessed_codes
@@ -41,10 +40,11 @@ from synthesizer.data.writing import to_frame
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
-from synthesizer.engine.source import NOT_SAVED, Source
+from synthesizer.engine.source import Source
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 from synthesizer.models.fixed import Derived
+from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _names_checked(init: Callable[P, None]) -> Callable[P, None]:
     return checked
 
 
+_NOT_NAMED = ("self", "extensions")
 _OWN = ("registry", "infer_missing")
 """Parameters that are no keys of the YAML."""
 _AFTER_FIT = frozenset(("checks", "limits", "m", "rows", "workers"))
@@ -132,8 +133,6 @@ class Synthesizer:
         Disclosure control before and after the synthesis.
     panel, household, weights : mapping or str, optional
         Periods of persons, members of households, the survey weight.
-    genetic : mapping, optional
-        Evolve whole frames; ``method="genetic"`` takes the defaults.
     checks : bool or mapping, optional
         What `checks` computes of the frames of `generate`; ``True`` takes all by default.
     limits : mapping, optional
@@ -146,6 +145,8 @@ class Synthesizer:
         what ``variables`` names.
     registry : Registry, optional
         Models to choose from; all that installed packages offer by default.
+    **extensions : mapping or bool, optional
+        Keys of extensions that are installed, such as those that make whole frames.
 
     Raises
     ------
@@ -200,14 +201,15 @@ class Synthesizer:
         panel: Mapping[str, Any] | None = None,
         household: Mapping[str, Any] | None = None,
         weights: str | Mapping[str, Any] | None = None,
-        genetic: Mapping[str, Any] | None = None,
         checks: bool | Mapping[str, Any] | CheckSettings | None = None,
         limits: Mapping[str, Any] | LimitConfig | None = None,
         plugins: Sequence[str] | None = None,
         infer_missing: bool = True,
         registry: Registry | None = None,
+        **extensions: Any,
     ) -> None:
-        self._set({name: value for name, value in locals().items() if name != "self"})
+        named = {name: value for name, value in locals().items() if name not in _NOT_NAMED}
+        self._set(named | extensions)
 
     def _set(self, parameters: dict[str, Any]) -> None:
         """Take parameters over, if all are right; what was fitted is forgotten."""
@@ -335,7 +337,7 @@ class Synthesizer:
         Warns
         -----
         UserWarning
-            If a figure lies above its limit (see `exceeded`), or an evolution was interrupted.
+            If a figure lies above its limit (see `exceeded`), or somebody interrupted the work.
         """
         fitted, config = self._sure, self.config
         m = config.m if m is None else m
@@ -413,8 +415,8 @@ class Synthesizer:
     def exceeded(self) -> tuple[str, ...]:
         """The limits that the last `generate` lies above, in words; empty where it keeps all.
 
-        Those under ``limits``, and ``risk_at_most`` of the genetic synthesizer. A figure that has
-        a limit and could not be computed counts as above it.
+        Those under ``limits``, and of extensions that make whole frames. A figure that has a limit
+        and could not be computed counts as above it.
 
         Raises
         ------
@@ -431,38 +433,35 @@ class Synthesizer:
         return limits_exceeded(self.config.limits, self._sure.source, results)
 
     @property
-    def evolution(self) -> Evolution:
-        """What the genetic synthesizer came to in the last `generate`: ``datasets`` and settings.
+    def extensions(self) -> Mapping[str, Any]:
+        """What extensions came to that made the frames of the last `generate`, by key.
 
-        Each dataset has ``utility`` and ``risk`` in [0, 1] (lower is better), ``reached``,
-        ``stopped``, ``unchanged`` (share of records that are the original's), its ``history`` and
-        its ``frontier``. Confidential: it is computed from the original.
+        Confidential: it is computed from the original. Empty where the chain drew the frames.
 
         Raises
         ------
         ModelError
-            Without ``genetic`` in the options, or before `generate`.
+            Before `generate`.
         """
-        if self._generated is None or self._generated.evolution is None:
-            raise ModelError(
-                "nothing is evolved yet; give genetic={...}, call fit(frame) and generate()"
-            )
-        return self._generated.evolution.evolution
+        drawn, maker = self._drawn, self.config.maker
+        if drawn.beside is None or maker is None:
+            return {}
+        return {maker: drawn.beside.result}
 
-    def frontier(self) -> list[Any]:
-        """Return the datasets of the frontier of the last `generate`, by rising risk.
+    def further_frames(self) -> list[Any]:
+        """Return the frames that an extension left beside those of the last `generate`.
 
-        At most ``points`` of them, both ends among them; empty but in mode pareto.
+        One may be picked, such as from a frontier by rising risk; mostly there are none.
         """
-        evolved, sure = self._drawn.evolution, self._sure
-        tables = () if evolved is None else evolved.frontier
+        beside, sure = self._drawn.beside, self._sure
+        tables = () if beside is None else beside.tables
         return [sure.frame_of(sure.released(table)) for table in tables]
 
     @property
     def model(self) -> SavedModel:
         """The fitted model."""
         if self._sure.model is None:
-            raise ModelError(NOT_SAVED)
+            raise ModelError(problem("maker_not_saved", maker=self.config.maker))
         return self._sure.model
 
     @public
@@ -548,7 +547,7 @@ class _Fitted:
     """None of a model that was loaded: the original is not there."""
     after: After = field(default_factory=After)
     model: SavedModel | None = None
-    """None of an evolution, which leaves no model."""
+    """None where an extension makes whole frames, which leaves no model."""
     codes: str = ""
     """Missing codes that were inferred, and the variables that have them."""
 
@@ -557,7 +556,7 @@ class _Fitted:
         """Fit what a plan says."""
         from synthesizer.jobs.run import fitted_model
 
-        if plan.genetic is None:
+        if plan.maker is None:
             return replace(cls.of_model(fitted_model(plan, Phases())), plan=plan)
         return cls(
             source=plan.fit(plan.seed),
@@ -581,12 +580,12 @@ class _Fitted:
         )
 
     def planned(self, config: ChainConfig) -> Self | None:
-        """Return it with other checks and limits; None of an evolution, which follows from them."""
+        """Return it with other checks and limits; None where whole frames are made by them."""
         from synthesizer.plan.plan import make_plan
 
         if self.plan is None:
             return self
-        if self.plan.genetic is not None:
+        if self.plan.maker is not None:
             return None
         data, registry = self.plan.data, self.plan.registry
         return replace(self, plan=make_plan(config, data, registry, seed=self.seed))
@@ -649,7 +648,7 @@ def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
 
 def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
     """Say which orders and labels of codes all rows keep, and no parameter asks to keep."""
-    if config.panel is not None or config.household is not None or config.genetic is not None:
+    if config.panel is not None or config.household is not None or config.maker is not None:
         return
     computed = {s.variable: s.model for s in plan.spec.steps if isinstance(s.model, Derived)}
     derived = {name: model.expression for name, model in computed.items()}
@@ -673,7 +672,7 @@ class _Generated:
     ) -> None:
         self.fitted, self.seed, self.m, self.rows = fitted, seed, m, rows
         self.tables = () if fitted.plan is None else tuple(tables)
-        self.evolution = fitted.source.evolution(seed)
+        self.beside = fitted.source.beside(seed)
 
     def of(self, fitted: _Fitted) -> _Generated:
         """Return the same under other checks."""

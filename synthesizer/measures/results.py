@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, Self
 
 from pydantic import Field, PrivateAttr
@@ -338,7 +339,7 @@ FORMAT = 4
 def checks_content(
     results: CheckFigures,
     exceeded: Iterable[str] = (),
-    genetic: Any = None,
+    extensions: Mapping[str, Any] = MappingProxyType({}),
     verdict: Result | None = None,
 ) -> dict[str, Any]:
     """Return what ``checks.json`` holds: ``results`` are read back, all else is for people."""
@@ -349,5 +350,5 @@ def checks_content(
         "figures": [{"place": place, **plain(figure)} for place, figure in results.figures],
         "exceeded": list(exceeded),
         "results": plain(results),
-        "genetic": genetic,
+        "extensions": dict(extensions),
     }

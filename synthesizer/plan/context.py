@@ -18,6 +18,7 @@ from synthesizer.data.panel.panel_table import as_panel, row_numbers
 from synthesizer.data.panel.paths import OWN, AtMost
 from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.parquet_sample import Whole
+from synthesizer.data.plugins import makers
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
@@ -248,7 +249,6 @@ OF_HEADS = ", of heads"
 """Ends the place of a condition that is asked for of heads as well."""
 BESIDE = {
     "panel": "is of persons in periods",
-    "genetic": "evolves rows, each by itself",
     "survival": "orders the variables of single persons",
     "extends": "adds periods to a panel",
 }
@@ -459,11 +459,14 @@ def household_problems(config: ChainConfig, whole: Whole | None) -> Iterator[str
     for key, why in BESIDE.items():
         if getattr(config, key, None) not in (None, ()):
             yield problem("not_with_households", key=key, why=why)
+    if config.maker is not None:
+        yield problem("not_with_households", key=config.maker, why="makes rows, each by itself")
 
 
 def without_others(config: ChainConfig) -> ChainConfig:
     """Return a configuration without the parts that do not go with households."""
-    changes = {key: () if key == "survival" else None for key in BESIDE if hasattr(config, key)}
+    keys = [*BESIDE, *makers()]
+    changes = {key: () if key == "survival" else None for key in keys if hasattr(config, key)}
     return config.model_copy(update=changes)
 
 

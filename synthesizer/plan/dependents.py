@@ -25,9 +25,9 @@ def dependents(
     ``drawn`` has the models of variables for which the configuration names none; only these are
     computed. ``needs`` has what others are computed from, as the configuration says. What else
     follows from others is told in a note, as is what is computed; that a rule sets it or a support
-    names it is a problem. Datasets that evolve cannot compute anything.
+    names it is a problem. Where whole datasets are made nothing is computed.
     """
-    if context.config.genetic is not None:
+    if context.config.maker is not None:
         return Found({})
     found = Findings()
     table = context.table.select(

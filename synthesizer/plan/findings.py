@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 from synthesizer.data.errors import Problem, Problems
+from synthesizer.data.plugins import keyed
 
 Made = TypeVar("Made")
 MadeOf = TypeVar("MadeOf", covariant=True)
@@ -74,6 +75,11 @@ def note(code: str, /, **facts: Any) -> str:
 
 @cache
 def sentences() -> dict[str, str]:
-    """Return the sentence of every code, with its facts in braces."""
-    text = files("synthesizer.plan").joinpath("sentences.toml").read_text(encoding="utf-8")
-    return {code: " ".join(words.split()) for code, words in tomllib.loads(text).items()}
+    """Return the sentence of every code, with its facts in braces.
+
+    An extension that has a key and sentences of its own has them in a file of this name, too.
+    """
+    packages = ["synthesizer.plan", *(one.sentences for one in keyed().values() if one.sentences)]
+    texts = (files(name).joinpath("sentences.toml").read_text("utf-8") for name in packages)
+    found = {code: words for text in texts for code, words in tomllib.loads(text).items()}
+    return {code: " ".join(words.split()) for code, words in found.items()}

@@ -177,13 +177,13 @@ def forecast(
 ) -> Forecast | None:
     """Return what a run will take.
 
-    None of an evolution, whose generations nobody foresees, and of an extension, which takes a
-    part of the time of the published run.
+    None where an extension makes whole datasets, which nobody foresees, and of new periods, which
+    take a part of the time of the published run.
 
     ``spent`` are seconds of what is done already, such as reading the data; ``clock`` gives seconds
     of CPU. Unless ``measured``, the speed is that of a usual machine.
     """
-    if plan.genetic is not None or plan.published is not None:
+    if plan.maker is not None or plan.published is not None:
         return None
     rates = _rates(plan, clock) if measured else _Rates()
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))

@@ -129,7 +129,7 @@ class PlanRow(Row):
     position: int = column("#", "count", "place in the order, from 1")
     variable: str = column("variable", "text")
     kind: str = column("kind", "text")
-    model: str = column("model", "text", "genetic where no chain is fitted")
+    model: str = column("model", "text", "what makes whole datasets, where no model is fitted")
     predictors: int = column("predictors", "count")
     levels: int = column("levels", "count", "values that occur, without missing codes")
     missing: int = column("missing rows", "count")
@@ -150,7 +150,7 @@ def plan_table(plan: Plan) -> list[PlanRow]:
         _row(position, step, table, float(share))
         for position, (step, share) in enumerate(zip(steps, shares, strict=True), 1)
     ]
-    unfitted = {"model": "genetic", "predictors": 0}
+    unfitted = {"model": plan.maker, "predictors": 0}
     return [
         row if drawn else row.model_copy(update=unfitted)
         for row, drawn in zip(rows, fitted, strict=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.extending import Given, fit_extension, until
 from synthesizer.engine.registry import NO_MODELS, Registry
-from synthesizer.engine.source import NOT_SAVED, Request, Source
+from synthesizer.engine.source import Request, Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import Units
 from synthesizer.measures.halves import FromHalf
@@ -56,6 +56,7 @@ from synthesizer.plan.context import (
     without_others,
 )
 from synthesizer.plan.dependents import survival_findings
+from synthesizer.plan.extended import Planned, plan_extensions
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words
@@ -64,9 +65,6 @@ from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.weighting import plan_redrawing, plan_replicating, plan_weights
-
-if TYPE_CHECKING:
-    from synthesizer.engine.genetic.genetic_source import GeneticPlan
 
 GENERATE = "generate and write"
 """The phase in which datasets are drawn."""
@@ -93,8 +91,10 @@ class Plan:
     """The models that are known, those of plug-ins among them."""
     spec: ChainSpec
     """The chain."""
-    genetic: GeneticPlan | None = None
-    """How whole datasets are evolved, in place of the chain or after it."""
+    extended: Mapping[str, Planned] = field(default_factory=dict)
+    """What extensions planned, by key."""
+    maker: str | None = None
+    """The key of the one that makes whole datasets, in place of the chain or after it."""
     seed: Seed
     """Decides every draw, with its secret."""
     m: int
@@ -165,11 +165,11 @@ class Plan:
     @property
     def has_chain(self) -> bool:
         """Whether models are fitted."""
-        return self.genetic is None or self.genetic.start == "chain"
+        return self.maker is None or self.extended[self.maker].fits_chain
 
     @property
     def fitted(self) -> ChainSpec:
-        """What is fitted: all models, or those of numbers and dates where categories evolve."""
+        """What is fitted: all models, or those of variables that are drawn after the categories."""
         if self.has_chain:
             return self.spec
         return replace(self.spec, steps=tuple(s for s in self.spec.steps if self._is_drawn(s)))
@@ -180,7 +180,7 @@ class Plan:
     def fit(
         self, seed: Seed, phases: Phases | None = None, *, kept: KeptFits | None = None
     ) -> Source:
-        """Fit the source of datasets: a chain, or an evolution against the data.
+        """Fit the source of datasets: a chain, or what an extension makes them by.
 
         Fits of a chain that ``kept`` holds are not made again.
         """
@@ -200,11 +200,10 @@ class Plan:
         Raises
         ------
         ModelError
-            If whole datasets are evolved, which needs the confidential data, or published ones
-            go on.
+            If whole datasets are made, which needs the confidential data, or published ones go on.
         """
-        if self.genetic is not None:
-            raise ModelError(NOT_SAVED)
+        if self.maker is not None:
+            raise ModelError(problem("maker_not_saved", maker=self.maker))
         if self.published is not None:
             raise ModelError(problem("extends_not_saved"))
         with self._fitting(phases or Phases()) as advance:
@@ -361,24 +360,22 @@ class Plan:
         return self._extension(table, given, before.n_units, seed, m)
 
     def _source(
-        self, table: Table, seed: Seed, m: int, progress: Advance | None = None, **evolving: Any
+        self,
+        table: Table,
+        seed: Seed,
+        m: int,
+        progress: Advance | None = None,
+        *,
+        tell: Callable[[str], None] | None = None,
+        keeps_best: bool = True,
     ) -> Source:
         if self.published is not None:
             return self._extended(table, seed, m, self.published.first)
-        if self.genetic is None:
+        if self.maker is None:
             return self._chain(table, seed, m, progress)
-        from synthesizer.engine.genetic.genetic_source import Evolving, keeping
-        from synthesizer.engine.genetic.scores import evolved_names
-
         chain = self._chain(table, seed, m, progress) if self.fitted.steps else None
-        return Evolving(
-            plan=self.genetic,
-            table=table,
-            chain=chain.only(evolved_names(table)) if chain and self.has_chain else None,
-            rest=chain if any(map(self._is_drawn, self.spec.steps)) else None,
-            allowed=keeping(self.spec.rules, self.spec.forbids, table),
-            **evolving,
-        )
+        maker = self.extended[self.maker]
+        return maker.source(table, self.spec, chain, tell=tell, keeps_best=keeps_best)
 
 
 def make_plan(
@@ -461,13 +458,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     if isinstance(config, Config) and config.extends is not None:
         published = found.add(plan_published(context, config.extends, steps))
     after = found.add(plan_after(context, config.after, keeps=keeps))
-    genetic = None
-    if config.genetic is not None:
-        from synthesizer.plan.evolving import plan_genetic
-
-        is_sound = not found.problems
-        planned = plan_genetic(context, config.genetic, steps, scenarios, is_sound=is_sound)
-        genetic = found.add(planned)
+    extended = found.add(plan_extensions(context, steps, scenarios, is_sound=not found.problems))
     if context.data.whole is not None:
         found.problems += sample_problems(context.data.whole, config, keeps=keeps)
         found.notes.append(sample_note(context.data.whole, context.original))
@@ -491,7 +482,8 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
             replicating=replicating,
             redrawing=redrawing,
         ),
-        genetic=genetic,
+        extended=extended,
+        maker=config.maker,
         seed=draws,
         m=config.m,
         rows=config.rows,
@@ -517,7 +509,7 @@ def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterat
     odd = {
         "strata": bool(config.strata),
         "keep": keeps,
-        "genetic": config.genetic is not None,
+        config.maker or "": config.maker is not None,
         "extends": isinstance(config, Config) and config.extends is not None,
         "output.format": isinstance(config, Config)
         and config.output.format not in (None, "parquet"),

@@ -191,8 +191,8 @@ def _kind_problems(config: ChainConfig, manifest: Manifest) -> Iterator[str]:
     if config.panel is None or manifest.panel is None:
         which = "this configuration" if config.panel is None else "the published run"
         yield problem("extends_needs_panel", which=which)
-    if config.genetic is not None or manifest.genetic is not None:
-        yield problem("extends_genetic")
+    if maker := config.maker or next(iter(manifest.extensions), None):
+        yield problem("extends_maker", maker=maker)
     if config.keep or any(step.kept for step in manifest.chain):
         yield problem("extends_kept")
     if config.strata:

@@ -58,8 +58,8 @@ class Places:
     """Variables of a panel of which first is drawn whether a person changes them."""
     computed: Mapping[str, Expression] = field(default_factory=dict)
     """Derived variables, and from what."""
-    evolves: bool = False
-    """Whether the categories evolve, and come before the numbers whatever visit_sequence says."""
+    codes_first: bool = False
+    """Whether categories are made before the numbers, whatever visit_sequence says."""
 
     @classmethod
     def of(cls, context: Context, order: Sequence[str], steps: Sequence[Step]) -> Self:
@@ -86,7 +86,7 @@ class Places:
                 for s in steps
                 if isinstance(s.model, Derived) and s.model.parsed.names
             },
-            evolves=context.config.genetic is not None,
+            codes_first=context.config.maker is not None,
         )
 
     def zero(self, condition: Expression, always: str, table: Table) -> Forbid:
@@ -128,8 +128,8 @@ class Places:
         late = sorted(set(used) - set(self.order[: self.order.index(name)]))
         if late:
             remedy = "change visit_sequence"
-            if self.evolves:
-                remedy = "numbers come after the categories that evolve: say forbid in its place"
+            if self.codes_first:
+                remedy = "numbers are drawn after the categories: say forbid in its place"
             yield problem("rule_before_condition", name=name, late=", ".join(late), remedy=remedy)
 
     def redrawing_problem(self, names: Collection[str]) -> Problem | None:

@@ -45,7 +45,7 @@ def plan_scenarios(context: Context) -> Found[tuple[Scenario, ...]]:
         rows = _Names(config, context.table, context.columns) if of_periods else names
         problems += rows.inference(place, inference, table)
     problems += _half_split_problems(names)
-    needed = checks.needs_scenario or config.genetic is not None
+    needed = checks.needs_scenario or config.maker is not None
     if problems or not needed or not context.columns.is_complete:
         return found.of(())
     further = tuple(settings.scenario() for settings in checks.scenarios)
@@ -67,13 +67,13 @@ def _household_notes(table: Table, scenarios: Sequence[Scenario]) -> Iterator[st
 
 def _suggested(context: Context, table: Table) -> Found[tuple[Scenario, ...]]:
     checks = context.config.checks
-    evolves, named = context.config.genetic is not None, {*(checks.keys or ()), checks.target}
+    codes_only, named = context.config.maker is not None, {*(checks.keys or ()), checks.target}
     drawn = table.select(
         n
         for n in table.names
         if table[n].variable.kind is not Kind.ID
         and (n in named or not n.startswith(TAKEN))
-        and (n in named or table[n].is_coded or not evolves)
+        and (n in named or table[n].is_coded or not codes_only)
     )
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:

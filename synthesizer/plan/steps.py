@@ -266,7 +266,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> Found[list[st
             unlisted=", ".join(unlisted),
         )
     order = _weight_last(context, order, {*kept, *listed})
-    if context.config.genetic is not None:  # categories evolve, the others are drawn given them
+    if context.config.maker is not None:  # categories are made, the others are drawn given them
         order.sort(key=lambda name: not context.table[name].is_coded)
     inputs = {
         n: {_drawn(context, name) for name in methods[n].inputs or ()}

@@ -121,8 +121,8 @@ def _why_without(context: Context, weighting: WeightsConfig, spread: float) -> s
         )
     if weighting.draw == "design":
         return "their records are like a simple random sample"
-    if context.data.whole is not None or context.config.genetic is not None:
-        return "datasets that are drawn in parts, or evolved, have none"
+    if context.data.whole is not None or context.config.maker is not None:
+        return "datasets that are drawn in parts, or made as a whole, have none"
     if spread > 1 + APART:
         return "by this scale some would be negative"
     return None
@@ -150,7 +150,7 @@ def _redrawing_problems(
     odd = {
         "strata": bool(config.strata),
         "keep": any(step.model.abilities.copies_rows for step in steps),
-        "genetic": config.genetic is not None,
+        config.maker or "": config.maker is not None,
         "extends": isinstance(config, Config) and config.extends is not None,
     }
     for key in (key for key, is_there in odd.items() if is_there):

@@ -10,6 +10,7 @@ from typing import Any
 
 from synthesizer.data.errors import OutputError, plural
 from synthesizer.data.files import check_file, write_texts
+from synthesizer.data.plugins import keyed
 from synthesizer.report.blocks import DataTable, Section, with_tables
 from synthesizer.report.page import render
 from synthesizer.report.record import Labels, Record, read_record
@@ -27,7 +28,6 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),
     ("careers", "waves_section", lambda record: record.manifest.extends is not None),
-    ("genetic", "genetic_section", lambda record: record.evolution is not None),
     ("propensity_scores", "propensity_section", None),
     ("model_fits", "estimates_section", None),
     ("appendix", "further_utility", None),
@@ -80,11 +80,13 @@ def build_report(record: Record) -> str:
 
 def sections(record: Record) -> list[Section]:
     """Return the sections of the report, in order, without empty ones."""
-    built = (
-        _of(file, function)(record)
-        for file, function, is_needed in _SECTIONS
-        if is_needed is None or is_needed(record)
-    )
+    built: list[Section | None] = []
+    for file, function, is_needed in _SECTIONS:
+        if is_needed is None or is_needed(record):
+            built.append(_of(file, function)(record))
+        if function == "waves_section":
+            pages = {name: one.page for name, one in keyed().items() if name in record.extensions}
+            built += [page(record) for page in pages.values() if page is not None]
     return [
         replace(
             section,

@@ -185,7 +185,6 @@ _UNFOLDED = 12
 _PICTURES: Mapping[str, tuple[str, str]] = {
     "DifferentialResult": ("risk_attribution", "difference_chart"),
     "Distribution": ("variables", "variable_chart"),
-    "Evolution": ("genetic", "pictures"),
     "FitComparison": ("model_fits", "fit_chart"),
     "UtilityResult": ("utility", "pictures_of"),
 }

@@ -25,8 +25,8 @@ from pydantic import (
 )
 
 from synthesizer.data.errors import DataError
-from synthesizer.data.evolved import Evolution
 from synthesizer.data.files import parse_json, read_text, sha256
+from synthesizer.data.plugins import keyed
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT
 from synthesizer.measures.settings import LimitConfig
@@ -166,7 +166,7 @@ class StepEntry(Result):
     variable: str
     kind: str
     model: str
-    """``genetic`` where records were evolved that no model drew."""
+    """The key of what made whole datasets, where no model drew it."""
     model_of_missing_codes: str | None
     predictors: tuple[str, ...]
     """Names of what it was drawn from; not told where ``closest`` is a number."""
@@ -188,14 +188,6 @@ class StepEntry(Result):
     """Options of the model that researchers may be told."""
     columns: tuple[str, ...] = ()
     """Columns of the file that hold the variable, where it is none itself."""
-
-
-class GeneticEntry(Result):
-    """How datasets were evolved."""
-
-    start: Literal["mutants", "chain", "files"]
-    mode: Literal["single", "pareto"]
-    interrupted: bool
 
 
 class _Public(BaseModel):
@@ -255,14 +247,6 @@ class PublicData(_Public):
     encoding: str | None = None
 
 
-class PublicMoves(_Public):
-    """How often an evolution makes its moves; 0 switches one off."""
-
-    crossover: float | None = None
-    mutation: float | None = None
-    aimed: float | None = None
-
-
 class PublicOutput(_Public):
     """What is published beside the datasets."""
 
@@ -297,7 +281,6 @@ class PublicConfig(_Public):
     panel: PublicPanel = PublicPanel()
     rare: PublicRare | None = None
     proper: bool = False
-    genetic: PublicMoves = PublicMoves()
     output: PublicOutput = PublicOutput()
     after: PublicAfter = PublicAfter()
 
@@ -312,7 +295,10 @@ class PublicManifest(Result):
     weights: WeightsEntry | None = None
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
-    genetic: GeneticEntry | None
+    maker: str | None = None
+    """The key of what made whole datasets; None where the chain drew them."""
+    extensions: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """How extensions made datasets, by key."""
     packages: Mapping[str, str]
     original_rows: int | None
     """Records, persons of a panel, or households; None unless the steward publishes them."""
@@ -350,7 +336,10 @@ class Manifest(Result):
     """Of each dataset; persons of a panel, and households where persons belong to such."""
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
-    genetic: GeneticEntry | None
+    maker: str | None = None
+    """The key of what made whole datasets; None where the chain drew them."""
+    extensions: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
+    """How extensions made datasets, by key."""
     extends: ExtendsEntry | None = None
     after: tuple[str, ...] = ()
     """What was done to every dataset after synthesis, before it was checked and written."""
@@ -369,6 +358,15 @@ class Manifest(Result):
     """Runs with these settings that this one replaced, each with other draws."""
     files: tuple[FileEntry, ...] = Field(default=())
 
+    @model_validator(mode="before")
+    @classmethod
+    def _without_former(cls, content: Any) -> Any:
+        """Leave out what an earlier version had and left empty."""
+        if not isinstance(content, Mapping):
+            return content
+        known = cls.model_fields
+        return {key: v for key, v in content.items() if v is not None or key in known}
+
     @property
     def public(self) -> PublicManifest:
         """What a codebook may read; everything else stays with the steward."""
@@ -383,7 +381,8 @@ class Manifest(Result):
             weights=self.weights,
             variables=self.variables,
             chain=self.chain,
-            genetic=self.genetic,
+            maker=self.maker,
+            extensions=self.extensions,
             packages=self.packages,
             after=self.after,
             original_rows=self.n_units if config.output.publish_rows else None,
@@ -467,8 +466,8 @@ class Record:
         What the checks found.
     exceeded : tuple of str
         Checks above a limit of the configuration, in words.
-    evolution : Evolution or None
-        How whole datasets were evolved; None where the chain drew them.
+    extensions : mapping
+        What extensions that made datasets came to, by key.
     changes : tuple of str
         Files that are no longer those of the run, in words; empty where nothing was read.
     """
@@ -476,13 +475,13 @@ class Record:
     manifest: Manifest
     results: CheckResults
     exceeded: tuple[str, ...] = ()
-    evolution: Evolution | None = None
+    extensions: Mapping[str, Any] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
 
     @property
     def of_files(self) -> bool:
         """Whether somebody else made the datasets, so that no model is known."""
-        return not self.manifest.chain and self.manifest.genetic is None
+        return not self.manifest.chain and self.manifest.maker is None
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -540,13 +539,18 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
     content = _content(path, FORMAT)
     try:
         results = typed(CheckResults, content.get("results"))
-        genetic = content.get("genetic")
-        evolution = None if genetic is None else Evolution.model_validate(genetic)
+        beside = _results_of_extensions(content.get("extensions") or {})
         exceeded = TypeAdapter(tuple[str, ...]).validate_python(content.get("exceeded"))
     except ValidationError as error:
         raise DataError(_damaged(path, error)) from error
     changes = tuple(_changes(directory, manifest)) if compare_files else ()
-    return Record(manifest, results, exceeded, evolution, changes)
+    return Record(manifest, results, exceeded, beside, changes)
+
+
+def _results_of_extensions(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results of extensions that are installed; those of others are not shown."""
+    hooks = {name: one.result for name, one in keyed().items() if one.result is not None}
+    return {name: hooks[name](own) for name, own in content.items() if name in hooks}
 
 
 def manifest_in(directory: Path) -> Manifest | None:

@@ -189,15 +189,6 @@ def test_settings_are_keys_of_the_yaml(text: str, content: dict[str, object] | N
     assert (found, len(problems)) == (({}, 1) if content is None else (content, 0))
 
 
-def test_options_of_an_evolution_have_one_place(folder: Path) -> None:
-    files = (folder / "persons.csv", folder / "persons.csv")
-    words = [word for key in ("risk_at_most=0.1", "keys=[sex]", "genertions=2")
-             for word in ("--set", key)]  # fmt: skip
-    result = call("refine", *files, "--keys", "sex", "--target", "marital", *words)
-    assert (result.exit_code, result.output.count("unknown key")) == (2, 3)
-    assert "did you mean 'genetic.generations'" in " ".join(result.output.split())
-
-
 def test_plan(folder: Path) -> None:
     result = call("plan", folder / "run.yaml")
     assert result.exit_code == 0

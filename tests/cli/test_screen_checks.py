@@ -29,7 +29,7 @@ def test_differences_in_points_have_a_sign(capsys: pytest.CaptureFixture[str]) -
 def test_fits_that_fail_for_one_reason_are_one_line() -> None:
     failed = {f"fit pay ~ age (area {i})": "too few records" for i in range(60)}
     result = UtilityResult(n=9, n_synthetic=(9,), failed={**failed, "tables": "none"})
-    lines = [*utility_lines(result, start=None)]
+    lines = [*utility_lines(result)]
     assert lines[-2:] == [
         "  fit pay ~ age (area 0), fit pay ~ age (area 1), fit pay ~ age (area 2) and 57 more: "
         "could not be computed: too few records",

@@ -23,8 +23,8 @@ from joblib import parallel_config
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.table import Kind
-from synthesizer.engine.genetic import genetic_source
 from synthesizer.engine.registry import Registry
+from synthesizer.extensions.genetic import genetic_source
 from synthesizer.jobs.run import run
 from synthesizer.measures import checks
 from synthesizer.measures.catalogue import CHECKS, MEASURES

@@ -12,7 +12,7 @@ import pytest
 from synthesizer import Synthesizer, run
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed, fresh_secret
-from synthesizer.jobs.refine import refine_file
+from synthesizer.extensions.genetic.refine import refine_file
 from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
 pytestmark = pytest.mark.usefixtures("drawn_secret")

@@ -62,7 +62,10 @@ def test_its_format_its_key_and_its_command_are_taken(run: Any, tmp_path: Path) 
         (('keys={"skip"', 'keys={"path"'), "data.path: a format has this key of the core"),
         (("def count_rows", "def run"), "command 'run' is"),
         (("import pyarrow", "import nowhere\nimport pyarrow"), "No module named 'nowhere'"),
-        (("commands=(count_rows,)", "commands=('abc',)"), "commands must be functions"),
+        (
+            ("commands=lambda: (count_rows,)", "commands=lambda: ('abc',)"),
+            "must be functions or",
+        ),
         (('endings=(".blanks",)', 'endings=".blanks"'), "must be tuples of texts"),
         (("import pyarrow", "import synthesizer_blank\nimport pyarrow"), "synthesizer_blank"),
     ],

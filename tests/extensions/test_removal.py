@@ -58,6 +58,7 @@ def typed(path: str, place: Path, *commands: list[str]) -> tuple[list[int], str,
 
 WORDS = {
     "comparison": (["compare", "one", "two"], "no command 'compare'; installed extensions: "),
+    "genetic": (["plan", "run.yaml", "--set", "genetic={}"], "; installed extensions: comparison"),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
     "verification": (
         ["verification", "schema", "one"],

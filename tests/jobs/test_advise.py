@@ -109,7 +109,7 @@ def test_every_problem_is_told_before_anything_is_fitted(
     assert target.read_text() == "mine"
     asked = {"keys": ["school"], "target": "work"}
     evolved = {**people, "drop": ["age", "pay"], "genetic": {"risk": "cap"}, "checks": asked}
-    with pytest.raises(ConfigError, match="whole datasets are evolved"):
+    with pytest.raises(ConfigError, match="makes whole datasets"):
         advise(evolved)
 
 

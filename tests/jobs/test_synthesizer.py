@@ -17,6 +17,7 @@ from synthesizer.data.errors import (
     DataError,
     ModelError,
 )
+from synthesizer.data.plugins import keyed
 from tests.end_to_end.commands import NO_HALVES
 
 
@@ -152,8 +153,10 @@ def test_clocks_of_a_zone_keep_midnight(zone: str) -> None:
 
 
 def test_parameters_are_the_keys_of_a_configuration_by_name() -> None:
-    named = inspect.signature(Synthesizer).parameters
-    assert {*named} == {*ChainConfig.model_fields, "infer_missing", "registry"} - {"version"}
+    named = {**inspect.signature(Synthesizer).parameters}
+    assert named.pop("extensions").kind is inspect.Parameter.VAR_KEYWORD
+    keys = {*ChainConfig.model_fields} - {"version"}
+    assert {*named} | {*keyed()} == {*keys, "infer_missing", "registry"}
     assert all(one.kind is one.KEYWORD_ONLY for one in named.values())
     assert {name for name, one in named.items() if one.default is not None} == {"infer_missing"}
 

@@ -119,8 +119,7 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
     large = forecast(replace(plan, rows=3 * 60 * BLOCK_PERSONS), clock=ticking())
     assert large is not None
     assert large.parallel == pytest.approx(1 + 60 * 3, rel=0.2)
-    evolved: Any = object()
-    assert forecast(replace(plan, genetic=evolved)) is None
+    assert forecast(replace(plan, maker="another")) is None
 
 
 def test_a_run_in_parts_that_cannot_fit_is_refused(

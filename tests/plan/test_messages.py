@@ -1,8 +1,9 @@
 """Every problem that a steward can meet before the run: its code, and its sentence in one file.
 
 ``messages.txt`` has a block for each bad configuration: the source and what is changed in its
-configuration, and below the code and sentence of each problem. To write it anew, call
-``python -m tests.plan.test_messages`` and read the difference.
+configuration, and below the code and sentence of each problem. Tests of an extension may have a
+file of this name, too. To write them anew, call ``python -m tests.plan.test_messages`` and read the
+difference.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import ast
 import os
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from string import Formatter
 from tempfile import TemporaryDirectory
@@ -20,19 +23,33 @@ import yaml
 
 import synthesizer.plan
 from synthesizer.data.errors import SynthesizerError
+from synthesizer.data.plugins import extensions
 from synthesizer.data.samples import builtin
 from synthesizer.engine.registry import Registry
 from synthesizer.plan.findings import sentences
 from synthesizer.plan.plan import prepare
 from tests.plan.sources import SECRET, SOURCES
 
-FILE = Path(__file__).with_name("messages.txt")
-CASES = dict[str, list[str]](
-    (head, lines)
-    for head, *lines in (
-        block.splitlines() for block in FILE.read_text(encoding="utf-8").split("\n\n")
-    )
-)
+PLACES = {"plan": Path(synthesizer.plan.__path__[0])} | {
+    f"extensions/{name}": Path(import_module(one.sentences).__file__ or "").parent
+    for name, one in extensions().items()
+    if one.sentences
+}
+"""Folders of tests with messages, and those of the code that has their sentences."""
+
+
+def file(place: str) -> Path:
+    """Return the file of messages of a folder of tests."""
+    return Path(__file__).resolve().parents[1] / place / "messages.txt"
+
+
+@cache
+def cases(place: str) -> dict[str, list[str]]:
+    """Return what is written of every bad configuration."""
+    blocks = file(place).read_text(encoding="utf-8").split("\n\n")
+    return {head: lines for head, *lines in map(str.splitlines, blocks)}
+
+
 REGISTRY = Registry.load()
 
 
@@ -62,7 +79,7 @@ def test_every_code_of_a_sentence_is_used() -> None:
 
 def calls() -> Iterator[tuple[str, set[str | None]]]:
     """Yield the code and the names of the facts of every call of `problem` and `note`."""
-    for path in Path(synthesizer.plan.__path__[0]).glob("*.py"):
+    for path in chain.from_iterable(folder.glob("*.py") for folder in PLACES.values()):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(
@@ -76,20 +93,22 @@ def main() -> None:
     """Write the file anew."""
     with TemporaryDirectory() as folder:
         os.chdir(folder)
-        blocks = ["\n".join([head, *lines_of(head)]) for head in CASES]
-    FILE.write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
+        for place in PLACES:
+            blocks = ["\n".join([head, *lines_of(head)]) for head in cases(place)]
+            file(place).write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
     main()
 
 
-def test_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("place", PLACES)
+def test_messages(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that differ are listed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("synthesizer.data.workers.SECONDS_TO_CONNECT", 0.1)
     monkeypatch.setattr(builtin, "read_sample", cache(builtin.read_sample))  # 6,000 rows
-    found = {head: lines_of(head) for head in CASES}
-    assert {head: lines for head, lines in found.items() if lines != CASES[head]} == {}
+    found = {head: lines_of(head) for head in cases(place)}
+    assert {head: lines for head, lines in found.items() if lines != cases(place)[head]} == {}
     assert not any(SECRET in line for lines in found.values() for line in lines)
     assert [entry.name for entry in tmp_path.iterdir()] == ["data.csv"]

@@ -65,7 +65,7 @@ def test_every_picture_is_named_and_every_table_captioned(page: str) -> None:
 
 
 def test_same_record_same_page_without_files_that_the_run_does_not_need(page: str) -> None:
-    needed = {"synthesizer.report.careers", "synthesizer.report.genetic"}
+    needed = {"synthesizer.report.careers"}
     before = {name: sys.modules.pop(name, None) for name in needed}
     assert build_report(run(risk=risk_examples.risk(EVIL_TOWN))) == page
     assert not needed & {*sys.modules}

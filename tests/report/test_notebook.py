@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from pydantic import BaseModel
 
-from synthesizer import RunResult, check, read_config, refine, run
+from synthesizer import RunResult, check, read_config, run
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.randomness import Seed
 from synthesizer.measures.figure import Measured, Result, Row, column, columns
@@ -23,7 +23,6 @@ from synthesizer.report.notebook import framed
 from tests.measures.risk.test_written import RESULTS as RISKS
 from tests.measures.utility.test_every_comparison import COMPARISONS, NAMES, awkward
 from tests.report.fixtures import Page
-from tests.report.test_genetic_section import evolved
 
 MADE: dict[str, Callable[[], Any]] = RISKS | {
     f"utility, {name}": lambda compare=compare: compare(awkward(1), [awkward(2, 600)], NAMES)
@@ -140,19 +139,6 @@ def test_a_number_replaces_the_seed_of_a_configuration_and_a_seed_its_secret(
     options["overrides"] |= {"output": {"directory": tmp_path / "b"}, "secret": None}
     content = done.manifest.config
     assert run(content, seed=Seed(123454321), **options).datasets[0].read_bytes() == first
-
-
-def test_refined_and_evolved_data_are_displayed() -> None:
-    draws = np.random.default_rng(1)
-    people = pd.DataFrame({"a": draws.integers(0, 200, 250), "b": draws.integers(0, 2, 250)})
-    refined = refine(people, people.head(225), keys=["a"], target="b", risk_at_most=0.6, codes=True)
-    for result in (refined, evolved()):
-        assert 0 < len(repr(result).splitlines()) <= 20
-        assert "secret" not in repr(result)
-        page_of(result._repr_html_())
-        assert len(result.to_frame()) > 0
-    risks = refined.to_frame().set_index("name")["value"]
-    assert risks["risk before"] == refined.before.risk > 0.6 >= risks["risk after"]
 
 
 class Named(Row):

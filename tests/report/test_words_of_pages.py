@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from synthesizer.data.evolved import Evolution
 from synthesizer.measures.results import RiskResult
 from synthesizer.measures.verdict import CheckResults
 from synthesizer.report import build
@@ -21,10 +20,8 @@ from synthesizer.report.page import sections_html
 from synthesizer.report.record import Record, TreesEntry
 from tests.report import risk_examples, utility_examples
 from tests.report import test_careers_section as careers
-from tests.report import test_genetic_section as genetic
 from tests.report.codebook import test_codebook as books
 from tests.report.codebook import test_codebook_panels as panels
-from tests.report.codebook import test_evolved as evolved
 from tests.report.codebook.books import page_of
 from tests.report.utility_examples import EVIL, coefficient, fit, manifest, propensity, run, step
 
@@ -82,10 +79,6 @@ def use(**changes: Any) -> Record:
     return run(**{"risk": RiskResult()} | changes)
 
 
-def evolution(own: Evolution) -> Record:
-    return Record(manifest(), CheckResults(risk=RiskResult(), failed={}), evolution=own)
-
-
 def no_ratio() -> Any:
     own = propensity().datasets[0].model_copy(update={"s_pmse": None, "z_pmse": None})
     return propensity(interactions=2, datasets=(own,), n_synthetic=(100,))
@@ -137,16 +130,6 @@ REPORTS: dict[str, Callable[[], Record]] = {
         careers.panel(sequences=None, failed={"careers": "too few"})
     ),
     "careers off": lambda: use(facts=careers.record().manifest),
-    "mutants": lambda: evolution(genetic.evolved(genetic.dataset(stopped="interrupted"))),
-    "a frontier": lambda: evolution(genetic.pareto(risk_at_most=0.3015)),
-    "a chain and a limit": lambda: evolution(
-        genetic.chain(
-            genetic.dataset(reached=True, stopped="60 seconds"),
-            genetic.dataset(risk=0.31, reached=False, stopped="8 generations"),
-            risk_at_most=0.3,
-        )
-    ),
-    "less risk than chance": lambda: evolution(genetic.chain(genetic.dataset(risk=0.01))),
 }
 SAID = {
     "age": {"label": "Age in years", "unit": "years", "level_labels": {"59": "59 or more"}},
@@ -170,7 +153,6 @@ KEPT = (books.STEPS[0].model_copy(update={"kept": True}), *books.STEPS[1:])
 OWN = (books.STEPS[0], books.step("age", "numeric", "own.model"), *books.STEPS[2:])
 PLAIN = [panels.redrawn(own, trees=panels.EVEN) for own in panels.LONG]
 MIXED = [*panels.LONG[:2], panels.redrawn(panels.LONG[2], trees=panels.EVEN), panels.LONG[3]]
-OFF = {"crossover": 0, "mutation": 0.0, "aimed": 0}
 CODEBOOKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "a table": lambda folder: books.told(datasets(folder), output={}),
     "a table with words, rules and strata": lambda folder: books.told(
@@ -193,10 +175,6 @@ CODEBOOKS: dict[str, Callable[[Path], dict[str, Any]]] = {
         forbid=["state == 'b' and period < 2"], support=[["state", "pay"]],
         rules=[{"if": "pay > 3", "then": {"state": "a"}}],
     ),
-    "mutants": lambda folder: evolved.codebook(folder, "mutants"),
-    "mutants without moves": lambda folder: evolved.codebook(folder, "mutants", genetic=OFF),
-    "evolved from files": lambda folder: evolved.codebook(folder, "files", 1),
-    "evolved from a chain": lambda folder: evolved.codebook(folder, "chain"),
 }  # fmt: skip
 
 
@@ -204,24 +182,33 @@ try:
     from tests.extensions.comparison.pages import COMPARISONS
 except ImportError:  # the extension was removed
     COMPARISONS = {}
+try:
+    from tests.extensions.genetic.pages import EVOLUTIONS, EVOLVED
+except ImportError:
+    EVOLUTIONS, EVOLVED = {}, {}
 KINDS: dict[str, Mapping[str, object]] = {
     "report": REPORTS,
     "codebook": CODEBOOKS,
     "comparison": COMPARISONS,
+    "evolution": EVOLUTIONS,
+    "evolved": EVOLVED,
 }
 SCENES = [f"{kind}: {name}" for kind, names in KINDS.items() for name in names]
 
 
 def page(scene: str, folder: Path) -> str:
     kind, _, name = scene.partition(": ")
-    if kind == "report":
-        return report(REPORTS[name]())
-    return COMPARISONS[name](folder) if kind == "comparison" else page_of(CODEBOOKS[name](folder))
+    if kind in ("report", "evolution"):
+        return report({**REPORTS, **EVOLUTIONS}[name]())
+    if kind == "comparison":
+        return COMPARISONS[name](folder)
+    return page_of({**CODEBOOKS, **EVOLVED}[name](folder))
 
 
 def blocks() -> Iterator[tuple[str, list[str]]]:
     """Yield each scene and what its page shows that no scene before it does."""
     known: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    known |= {"evolution": known["report"], "evolved": known["codebook"]}
     for scene in SCENES:
         with TemporaryDirectory() as folder:
             lines = dict.fromkeys(Lines(page(scene, Path(folder))).found)

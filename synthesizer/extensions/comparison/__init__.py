@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from synthesizer.data.plugins import Extension
-from synthesizer.extensions.comparison.comparison_commands import COMMANDS
+from synthesizer.data.plugins import Extension, late
 
-EXTENSION = Extension(task="Choose between settings", commands=COMMANDS)
+EXTENSION = Extension(
+    task="Choose between settings", commands=late(f"{__name__}.comparison_commands:commands")
+)

@@ -21,6 +21,7 @@ from synthesizer.cli.arguments import (
 )
 from synthesizer.cli.run_commands import NOT_FOR_RELEASE, ConfigPath, Numbers, overrides_of
 from synthesizer.data.errors import LimitExceededError, SynthesizerError
+from synthesizer.data.plugins import Command
 
 if TYPE_CHECKING:
     from synthesizer.extensions.comparison.comparison_page import ComparedRuns
@@ -146,4 +147,6 @@ def _show_comparison(
     ending.show("notes in full and all settings: --all")
 
 
-COMMANDS = (frontier, compare)
+def commands() -> list[Command]:
+    """Return the commands of the extension."""
+    return [frontier, compare]

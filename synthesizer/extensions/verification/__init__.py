@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from synthesizer.data.plugins import CommandGroup, Extension
-from synthesizer.extensions.verification.verification_commands import COMMANDS
+from synthesizer.data.plugins import Extension, late
 
 EXTENSION = Extension(
     task="Verify findings",
-    commands=(
-        CommandGroup(
-            "verification",
-            "Answer questions under differential privacy: schema, ledger, server.",
-            COMMANDS,
-        ),
-    ),
+    commands=late(f"{__name__}.verification_commands:commands"),
     former_commands={
         "public-schema": "verification schema",
         "ledger": "verification new-ledger, show-ledger or cap-ledger",

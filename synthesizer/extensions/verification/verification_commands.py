@@ -10,6 +10,7 @@ import typer
 
 from synthesizer.cli.arguments import AsJson, Overwrite, Text, option, say_written
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.plugins import CommandGroup
 
 QueryPath = Annotated[Path, typer.Argument(help="YAML or JSON file of the query.")]
 ReleasedFile = Annotated[Path, option("The synthetic file that the query is about.")]
@@ -220,7 +221,11 @@ def backup_server(
     print(f"wrote {out} (secret: it holds keys and answers; mode 0600)")
 
 
-COMMANDS = (
-    schema_verification, new_ledger, show_ledger, cap_ledger, answer, serve, add_account,
-    check_server, backup_server,
-)  # fmt: skip
+def commands() -> list[CommandGroup]:
+    """Return the commands of the extension."""
+    functions = (
+        schema_verification, new_ledger, show_ledger, cap_ledger, answer, serve, add_account,
+        check_server, backup_server,
+    )  # fmt: skip
+    about = "Answer questions under differential privacy: schema, ledger, server."
+    return [CommandGroup("verification", about, functions)]

@@ -14,6 +14,7 @@ from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.combining import Rule, rule_for
 from synthesizer.report.codebook.datasets import Facts, FileFormat, Released, listed
 from synthesizer.report.codebook.words import (
+    further,
     holds,
     imposed,
     limits,
@@ -36,7 +37,7 @@ class Analysis(Result):
     """How one result is computed from all datasets."""
 
     rule: str | None
-    """The combining rule; None where datasets were evolved, for which none holds."""
+    """The combining rule; None where an extension made whole datasets, for which none holds."""
     name: str
     formula: str | None
     source: str | None
@@ -85,7 +86,9 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         "published_periods": facts.published_periods,
         **of_trees(owners, others=bool(others), even=even),
         **_lost(facts, leaning),
-        **_of_evolution(facts),
+        "whole": facts.maker is not None,
+        "limits": "" if facts.is_modelled else " ".join(limits(facts)),
+        **further(facts),
         **_of_weights(facts),
     }
 
@@ -102,23 +105,6 @@ def _lost(facts: Facts, leaning: Collection[str]) -> dict[str, Any]:
     weak_lost = not drawn or bool(drawn - {*leaning})
     others = "interactions and curved relations"
     return {"weak_lost": weak_lost, "lost": f"weak effects, {others}" if weak_lost else others}
-
-
-def _of_evolution(facts: Facts) -> dict[str, Any]:
-    """Return what an evolution began with, its moves, and what models drew after it."""
-    made, after = facts.config.genetic, facts.drawn_after
-    named: dict[str, Any] = {
-        **{start: facts.start == start for start in ("mutants", "files", "chain")},
-        "evolved": facts.start is not None,
-        "swapped": made.crossover != 0,
-        "redrawn_values": made.mutation != 0,
-        "replaced": made.aimed != 0,
-        "drawn_after": listed(after, most=len(after)),
-        "for_categories": " for its categories" if after else "",
-        "in_categories": " in its categories" if after else "",
-        "limits": "" if facts.is_modelled else " ".join(limits(facts)),
-    }
-    return named | {"moves": listed([*written_words("moves", named)])}
 
 
 def _of_weights(facts: Facts) -> dict[str, Any]:
@@ -170,8 +156,8 @@ def analysis(facts: Facts, released: Released, named: Mapping[str, Any]) -> Anal
     ``named`` are the facts of the release by name.
     """
     m = named["m"]
-    rule = None if facts.start is not None else _rule(facts, m)
-    how = {"name": "evolved datasets", "formula": None, "source": None}
+    rule = None if facts.maker is not None else _rule(facts, m)
+    how = {"name": "datasets that were made as a whole", "formula": None, "source": None}
     if rule is not None:
         how = sentences()["rules"][rule]
     single = rule in ("partially", "design", "redrawn") and m == 1

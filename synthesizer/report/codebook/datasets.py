@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -82,9 +83,10 @@ class Facts:
     strata: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     """What was done to every dataset after synthesis."""
-    start: str | None = None
-    """What whole datasets were evolved from: ``mutants``, ``chain`` or ``files``; None where the
-    chain's draws are released as they are."""
+    maker: str | None = None
+    """The key of what made whole datasets; None where the chain's draws are released."""
+    extensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """How extensions made datasets, by key."""
     person: str = ""
     """Column of a panel in the long form, as ``time``; of households, what their members share."""
     unit: str = "person"
@@ -113,12 +115,12 @@ class Facts:
     @property
     def is_modelled(self) -> bool:
         """Whether every record was drawn from fitted models, even if it changed later."""
-        return self.start in (None, "chain")
+        return not any(step.model == self.maker for step in self.steps)
 
     @property
     def drawn_after(self) -> list[str]:
-        """Numbers and dates, which models drew given the categories that had evolved."""
-        if self.start is None:
+        """Numbers and dates, which models drew given the categories that had been made."""
+        if self.maker is None:
             return []
         return [step.variable for step in self.steps if not Kind(step.kind).is_coded]
 
@@ -165,7 +167,7 @@ class Facts:
 
 def facts_of(manifest: PublicManifest) -> Facts:
     """Return the facts in the public part of a manifest."""
-    panel, genetic = manifest.panel, manifest.genetic
+    panel = manifest.panel
     wide = {step.variable: step.columns for step in manifest.chain if step.columns}
     chain = manifest.chain
     no_column = wide and panel is not None and panel.career is None  # who is there when
@@ -181,7 +183,8 @@ def facts_of(manifest: PublicManifest) -> Facts:
         original_rows=manifest.original_rows,
         strata=manifest.config.strata,
         after=manifest.after,
-        start=None if genetic is None else genetic.start,
+        maker=manifest.maker,
+        extensions=manifest.extensions,
         person=manifest.household or (panel.person if panel else None) or "",
         unit="household" if manifest.household else "person",
         time=(panel.time if panel else None) or (PERIOD if wide else ""),

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
+from synthesizer.data.plugins import keyed
 from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
 from synthesizer.data.yaml_text import packaged_yaml
@@ -75,7 +76,7 @@ class Making(Result):
     """How a variable was made."""
 
     how: str
-    """drawn, independent, kept, derived, constant, numbered or evolved."""
+    """drawn, independent, kept, derived, constant, numbered, or whole: made with all categories."""
     words: str
     model: str | None = None
     base: tuple[str, ...] = ()
@@ -106,8 +107,7 @@ class Described(Row):
 def imposed(facts: Facts) -> Imposed:
     """Return what was imposed on every record.
 
-    Nothing where datasets were evolved from records that no model drew: these may break the rules,
-    which only limited what the evolution may change, see `limits`.
+    Nothing where records were made that no model drew: these may break the rules, see `limits`.
     """
     return _imposed(facts) if facts.is_modelled else _NOTHING
 
@@ -116,7 +116,7 @@ _NOTHING = Imposed(rules=(), forbidden=(), support=(), paths=())
 
 
 def limits(facts: Facts) -> tuple[str, ...]:
-    """Return the same sentences as limits of what an evolution may change."""
+    """Return the same sentences as limits of what may be changed."""
     return _imposed(facts).sentences
 
 
@@ -186,12 +186,31 @@ def _path(path: PublicPath) -> Iterator[str]:
 
 @cache
 def sentences() -> dict[str, Any]:
-    """Return what codebooks say, by what it is about: ``sentences.yaml`` beside this file."""
-    return packaged_yaml("synthesizer.report.codebook", "sentences.yaml")
+    """Return what codebooks say, by what it is about: ``sentences.yaml`` beside this file.
+
+    Extensions add to it by a ``codebook.yaml``: cautions first, other sentences at the end.
+    """
+    said = packaged_yaml("synthesizer.report.codebook", "sentences.yaml")
+    for one in keyed().values():
+        if one.codebook is not None:
+            for part, own in packaged_yaml(one.sentences, "codebook.yaml").items():
+                said[part] = [*own, *said[part]] if part == "cautions" else [*said[part], *own]
+    return said
+
+
+def further(facts: Facts) -> dict[str, Any]:
+    """Return what extensions that made the datasets tell researchers, by name."""
+    hooks = {name: one.codebook for name, one in keyed().items() if name in facts.extensions}
+    found: dict[str, Any] = {}
+    for hook in hooks.values():
+        found |= {} if hook is None else hook(facts)
+    return found
 
 
 def holds(when: str, facts: Mapping[str, Any]) -> bool:
     """Return whether names of facts, with commas between them and perhaps "not", are all true.
+
+    A fact that is not there is not true: that of an extension that took no part.
 
     Examples
     --------
@@ -199,7 +218,7 @@ def holds(when: str, facts: Mapping[str, Any]) -> bool:
     True
     """
     names = when.split(", ") if when else []
-    return all(bool(facts[n.removeprefix("not ")]) != n.startswith("not ") for n in names)
+    return all(bool(facts.get(n.removeprefix("not "))) != n.startswith("not ") for n in names)
 
 
 def written_words(
@@ -238,28 +257,26 @@ def making(
 ) -> Making:
     """Return how a variable was made; ``step`` is None for what takes no part in the chain."""
     how = _how(name, step, facts)
-    after = name in facts.drawn_after
-    redraws = facts.config.genetic.mutation != 0
     career = facts.career if how == "time" else ""
-    named: dict[str, Any] = dict.fromkeys(_HOW, False) | {
-        how: True,
-        "modelled": facts.is_modelled,
-        "mutants": facts.start == "mutants",
-        "redrawn_values": redraws,
-        "is_person": name == facts.person,
-        "unit": facts.unit,
-        "of_career": f" ({career})" if career else "",
-        "has_missing": has_missing,
-        "tilted": is_tilted,
-        "drawn_after": after,
-        "drawn_before": False,
-        **dict.fromkeys(("alone", "given"), False),
-    }
+    named: dict[str, Any] = (
+        further(facts)
+        | dict.fromkeys(_HOW, False)
+        | {
+            how: True,
+            "modelled": facts.is_modelled,
+            "is_person": name == facts.person,
+            "unit": facts.unit,
+            "of_career": f" ({career})" if career else "",
+            "has_missing": has_missing,
+            "tilted": is_tilted,
+            "drawn_after": name in facts.drawn_after,
+            **dict.fromkeys(("alone", "given"), False),
+        }
+    )
     shown: dict[str, Any] = {"predictors": (career,) if career else ()}
     parts = []
-    if step is not None and how != "evolved":
+    if step is not None and how != "whole":
         named |= _of_step(step, facts, how)
-        named["drawn_before"] = facts.start is not None and redraws and not after
         parts = [
             f"Where {rule.condition}, it is set to {rule.then[step.of]}."
             for rule in _rules(facts)
@@ -272,8 +289,7 @@ def making(
 
 
 _HOW = {"time": "derived", "label": "constant"} | {
-    how: how
-    for how in ("drawn", "independent", "kept", "derived", "constant", "numbered", "evolved")
+    how: how for how in ("drawn", "independent", "kept", "derived", "constant", "numbered", "whole")
 }
 """How variables are made, by the name that the sentences have for it."""
 
@@ -284,7 +300,7 @@ def _how(name: str, step: ColumnStep | None, facts: Facts) -> str:
     if step is None:
         return "label" if name in facts.config.after.label else "numbered"
     if not facts.is_modelled and name not in facts.drawn_after:
-        return "evolved"
+        return "whole"
     if step.kept:
         return "kept"
     others = {"derived": "derived", "constant": "constant", "sample": "independent"}

@@ -80,8 +80,10 @@ class Synthesis(Imposed):
     """Variables whose values are the confidential ones."""
     strata: tuple[str, ...]
     proper: bool
-    evolved: str | None
-    """What whole datasets were evolved from: mutants, chain or files; None where they were not."""
+    lead: str
+    """The same in one sentence."""
+    modelled: bool
+    """Whether every record was drawn from fitted models, even if it changed later."""
     even: bool | None
     """Whether draws of trees were spread evenly; None where no tree was used, inside another model
     neither."""
@@ -123,7 +125,8 @@ def release_codebook(manifest: PublicManifest, paths: Sequence[Path]) -> Release
             kept=tuple(facts.kept),
             strata=facts.strata if facts.is_modelled else (),
             proper=facts.config.proper,
-            evolved=facts.start,
+            lead=" ".join(written_words("lead", named)),
+            modelled=facts.is_modelled,
             even=named["even"] if named["trees"] else None,
             after=facts.after,
             packages=facts.packages,
@@ -239,7 +242,7 @@ _HOW = {
     "derived": "computed",
     "constant": "constant",
     "numbered": "numbered anew",
-    "evolved": "evolved, not modelled",
+    "whole": "made with the whole dataset, not modelled",
 }
 _MOST_FILES = 20
 _MOST_LEVELS = 200
@@ -271,7 +274,7 @@ def codebook_page(codebook: ReleaseCodebook) -> str:
 
 def _banner(codebook: ReleaseCodebook) -> str:
     """Say what the page belongs to; whether it may be released is no matter of a codebook."""
-    if codebook.synthesis.evolved in ("mutants", "files"):
+    if not codebook.synthesis.modelled:
         return f"{_BANNER} Records may be real."
     return _BANNER
 
@@ -449,7 +452,7 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
     return Section(
         anchor="synthesis",
         title="How the data were made",
-        lead=sentences()["leads"][synthesis.evolved or "models"],
+        lead=synthesis.lead,
         blocks=blocks,
     )
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from synthesizer.engine.genetic.evolution import (
+from synthesizer.extensions.genetic.evolution import (
     Candidate,
     _survivors,
     crowding,
@@ -17,8 +17,8 @@ from synthesizer.engine.genetic.evolution import (
     ranking,
     tournament,
 )
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.scores import Score
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.scores import Score
 
 GRID = 8
 POINTS = st.lists(

@@ -7,7 +7,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from synthesizer.data.errors import ConfigError
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
 
 SHARES = dict.fromkeys(("weight", "crossover", "mutation", "aimed", "risk_at_most", "risk_floor"))
 RANGES: dict[str, tuple[float, float | None]] = dict.fromkeys(SHARES, (0, 1)) | {

@@ -10,12 +10,12 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.randomness import Seed
 from synthesizer.data.values import single_value
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.genetic_source import Evolving, GeneticPlan, keeping
-from synthesizer.engine.genetic.scores import Score
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.genetic_source import Evolving, GeneticPlan, keeping
+from synthesizer.extensions.genetic.scores import Score
 from synthesizer.models.step import Forbid, Rule
-from tests.engine.genetic.breeding import SMALL
-from tests.engine.genetic.small_files import coding_of, random_file
+from tests.extensions.genetic.breeding import SMALL
+from tests.extensions.genetic.small_files import coding_of, random_file
 from tests.tables import numeric
 
 SEED = Seed(3)
@@ -46,10 +46,11 @@ def test_the_frontier_is_thinned_out_above_the_floor(floor, limit, points, best,
     front = [replace(one, score=Score(0.5 - r, r)) for r in (0.1, 0.2, 0.3, 0.4)]
     options = replace(made.plan.options, risk_floor=floor)
     made._last = replace(made._last, best=front[best], frontier=tuple(front), options=options)
-    found = made.evolution(SEED)
-    assert [point.risk for point in found.points] == [front[i].score.risk for i in expected]
+    found = made.beside(SEED)
+    named = found.named([f"frontier_{i}.csv" for i in expected])
+    assert [point.risk for point in named.written] == [front[i].score.risk for i in expected]
     coding = made.evolver.sought.coding
-    for number, table in enumerate(found.frontier, 1):
+    for number, table in enumerate(found.tables, 1):
         order = made.evolver.shuffled(one, SEED, 0, number)
         assert (coding.encode(table) == order).all()
 

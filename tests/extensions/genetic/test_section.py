@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from synthesizer.data.evolved import (
+from synthesizer.extensions.genetic.evolved import (
     Evolution,
     EvolvedDataset,
     FrontierFile,
@@ -15,13 +17,15 @@ from synthesizer.data.evolved import (
     Risk,
     Utility,
 )
-from synthesizer.report.blocks import Chart
-from synthesizer.report.genetic import (
+from synthesizer.extensions.genetic.genetic_report import (
     MOST_STEPS,
     generations_chart,
     path_chart,
 )
+from synthesizer.extensions.genetic.refine import refine
+from synthesizer.report.blocks import Chart
 from tests.report.fixtures import Page
+from tests.report.test_notebook import page_of
 from tests.report.utility_examples import EVIL
 
 
@@ -106,3 +110,16 @@ def test_long_histories_are_thinned_out_and_keep_their_ends() -> None:
     rows = chart.table.rows
     assert len(rows) <= MOST_STEPS + 1
     assert (rows[0][0], rows[-1][0]) == (0, 5002)
+
+
+def test_refined_and_evolved_data_are_displayed() -> None:
+    draws = np.random.default_rng(1)
+    people = pd.DataFrame({"a": draws.integers(0, 200, 250), "b": draws.integers(0, 2, 250)})
+    refined = refine(people, people.head(225), keys=["a"], target="b", risk_at_most=0.6, codes=True)
+    for result in (refined, evolved()):
+        assert 0 < len(repr(result).splitlines()) <= 20
+        assert "secret" not in repr(result)
+        page_of(result._repr_html_())
+        assert len(result.to_frame()) > 0
+    risks = refined.to_frame().set_index("name")["value"]
+    assert risks["risk before"] == refined.before.risk > 0.6 >= risks["risk after"]

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from synthesizer.data.errors import plural
-from synthesizer.data.evolved import Evolution, Generation, Point
+from synthesizer.extensions.genetic.evolved import Evolution, Generation, Point
 from synthesizer.report.blocks import (
     Added,
     Block,
@@ -28,6 +28,7 @@ from synthesizer.report.blocks import (
     written,
 )
 from synthesizer.report.charts import Panel, Series, panels
+from synthesizer.report.codebook.datasets import Facts, listed
 from synthesizer.report.plane import Axis, Mark, Spot, plane
 from synthesizer.report.record import Record
 
@@ -69,10 +70,8 @@ _RULED_OUT = (
     "How whole datasets were bred towards low utility loss and low risk, and what came out.",
 )
 def genetic_section(record: Record) -> Iterator[Block]:
-    """Yield how datasets were evolved; nothing where nothing was."""
-    evolution = record.evolution
-    if evolution is None:
-        return
+    """Yield how datasets were evolved."""
+    evolution = record.extensions["genetic"]
     yield from evolution_notes(evolution, record)
     yield Words([_WHAT])
     yield evolution_table(evolution)
@@ -525,3 +524,37 @@ def _path_in_words(
         safest = min(frontier, key=lambda point: (point.risk, point.utility))
         closest = min(frontier, key=lambda point: (point.utility, point.risk))
         yield f"The frontier reaches from {safest.in_words} to {closest.in_words}."
+
+
+def on_screen(record: Record) -> Iterator[DataTable | Note]:
+    """Yield what became of the datasets, the files to pick from, and what must be said of both."""
+    evolution = record.extensions["genetic"]
+    yield result_table(evolution)
+    yield frontier_table(evolution)
+    yield from evolution_notes(evolution, record)
+    if record.results.utility is not None:
+        yield Note(
+            "1, and what a right synthesis gives, stand for fresh draws from a model; datasets "
+            "that were selected for their closeness to the original may well lie below"
+        )
+
+
+_MOVES = {
+    "crossover": "pairs of datasets swapped whole records",
+    "mutation": "single values were drawn anew",
+    "aimed": "records that carried a disclosure risk were replaced by others of the same dataset",
+}
+
+
+def codebook_facts(facts: Facts) -> dict[str, Any]:
+    """Return what an evolution began with, its moves, and what models drew after it."""
+    own, after = facts.extensions["genetic"], facts.drawn_after
+    return {
+        **{start: own["start"] == start for start in ("mutants", "files", "chain")},
+        "evolved": True,
+        "redrawn_values": "mutation" in own["moves"],
+        "moves": listed([_MOVES[name] for name in own["moves"]]),
+        "drawn_after": listed(after, most=len(after)),
+        "for_categories": " for its categories" if after else "",
+        "in_categories": " in its categories" if after else "",
+    }

@@ -11,7 +11,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.plan.overview import plan_table
 from synthesizer.plan.plan import prepare
 from tests.end_to_end.commands import call, write_yaml
-from tests.end_to_end.test_genetic import QUICK, people
+from tests.extensions.genetic.test_runs import QUICK, people
 
 
 def configured(where: Path, name: str, **genetic: Any) -> Path:
@@ -66,3 +66,12 @@ def test_a_plan_shows_a_chain_where_one_is_fitted(folder: Path, start: str) -> N
         assert words in told
     models = {row.model for row in plan_table(prepare(path, Registry.load()))}
     assert (models == {"genetic"}) == (start == "mutants")
+
+
+def test_options_of_refining_have_one_place(folder: Path) -> None:
+    files = (folder / "people.csv", folder / "people.csv")
+    words = [word for key in ("risk_at_most=0.1", "keys=[sex]", "genertions=2")
+             for word in ("--set", key)]  # fmt: skip
+    result = call("refine", *files, "--keys", "sex", "--target", "job", *words)
+    assert (result.exit_code, result.output.count("unknown key")) == (2, 3)
+    assert "did you mean 'genetic.generations'" in " ".join(result.output.split())

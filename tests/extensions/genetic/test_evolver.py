@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.genetic.evolution import Redraw
-from synthesizer.engine.genetic.scores import RISKS
-from tests.engine.genetic.breeding import assert_counted, evolver, points, sought
-from tests.engine.genetic.small_files import file_of, frozen, sought_of
+from synthesizer.extensions.genetic.evolution import Redraw
+from synthesizer.extensions.genetic.scores import RISKS
+from tests.extensions.genetic.breeding import assert_counted, evolver, points, sought
+from tests.extensions.genetic.small_files import file_of, frozen, sought_of
 
 SEED = Seed(11)
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from synthesizer.data.errors import DataError, RuleError
-from synthesizer.data.evolved import Evolution, EvolvedDataset, Generation, Risk, Utility
+from synthesizer.data.errors import DataError, RuleError, plural
 from synthesizer.data.panel.arrangement import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.engine.chain import FittedChain
-from synthesizer.engine.genetic.evolution import (
+from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.engine.source import Beside, Progress, Request, Source
+from synthesizer.extensions.genetic.evolution import (
     Allowed,
     Breeder,
     Candidate,
@@ -23,8 +24,18 @@ from synthesizer.engine.genetic.evolution import (
     evolve,
     replaced,
 )
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.scores import (
+from synthesizer.extensions.genetic.evolved import (
+    HISTORY,
+    Evolution,
+    EvolvedDataset,
+    FrontierFile,
+    Generation,
+    Risk,
+    Utility,
+    history_text,
+)
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.scores import (
     RISKS,
     UTILITIES,
     Coding,
@@ -33,8 +44,9 @@ from synthesizer.engine.genetic.scores import (
     Sought,
     evolved_names,
 )
-from synthesizer.engine.source import Evolved, Progress, Request, Source
 from synthesizer.models.step import Rule, Zero, forbidden_rows
+from synthesizer.plan.extended import Planned
+from synthesizer.report.blocks import Block, Cell, value_table
 
 RANDOM_FILES = 10
 """Files drawn from the margins for the risk that needs no information on anybody."""
@@ -232,7 +244,7 @@ Words = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GeneticPlan:
+class GeneticPlan(Planned):
     """What will be evolved."""
 
     options: GeneticOptions
@@ -248,6 +260,59 @@ class GeneticPlan:
     def start(self) -> str:
         """``mutants``, ``chain`` or ``files``."""
         return self.options.start if isinstance(self.options.start, str) else "files"
+
+    @property
+    def fits_chain(self) -> bool:  # type: ignore[override]
+        """Whether the start population is drawn by the chain."""
+        return self.start == "chain"
+
+    def source(
+        self,
+        table: Table,
+        spec: ChainSpec,
+        chain: FittedChain | None,
+        *,
+        tell: Words | None,
+        keeps_best: bool,
+    ) -> Evolving:
+        """Return what evolves datasets against these records."""
+        names = evolved_names(table)
+        numbers = any(step.variable not in names for step in spec.steps)
+        return Evolving(
+            plan=self,
+            table=table,
+            chain=chain.only(names) if chain is not None and self.fits_chain else None,
+            rest=chain if numbers else None,
+            allowed=keeping(spec.rules, spec.forbids, table),
+            tell=tell,
+            keeps_best=keeps_best,
+        )
+
+    def facts(self, source: Source) -> dict[str, Any]:
+        """Return the start, the mode, the moves, and whether somebody ended it."""
+        moves = {name: getattr(self.options, name) for name in ("crossover", "mutation", "aimed")}
+        facts = {"start": self.start, "mode": self.options.mode, "interrupted": source.interrupted}
+        return facts | {"moves": [name for name, rate in moves.items() if rate]}
+
+    def blocks(self, m: int) -> Iterator[Block]:
+        """Yield what will be evolved: the settings of m evolutions."""
+        options = self.options
+        names = ["population", "generations", "patience", "seconds", "mode", "weight"]
+        names += ["risk_at_most", *(["points"] if options.mode == "pareto" else [])]
+        names += [] if self.fits_chain else ["mutants"]
+        target = "" if options.risk == "repu" else f"; target {self.target}"
+        known = f"; keys {', '.join(self.keys)}{target}"
+        known = "" if options.risk == "replicated_uniques" else known
+        files = f", {plural(len(self.files), 'file')}" if self.files else ""
+        values: list[tuple[str, Cell]] = [
+            ("evolutions", m),
+            ("start", f"{self.start}{files}"),
+            ("utility U", f"{options.utility}, {UTILITIES[options.utility].meaning}"),
+            ("risk R", f"{options.risk}, {RISKS[options.risk].meaning}{known}"),
+            *((name, getattr(options, name)) for name in names),
+        ]
+        title = "genetic: what will be evolved; lower U is better, lower R is safer"
+        yield value_table(title, values)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -376,17 +441,30 @@ class Evolving(Source):
         coding = evolver.sought.coding
         return [evolver.breeder.candidate(coding.encode(table)) for table in tables]
 
-    def evolution(self, seed: Seed) -> Evolved | None:
-        """Return the evolution of the last `generate`; None before it."""
+    def beside(self, seed: Seed) -> Beside | None:
+        """Return the evolution of the last `generate`, with its history and its frontier.
+
+        Both are for the steward: the history holds figures of the confidential data, and of the
+        frontier only the dataset that is picked is meant for release.
+        """
         if self._last is None:
             return None
-        front = self._frontier(self._last)
-        return Evolved(
-            evolution=self._evolution(seed),
-            frontier=tuple(
+        front, evolution = self._frontier(self._last), self._evolution(seed)
+        points = [self._last.point(candidate) for candidate in front]
+
+        def named(files: Sequence[str]) -> Evolution:
+            pairs = zip(files, points, strict=True)
+            own = tuple(FrontierFile(file=name, **point.model_dump()) for name, point in pairs)
+            return evolution.model_copy(update={"written": own})
+
+        return Beside(
+            result=evolution,
+            texts={HISTORY: history_text(evolution.datasets)},
+            tables=[
                 self._table(candidate, seed, 0, number) for number, candidate in enumerate(front, 1)
-            ),
-            points=tuple(self._last.point(candidate) for candidate in front),
+            ],
+            stem="frontier",
+            named=named,
         )
 
     def _frontier(self, outcome: Outcome) -> list[Candidate]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
-from tests.engine.genetic.breeding import assert_counted, breeder, sought, start_of
+from tests.extensions.genetic.breeding import assert_counted, breeder, sought, start_of
 
 ORIGINAL = sought()
 

@@ -15,7 +15,7 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ModelError, SynthesizerError
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.table import Kind
-from synthesizer.engine.genetic.evolution import Breeder
+from synthesizer.extensions.genetic.evolution import Breeder
 from synthesizer.measures.risk.cap import cap_u
 from synthesizer.measures.utility.tables import jensen_shannon
 from tests.end_to_end.commands import NO_HALVES, call, write_yaml
@@ -76,14 +76,14 @@ def read(path: Path) -> pd.DataFrame:
 def test_what_is_told_is_what_the_files_are(folder: Path) -> None:
     """U and R of the history's end are those of the package's own measures, of the file."""
     result = evolved(folder, "told")
-    (told,) = result.evolved.datasets
+    (told,) = result.extensions["genetic"].datasets
     made = read(result.datasets[0])
     assert told.utility == pytest.approx(jensen_shannon(people(), made).mean, abs=1e-9)
     value = cap_u(people(), made, keys=KEYS, target="job").value
     assert told.risk == pytest.approx(value, abs=1e-9)
     assert told.history[-1].risk == told.risk
     checks = json.loads((result.directory / "checks.json").read_text())
-    assert checks["genetic"]["datasets"] == [told.model_dump(mode="json")]
+    assert checks["extensions"]["genetic"]["datasets"] == [told.model_dump(mode="json")]
     history = pd.read_csv(result.directory / "history.csv")
     assert history["generation"].tolist() == list(range(told.generations + 1))
     assert "Evolution" in (result.directory / "report.html").read_text()
@@ -94,7 +94,7 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
     folder: Path, start: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # threads for small files too
-    monkeypatch.setattr("synthesizer.engine.genetic.genetic_source.ALONE", 0)
+    monkeypatch.setattr("synthesizer.extensions.genetic.genetic_source.ALONE", 0)
     found = []
     for workers in (1, 3):
         genetic = {"start": start, "mode": mode}
@@ -108,7 +108,7 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
 def test_a_limit_is_kept_or_told(folder: Path) -> None:
     limit = {"risk_at_most": 0.5, "generations": 30}
     kept = evolved(folder, "kept", genetic=limit, checks=QUICK)
-    assert kept.evolved.datasets[0].risk <= 0.5
+    assert kept.extensions["genetic"].datasets[0].risk <= 0.5
     assert kept.exceeded == ()
     # one generation of the paper's moves, from hardly changed records, cannot reach it
     weak = {"risk_at_most": 0.4, "generations": 1, "aimed": 0, "mutants": 0.01}
@@ -122,14 +122,14 @@ def test_a_limit_is_kept_or_told(folder: Path) -> None:
 def test_the_frontier_is_written_and_no_point_beats_another(folder: Path) -> None:
     own = {"mode": "pareto", "points": 4, "generations": 12}
     result = evolved(folder, "front", genetic=own, checks=QUICK)
-    written = result.evolved.written
+    written = result.extensions["genetic"].written
     assert 1 <= len(written) <= 4
     for point in written:
         path = result.directory / point.file
         assert path.stat().st_mode & 0o777 == 0o600
         value = cap_u(people(), read(path), keys=KEYS, target="job").value
         assert point.risk == pytest.approx(value, abs=1e-9)
-    points = [(p.utility, p.risk) for p in result.evolved.datasets[0].frontier]
+    points = [(p.utility, p.risk) for p in result.extensions["genetic"].datasets[0].frontier]
     assert all(a == b or a[0] < b[0] or a[1] < b[1] for a in points for b in points)
     codebook = json.loads((result.directory / "codebook.json").read_text())
     assert "frontier" not in json.dumps(codebook)
@@ -143,7 +143,7 @@ def test_the_order_of_records_tells_nothing(folder: Path) -> None:
     result = evolved(folder, "order", checks=QUICK, **more)
     made = read(result.datasets[0])
     same = (made[[*KEYS, "job"]].to_numpy() == people()[[*KEYS, "job"]].to_numpy()).all(axis=1)
-    assert result.evolved.datasets[0].unchanged > 0.5
+    assert result.extensions["genetic"].datasets[0].unchanged > 0.5
     assert same.mean() < 0.05
     assert made["number"].astype(int).tolist() == list(range(1, 601))
 
@@ -184,7 +184,7 @@ def test_numbers_are_drawn_given_the_categories(folder: Path, start: str) -> Non
     assert "pay and day did not evolve" in " ".join(book["synthesis"]["words"])
     told = {variable["name"]: variable["made"] for variable in book["variables"]}
     assert (told["pay"]["model"], told["pay"]["how"]) == ("normal", "drawn")
-    assert (told["sex"]["how"] == "evolved") == (start == "mutants")
+    assert (told["sex"]["how"] == "whole") == (start == "mutants")
     planned = content("mixed_plan", genetic=genetic, checks=QUICK, **changes)
     plan = call("plan", write_yaml(folder / "mixed_plan.yaml", planned)).output
     assert ("models of the last 2 only are fitted" in plan) == (start == "mutants")
@@ -207,12 +207,13 @@ def test_an_interrupt_keeps_the_best_so_far(folder: Path, monkeypatch: pytest.Mo
     result = call("run", path)
     assert result.exit_code == 130
     assert "interrupted" in result.output
-    told = json.loads((folder / "stopped" / "checks.json").read_text())["genetic"]["datasets"]
+    told = json.loads((folder / "stopped" / "checks.json").read_text())["extensions"]
+    told = told["genetic"]["datasets"]
     assert [d["stopped"] for d in told] == ["interrupted"]
     assert told[0]["generations"] == 3
     manifest = json.loads((folder / "stopped" / "manifest.json").read_text())
     assert manifest["m"] == 1
-    assert manifest["genetic"]["interrupted"]
+    assert manifest["extensions"]["genetic"]["interrupted"]
 
 
 def test_words_for_it_are_alike() -> None:
@@ -239,7 +240,7 @@ def test_frames_in_and_out(tmp_path: Path) -> None:
     (first,) = made.generate()
     assert first.shape == people().shape
     assert list(first.columns) == list(people().columns)
-    assert 1 <= len(made.frontier()) <= 3
+    assert 1 <= len(made.further_frames()) <= 3
     pd.testing.assert_frame_equal(first, made.generate()[0])
     assert not first.equals(made.generate(seed=9)[0])
     with pytest.raises(ModelError, match="rows"):
@@ -251,7 +252,7 @@ def test_frames_in_and_out(tmp_path: Path) -> None:
 def test_the_original_is_nobodys_result(folder: Path) -> None:
     """The best of mutants is never the original itself, whatever the weights."""
     result = evolved(folder, "weights", genetic={"weight": 1.0}, checks=QUICK)
-    assert result.evolved.datasets[0].utility > 0
+    assert result.extensions["genetic"].datasets[0].utility > 0
 
 
 def test_refine_replaces_no_file_that_it_reads(folder: Path, tmp_path: Path) -> None:

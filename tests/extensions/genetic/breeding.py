@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from synthesizer.engine.genetic.evolution import Breeder, Candidate, Redraw, fitness
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.genetic_source import Evolver
-from synthesizer.engine.genetic.scores import Scorer
-from tests.engine.genetic.small_files import frozen, random_file, sought_of
+from synthesizer.extensions.genetic.evolution import Breeder, Candidate, Redraw, fitness
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.genetic_source import Evolver
+from synthesizer.extensions.genetic.scores import Scorer
+from tests.extensions.genetic.small_files import frozen, random_file, sought_of
 
 SMALL = {"population": 8, "generations": 8, "mutation": 0.02, "patience": None}
 """A population that changes much in a few generations."""

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Table
-from synthesizer.engine.genetic.scores import Coding, Sought
+from synthesizer.extensions.genetic.scores import Coding, Sought
 from tests.tables import coded
 
 LABELS = tuple(map(str, range(100)))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import BoolArray, Column, Table, Variable
-from synthesizer.engine.genetic.genetic_options import RiskName, UtilityName
+from synthesizer.extensions.genetic.genetic_options import RiskName, UtilityName
 
 Records = npt.NDArray[np.signedinteger[Any]]
 """A dataset: one number a record, shape (n,)."""

@@ -8,10 +8,10 @@ import pytest
 
 from synthesizer.data.errors import RuleError, Terminated
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.genetic import evolution
-from synthesizer.engine.genetic.evolution import Breeder
-from synthesizer.engine.genetic.scores import Score
-from tests.engine.genetic.breeding import (
+from synthesizer.extensions.genetic import evolution
+from synthesizer.extensions.genetic.evolution import Breeder
+from synthesizer.extensions.genetic.scores import Score
+from tests.extensions.genetic.breeding import (
     as_bytes,
     assert_counted,
     breeder,

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.engine.genetic import scores as margins
-from synthesizer.engine.genetic.scores import (
+from synthesizer.extensions.genetic import scores as margins
+from synthesizer.extensions.genetic.scores import (
     Coding,
     Margin,
     coding_problems,
     sorted_cells,
 )
-from tests.engine.genetic.small_files import coding_of, files, random_file
+from tests.extensions.genetic.small_files import coding_of, files, random_file
 from tests.tables import assert_same, coded
 
 

@@ -5,9 +5,17 @@ Every rate lies in [0, 1]; of utility U and fitness F lower is better, of risk R
 
 from __future__ import annotations
 
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 
 from synthesizer.data.displayed import Displayed
+
+HISTORY = "history.csv"
+"""What an evolution came to, generation by generation."""
 
 
 class _Result(Displayed, BaseModel):
@@ -113,3 +121,25 @@ class Evolution(_Result):
     def interrupted(self) -> bool:
         """Whether somebody stopped it before its time; the best so far was kept."""
         return any(dataset.stopped == "interrupted" for dataset in self.datasets)
+
+
+def read_evolution(content: Any) -> Evolution:
+    """Read what ``checks.json`` has of an evolution."""
+    return Evolution.model_validate(content)
+
+
+def history_text(datasets: Sequence[EvolvedDataset]) -> str:
+    """Return the generations of all datasets as the text of a CSV file.
+
+    Examples
+    --------
+    >>> print(history_text([]), end="")
+    dataset,generation,utility,risk,fitness,median_utility,median_risk,frontier
+    """
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ("dataset", *Generation.model_fields), lineterminator="\n")
+    writer.writeheader()
+    for number, dataset in enumerate(datasets, 1):
+        for generation in dataset.history:
+            writer.writerow({"dataset": number, **generation.model_dump()})
+    return text.getvalue()

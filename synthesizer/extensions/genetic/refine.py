@@ -31,13 +31,18 @@ from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import Advance, Listener, silent, worker_problems
 from synthesizer.data.writing import Format, to_frame, write
-from synthesizer.engine.genetic.evolution import Outcome
-from synthesizer.engine.genetic.genetic_options import STARTS, GeneticOptions
-from synthesizer.engine.genetic.genetic_source import Evolver, Words, below_random, told_in_words
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Score, Sought, coding_problems
+from synthesizer.extensions.genetic.evolution import Outcome
+from synthesizer.extensions.genetic.evolving import declared_for_refining, like_original
+from synthesizer.extensions.genetic.genetic_options import STARTS, GeneticOptions
+from synthesizer.extensions.genetic.genetic_source import (
+    Evolver,
+    Words,
+    below_random,
+    told_in_words,
+)
+from synthesizer.extensions.genetic.scores import RISKS, UTILITIES, Score, Sought, coding_problems
 from synthesizer.jobs.check import read_files
 from synthesizer.measures.figure import Figure
-from synthesizer.plan.evolving import declared_for_refining, like_original
 from synthesizer.plan.published import replay_notes, seed_of
 
 FILE = 0
@@ -389,7 +394,7 @@ def refine_file(
     listener: Listener = silent,
     **options: Any,
 ) -> RefinedFile:
-    """Refine a synthetic file and write the result; see `synthesizer.jobs.refine.refine`."""
+    """Refine a synthetic file and write the result; see `refine`."""
     declared = {} if config is None else declared_for_refining(config, synthetic.name)
     if os.path.isdir(synthetic):
         raise DataError(f"{synthetic} is a directory; name one dataset of it")

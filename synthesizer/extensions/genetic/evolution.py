@@ -13,11 +13,11 @@ import numpy.typing as npt
 from joblib import Parallel, delayed
 
 from synthesizer.data.errors import Terminated
-from synthesizer.data.evolved import EvolvedDataset, Generation, Point
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.scores import (
+from synthesizer.extensions.genetic.evolved import EvolvedDataset, Generation, Point
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.scores import (
     Coding,
     Counts,
     Floats,

@@ -16,9 +16,9 @@ from synthesizer.data.panel.panel_table import are_numbers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import RawTable, read_path
 from synthesizer.data.table import Kind, Schema, Table
-from synthesizer.engine.genetic.genetic_options import GeneticOptions
-from synthesizer.engine.genetic.genetic_source import Evolver, GeneticPlan, below_random
-from synthesizer.engine.genetic.scores import (
+from synthesizer.extensions.genetic.genetic_options import GeneticOptions
+from synthesizer.extensions.genetic.genetic_source import Evolver, GeneticPlan, below_random
+from synthesizer.extensions.genetic.scores import (
     RISKS,
     Coding,
     Records,
@@ -29,19 +29,15 @@ from synthesizer.engine.genetic.scores import (
 from synthesizer.measures.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
+from synthesizer.plan.extended import Asked
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import declarations
 
 
-def plan_genetic(
-    context: Context,
-    config: GeneticOptions,
-    steps: Sequence[Step],
-    scenarios: Sequence[Scenario],
-    *,
-    is_sound: bool,
-) -> Found[GeneticPlan | None]:
+def plan_genetic(asked: Asked) -> Found[GeneticPlan | None]:
     """Return what will be evolved, None where there are problems, or were before."""
+    context, config, scenarios = asked.context, asked.options, asked.scenarios
+    steps, is_sound = asked.steps, asked.is_sound
     found = Findings()
     found.problems.at("genetic", _problems(context, config, steps))
     if found.problems or not is_sound or not context.columns.is_complete:

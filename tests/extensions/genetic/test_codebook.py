@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,16 +34,20 @@ def frame(seed: int, n: int = 60) -> pd.DataFrame:
     )
 
 
-def manifest(start: str | None, **more: Any) -> Manifest:
+MOVES = ("crossover", "mutation", "aimed")
+
+
+def manifest(start: str | None, moves: Sequence[str] = MOVES, **more: Any) -> Manifest:
     """What a run leaves; the chain has models where one was fitted."""
     fitted = start in ("chain", None)
     predictors = {"age": (), "sex": ("age",), "job": ("age",)}
     config = {"strata": ["sex"], "rules": [RULE], "forbid": [FORBID]}
-    genetic = {"start": start, "mode": "single", "interrupted": False}
+    facts = {"start": start, "mode": "pareto", "interrupted": False, "moves": moves}
     return run_directories.manifest_of(
         config | {"variables": {"job": {"missing": ["-8"]}}} | more,
         data={"rows": 60},
-        genetic=None if start is None else genetic,
+        maker=None if start is None else "genetic",
+        extensions={} if start is None else {"genetic": facts},
         chain=[
             step(name, "categorical", "cart", *names)
             if fitted
@@ -104,9 +109,11 @@ def test_a_run_describes_its_datasets_and_not_its_frontier(tmp_path: Path) -> No
     assert frontier
     assert content["datasets"]["files"] == [path.name for path in result.datasets]
     assert json.loads((result.directory / "codebook.json").read_text()) == content
-    assert content["synthesis"]["evolved"] == "mutants"
+    assert content["synthesis"]["lead"].startswith("Evolved from the confidential data")
+    assert not content["synthesis"]["modelled"]
     texts = told(content) + (result.directory / "codebook.html").read_text()
     assert [name for name in frontier if name in texts] == []
-    figures = json.loads((result.directory / "checks.json").read_text())["genetic"]["datasets"][0]
+    figures = json.loads((result.directory / "checks.json").read_text())["extensions"]
+    figures = figures["genetic"]["datasets"][0]
     exact = [repr(figures[name]) for name in ("utility", "risk", "unchanged", "fitness")]
     assert [figure for figure in exact if len(figure) > 5 and figure in texts] == []

@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.table import Kind, Variable
-from synthesizer.engine.genetic.genetic_options import RiskName, UtilityName
-from synthesizer.engine.genetic.scores import RISKS, UTILITIES, Coding, Scorer, Sought
+from synthesizer.extensions.genetic.genetic_options import RiskName, UtilityName
+from synthesizer.extensions.genetic.scores import RISKS, UTILITIES, Coding, Scorer, Sought
 from synthesizer.measures.risk.attribute import attribute
 from synthesizer.measures.risk.cap import cap, cap_u
 from synthesizer.measures.risk.identity import identity
 from synthesizer.measures.risk.replicated import replicated_uniques
 from synthesizer.measures.risk.tcap import tcap
 from synthesizer.measures.utility.tables import jensen_shannon
-from tests.engine.genetic.small_files import (
+from tests.extensions.genetic.small_files import (
     coding_of,
     file_of,
     files,

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, chisquare
 
-from synthesizer.engine.genetic.evolution import Redraw, chosen, crossed, replaced
-from synthesizer.engine.genetic.scores import Coding
-from tests.engine.genetic.small_files import frozen
-from tests.engine.genetic.test_coding import variables
+from synthesizer.extensions.genetic.evolution import Redraw, chosen, crossed, replaced
+from synthesizer.extensions.genetic.scores import Coding
+from tests.extensions.genetic.small_files import frozen
+from tests.extensions.genetic.test_coding import variables
 
 RATES = st.sampled_from([0.0, 0.1, 0.5, 0.9, 1.0])
 SEEDS = st.integers(0, 2**31)
