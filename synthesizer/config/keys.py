@@ -818,7 +818,7 @@ else:
         __doc__=_ChainConfig.__doc__,
         __module__=__name__,
         **{
-            name: (one.key.options | None, Field(None, description=one.key.description))
+            name: (one.key.type | None, Field(None, description=one.key.description))
             for name, one in keyed().items()
         },
     )

@@ -78,12 +78,26 @@ class Key:
     """A key of the YAML with a section of its own, and a parameter of `Synthesizer`."""
 
     name: str
-    options: type
-    """Type of the section: a dataclass, or a model of pydantic. ``true`` takes its defaults."""
+    options: str
+    """``module:class`` of the section: a dataclass, or a model of pydantic. ``true`` takes its
+    defaults. Its module is imported before the configuration is there, which it must not import."""
     description: str
     makes_datasets: bool = False
     """Whether it makes whole datasets of categories, in place of the chain or after it; models draw
     the other variables given these. Then ``method: NAME`` asks for it, too."""
+
+    @property
+    def type(self) -> Any:
+        """The class of its section."""
+        return _found(self.options)
+
+
+def _found(target: str) -> Any:
+    module, _, name = target.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except Exception as error:
+        raise ConfigError(_broken(f"{target!r} of an extension", error)) from error
 
 
 Hook = Callable[..., Any]
@@ -98,12 +112,7 @@ def late(target: str) -> Hook:
     >>> late("math:sqrt")(4.0)
     2.0
     """
-    module, _, name = target.partition(":")
-
-    def called(*args: Any, **named: Any) -> Any:
-        return getattr(import_module(module), name)(*args, **named)
-
-    return called
+    return lambda *args, **named: _found(target)(*args, **named)
 
 
 @dataclass(frozen=True, kw_only=True)

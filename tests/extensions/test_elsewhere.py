@@ -1,9 +1,12 @@
-"""An extension of another package: the one of ``docs/extending.md``, as it is written there."""
+"""Extensions of another package: those of ``docs/extending.md``, as they are written there."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,21 +18,43 @@ from tests.extensions.test_removal import typed
 EXTENDING = Path(__file__).resolve().parents[2] / "docs" / "extending.md"
 
 
+MODULES = {
+    "blanks": "BLANKS =",
+    "random_rows": "makes_datasets=True",
+    "random_rows_options": "class RandomRowsOptions",
+    "rows": "class RandomRows(",
+    "met": "KEYS_MET =",
+}
+"""Modules of the page, each by words that it alone has."""
+POINTS = """
+[synthesizer.extensions]
+blanks = synthesizer_blanks:EXTENSION
+random_rows = synthesizer_random_rows:EXTENSION
+[synthesizer.formats]
+blanks = synthesizer_blanks:BLANKS
+[synthesizer.measures]
+met = synthesizer_met:MEASURES
+"""
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Any:
-    """Return what runs a command beside the package of the page and a file of its kind."""
+    """Return what runs a command beside the package of the page and files of its kind."""
     text = EXTENDING.read_text(encoding="utf-8")
-    module = next(one for one in re.findall(r"```python\n(.*?)```", text, re.S) if "BLANKS" in one)
-    points = next(one for one in re.findall(r"```toml\n(.*?)```", text, re.S) if "BLANKS" in one)
-    (tmp_path / "synthesizer_blanks.py").write_text(module)
-    info = tmp_path / "synthesizer_blanks-1.0.dist-info"
+    blocks = re.findall(r"```python\n(.*?)```", text, re.S)
+    for name, words in MODULES.items():
+        (module,) = (one for one in blocks if words in one)
+        (tmp_path / f"synthesizer_{name}.py").write_text(module)
+    said = "".join(re.findall(r"```toml\n(.*?)```", text, re.S))
+    for line in POINTS.splitlines():
+        name, _, target = line.partition(" = ")
+        assert not target or "met" in name or f'{name} = "{target}"' in said
+    info = tmp_path / "synthesizer_elsewhere-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: synthesizer-blanks\nVersion: 1.0\n"
+        "Metadata-Version: 2.1\nName: synthesizer-elsewhere\nVersion: 1.0\n"
     )
-    groups = "[project.entry-points" + points.partition("[project.entry-points")[2]
-    lines = groups.replace('"', "").replace("[project.entry-points.", "[")
-    (info / "entry_points.txt").write_text(lines)
+    (info / "entry_points.txt").write_text(POINTS)
     people = "about this file\nage sex\n" + "30 f\n41 m\n57 f\n" * 20
     (tmp_path / "people.blanks").write_text(people)
 
@@ -83,6 +108,19 @@ def test_what_is_taken_or_broken_is_a_sentence(
     assert "Traceback" not in errors
 
 
+def test_hooks_that_cannot_be_imported_are_a_sentence(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text("{data: {sample: fair}, random_rows: true, workers: 1}")
+    for name in ("rows", "random_rows_options"):
+        module = tmp_path / f"synthesizer_{name}.py"
+        text = module.read_text()
+        module.write_text(f"{text}\nimport nowhere\n")
+        codes, _, errors = run(["plan", "run.yaml"])
+        module.write_text(text)
+        assert codes == [2], errors
+        assert "No module named 'nowhere'; reinstall or remove the package" in errors
+        assert "Traceback" not in errors
+
+
 def test_what_a_reader_did_not_expect_shows_no_value(run: Any, tmp_path: Path) -> None:
     module = tmp_path / "synthesizer_blanks.py"
     text = module.read_text()
@@ -95,3 +133,56 @@ def test_what_a_reader_did_not_expect_shows_no_value(run: Any, tmp_path: Path) -
         assert codes == [2], errors
         assert "cannot be read (" in errors
         assert "SECRET" not in errors + output
+
+
+PYTHON = """
+import pandas as pd
+from synthesizer import Synthesizer
+
+frame = pd.DataFrame({"sex": ["f", "m"] * 40, "town": ["a", "b", "c", "d"] * 20, "age": range(80)})
+made = Synthesizer(random_rows={"alike": True}, seed=1, secret="none", workers=1).fit(frame)
+(drawn,) = made.generate()
+print(len(drawn), list(drawn), made.extensions["random_rows"].variables)
+"""
+
+
+def test_its_source_its_measure_and_its_blocks_are_taken(run: Any, tmp_path: Path) -> None:
+    rows = [f"{'fm'[i % 2]},{'abcd'[i % 4]},{20 + i}" for i in range(90)]
+    (tmp_path / "people.csv").write_text("\n".join(["sex,town,age", *rows, ""]))
+    (tmp_path / "run.yaml").write_text(
+        "data: {path: people.csv}\nmethod: random_rows\nseed: 1\nsecret: none\nworkers: 1\n"
+        "checks: {keys: [sex, town], target: age, attacks: false, nearest: false}\n"
+        "output: {directory: a}\n"
+    )
+    again = ["--set", "random_rows.alike=true", "--set", "output.directory=b"]
+    codes, output, errors = run(
+        ["plan", "run.yaml"],
+        ["run", "run.yaml"],
+        ["run", "run.yaml", *again],
+        ["report", "a"],
+        ["plan", "run.yaml", "--set", "random_rows.alik=true"],
+        ["run", "run.yaml", "--set", "panel={person: sex, time: age}"],
+    )
+    assert codes == [0, 0, 0, 0, 2, 2], errors
+    assert "random_rows: what will be drawn" in output
+    assert "random_rows.alik: unknown key" in errors
+    assert "random_rows: persons have several rows" in errors
+    checks = json.loads((tmp_path / "a" / "checks.json").read_text())
+    assert checks["extensions"] == {"random_rows": {"variables": 2}}
+    assert [one["value"] for one in checks["figures"] if one["key"] == "keys_met"] == [1.0]
+    assert "Categories were drawn each by itself." in (tmp_path / "a" / "report.html").read_text()
+    facts = [json.loads((tmp_path / one / "manifest.json").read_text()) for one in "ab"]
+    assert [one["extensions"]["random_rows"]["alike"] for one in facts] == [False, True]
+    codebook = (tmp_path / "a" / "codebook.html").read_text()
+    assert "random_rows made whole datasets. Ask the data holder how" in codebook
+    assert "evolved" not in codebook
+    made = [(tmp_path / one / "synthetic_1.csv").read_text().splitlines() for one in "ab"]
+    assert {len(lines) for lines in made} == {91}
+    assert made[0] != made[1]
+
+    done = subprocess.run(
+        [sys.executable, "-c", PYTHON],
+        env=os.environ | {"PYTHONPATH": run.args[0]},
+        cwd=tmp_path, text=True, capture_output=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.split() == ["80", "['sex',", "'town',", "'age']", "2"]

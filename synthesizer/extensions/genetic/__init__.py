@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from synthesizer.data.plugins import Extension, Key, late
-from synthesizer.extensions.genetic.genetic_options import GeneticOptions
 
 EXTENSION = Extension(
     key=Key(
         name="genetic",
-        options=GeneticOptions,
+        options=f"{__name__}.genetic_options:GeneticOptions",
         description="evolve whole datasets (method: genetic), in place of a chain or after it",
         makes_datasets=True,
     ),

@@ -87,6 +87,8 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         **of_trees(owners, others=bool(others), even=even),
         **_lost(facts, leaning),
         "whole": facts.maker is not None,
+        "maker": facts.maker,
+        "untold": facts.maker is not None and not further(facts),
         "limits": "" if facts.is_modelled else " ".join(limits(facts)),
         **further(facts),
         **_of_weights(facts),
