@@ -6,6 +6,7 @@ from importlib import import_module
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import synthesizer
@@ -125,8 +126,6 @@ NOWHERE = {"data": {"path": "/nowhere.csv"}}
 SOUND = {
     "run": {"config": NOWHERE}, "fit": {"config": NOWHERE}, "load_config": {"path": "/nowhere"},
     "read_config": {"content": NOWHERE}, "generate": {"workers": 1},
-    "refine": {"original": FRAME[["a", "b"]], "synthetic": OTHER[["a", "b"]], "keys": ["a"],
-               "target": "b"},
     "check": DATA | {"keys": ["a"], "target": "b", "settings": FEW},
     "combine": {"estimates": [1, 2], "variances": [1, 2]},
     "compare_fit": DATA | {"formula": "I(n) ~ b"},
@@ -140,7 +139,6 @@ PARAMETERS = [
     *(("Synthesizer", name) for name in synthesizer.Synthesizer().get_params()),
     *(("CheckSettings", name) for name in ("keys", "exclude", "scenarios", "by", "limits")),
     *(("check", name) for name in ("keys", "target", "settings", "limits", "config", "declared")),
-    *(("refine", name) for name in ("keys", "target", "codes", "generations", "declared")),
     *(("compare_fit_by", name) for name in ("by", "clusters", "weights", "strata", "replicates")),
     *(("compare_fit", name) for name in ("formula", "declared", "offset", "psu")),
     *(("run", "overrides"), ("Synthesis", "proper"), ("FitRequest", "weights")),
@@ -148,7 +146,7 @@ PARAMETERS = [
 """What takes names or settings, in the place of which a notebook may hand over a column."""
 
 
-@pytest.mark.parametrize("kind", [pd.Series, np.array, pd.array])
+@pytest.mark.parametrize("kind", [pd.Series, np.array, pd.array, pa.array])
 def test_a_column_in_place_of_its_name_shows_no_value(kind):
     column = kind(["canary-7f3a", "b"] * 18)
     for name, parameter in PARAMETERS:

@@ -376,6 +376,7 @@ def is_data(value: object) -> bool:
     (True, False, False)
     """
     has_values = hasattr(value, "dtype") and getattr(value, "ndim", 1) > 0
+    has_values = has_values or hasattr(value, "to_pylist")  # of Arrow
     return (has_values or hasattr(type(value), "columns")) and not hasattr(value, "get_indexer")
 
 

@@ -104,8 +104,6 @@ ENDS = {
     "utility with fits": "check persons.csv out --set three_way=true --set "
     "'fits=[{{formula: income ~ age + region * sex, family: logit}}, "
     "{{formula: income ~ age + region + sex, family: logit}}]'",
-    "refine": "refine persons.csv out/synthetic_1.csv --keys sex,region --target income "
-    "--set risk=cap --set generations=2 --set population=10 --codes age -o {0}.csv --json {0}.json",
     "generate": "generate model -m 30 -o {0}",
 }
 

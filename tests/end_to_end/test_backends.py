@@ -22,9 +22,9 @@ import pytest
 from joblib import parallel_config
 
 from synthesizer.data.errors import RuleError
+from synthesizer.data.plugins import keyed
 from synthesizer.data.table import Kind
 from synthesizer.engine.registry import Registry
-from synthesizer.extensions.genetic import genetic_source
 from synthesizer.jobs.run import run
 from synthesizer.measures import checks
 from synthesizer.measures.catalogue import CHECKS, MEASURES
@@ -159,7 +159,7 @@ def households(folder: Path) -> dict[str, Any]:
 
 
 CASES: tuple[Callable[[Path], dict[str, Any]], ...] = (
-    models, histories, extension, measures, genetic, households,
+    models, histories, extension, measures, households, *([genetic] if "genetic" in keyed() else [])
 )  # fmt: skip
 
 
@@ -183,7 +183,8 @@ def results(folder: Path, workers: int) -> Iterator[tuple[str, bytes]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         # threads for small files too
-        patch.setattr(genetic_source, "ALONE", 0)
+        if "genetic" in keyed():
+            patch.setattr("synthesizer.extensions.genetic.genetic_source.ALONE", 0)
         patch.setattr(stacked, "_PART", 64)
         yield tmp_path_factory.mktemp("backends")
 

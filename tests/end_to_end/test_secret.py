@@ -12,7 +12,6 @@ import pytest
 from synthesizer import Synthesizer, run
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.randomness import Seed, fresh_secret
-from synthesizer.extensions.genetic.refine import refine_file
 from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
 pytestmark = pytest.mark.usefixtures("drawn_secret")
@@ -99,20 +98,20 @@ def test_without_a_secret_the_seed_decides_and_everybody_is_told(tmp_path: Path)
 
 
 def test_a_secret_stands_in_the_manifest_only(tmp_path: Path) -> None:
-    genetic = {"population": 6, "generations": 2, "mode": "pareto", "risk": "cap"}
-    checks = {"keys": ["sex", "region"], "target": "marital", "propensity": False} | NO_HALVES
-    evolved = {"genetic": genetic, "drop": ["age", "income"], "checks": checks}
-    for name, changes in (("chain", {}), ("evolved", evolved)):
-        (folder := tmp_path / name).mkdir()
-        config = config_for(folder, **changes)
-        output = call("run", config).output
-        assert "manifest.json (it holds the secret)" in output
-        secret = manifest_in(folder / "out")["secret"]
-        origin = {"from": "out/manifest.json"}
-        output += call("plan", config_for(folder, "again", **changes, secret=origin)).output
-        assert "secret: that of" in output
-        output += call("plan", config).output + call("codebook", folder / "out", "--json").output
-        assert_kept(secret, folder, output, {"out/manifest.json"})
+    assert_in_manifest_only(tmp_path)
+
+
+def assert_in_manifest_only(folder: Path, **changes: Any) -> None:
+    """A run with these changes, and all that is asked of it, names its secret in its manifest."""
+    config = config_for(folder, **changes)
+    output = call("run", config).output
+    assert "manifest.json (it holds the secret)" in output
+    secret = manifest_in(folder / "out")["secret"]
+    origin = {"from": "out/manifest.json"}
+    output += call("plan", config_for(folder, "again", **changes, secret=origin)).output
+    assert "secret: that of" in output
+    output += call("plan", config).output + call("codebook", folder / "out", "--json").output
+    assert_kept(secret, folder, output, {"out/manifest.json"})
 
 
 def assert_kept(secret: str, folder: Path, output: str, places: set[str]) -> None:
@@ -140,22 +139,6 @@ def test_a_saved_model_keeps_its_secret(tmp_path: Path) -> None:
     assert hashes(repeated.directory) == hashes(tmp_path / "d") == hashes(tmp_path / "a")
     with pytest.raises(ConfigError, match="drawn from a saved model with another seed"):
         run(config_for(tmp_path, "f", secret={"from": "c/manifest.json"}))
-
-
-def test_refining_draws_a_secret_and_repeats_from_its_record(tmp_path: Path) -> None:
-    original, made = tmp_path / "persons.csv", tmp_path / "made.csv"
-    persons_frame(120).drop(columns=["person_id", "income"]).to_csv(original, index=False)
-    persons_frame(120).iloc[:, 1:5].head(110).to_csv(made, index=False)
-    options: Any = {"keys": ["age"], "target": "marital", "codes": ["age"], "risk_at_most": 0.2}
-    texts, secret = [], None
-    for name in "abc":
-        out, record = tmp_path / f"{name}.csv", tmp_path / f"{name}.json"
-        refine_file(original, made, out=out, record=record, secret=secret, generations=2, **options)
-        texts.append(out.read_bytes())
-        secret = {"from": str(tmp_path / "a.json")} if name == "b" else None
-    assert texts[0] == texts[2] != texts[1]
-    drawn = json.loads((tmp_path / "a.json").read_text())["secret"]
-    assert_kept(drawn, tmp_path, "", {"a.json", "c.json"})
 
 
 def test_a_secret_in_a_configuration_is_refused_and_not_repeated(tmp_path: Path) -> None:

@@ -107,10 +107,6 @@ def test_every_problem_is_told_before_anything_is_fitted(
     told = "; ".join(caught.value.problems)
     assert all(word in told for word in ("advice.json exists", "m:", "wage"))
     assert target.read_text() == "mine"
-    asked = {"keys": ["school"], "target": "work"}
-    evolved = {**people, "drop": ["age", "pay"], "genetic": {"risk": "cap"}, "checks": asked}
-    with pytest.raises(ConfigError, match="makes whole datasets"):
-        advise(evolved)
 
 
 def test_where_settings_mend_nothing_none_is_tried(people: dict[str, Any], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from synthesizer import Synthesizer, SynthesizerError, check, compare_fit, refine
+from synthesizer import Synthesizer, SynthesizerError, check, compare_fit
 
 N = 150
 BEGIN = dt.datetime(2020, 3, 1, 10)
@@ -106,9 +106,6 @@ def test_every_public_function_takes_them() -> None:
     assert ours.utility.to_frame().equals(theirs.utility.to_frame())
     fits = [compare_fit(*data, "share ~ age + town") for data in ((table, made), (frame, other))]
     assert fits[0].to_frame().equals(fits[1].to_frame())
-    few = table.select(["town", "age", "ok"])
-    refined = refine(few, few.slice(0, 140), **keys, codes=True, seed=1, generations=2)
-    assert isinstance(refined.data, pa.Table)
 
 
 def test_what_is_refused_is_refused_at_once() -> None:

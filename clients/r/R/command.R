@@ -1,6 +1,6 @@
 # The command: where it is, which version, how it is called, what its errors become.
 
-oldest_version <- "0.1.0"
+oldest_version <- "0.2.0"
 
 known_versions <- new.env(parent = emptyenv())
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from synthesizer.data.formats import FileFormat, FormatKey, Writing
-from synthesizer.extensions.labelled.labelled_reading import read_labelled
-from synthesizer.extensions.labelled.labelled_writing import FORMS, labelled_layout, write_labelled
-from synthesizer.extensions.labelled.workbooks import read_workbook
+from synthesizer.data.plugins import late
+
+_HERE = "synthesizer.extensions.labelled"
+read_labelled = late(f"{_HERE}.labelled_reading:read_labelled")
 
 LABELLED = FileFormat(
     endings=(".sav", ".zsav", ".dta", ".xpt"),
     read=read_labelled,
     writing=Writing(
-        forms=FORMS,
+        forms=("sav", "zsav", "dta"),
         about="sav, zsav (SPSS) and dta (Stata) hold labels and need the extra 'labelled'",
-        laid_out=labelled_layout,
-        write=write_labelled,
+        laid_out=late(f"{_HERE}.labelled_writing:labelled_layout"),
+        write=late(f"{_HERE}.labelled_writing:write_labelled"),
     ),
 )
 SAS = FileFormat(
@@ -26,7 +27,7 @@ SAS = FileFormat(
 )
 WORKBOOK = FileFormat(
     endings=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
-    read=read_workbook,
+    read=late(f"{_HERE}.workbooks:read_workbook"),
     keys={
         "sheet": FormatKey(
             str, "sheet of an Excel file; the only one that holds something when absent"

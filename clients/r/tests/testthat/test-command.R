@@ -10,7 +10,7 @@ test_that("a command that is missing or too old is told", {
   skip_on_os("windows")
   old <- fake_command("echo synthesizer 0.0.9")
   expect_match(problems_of_error(with_command(old, synthesize(small_frame()))),
-               "is version 0.0.9; install synthesizer 0.1.0 or newer")
+               "is version 0.0.9; install synthesizer 0.2.0 or newer")
   silent <- fake_command("echo no such option >&2; exit 2")
   expect_match(problems_of_error(with_command(silent, synthesizer_version())),
                "does not tell its version")
