@@ -52,6 +52,9 @@ class Writing:
     ]
     """Takes the layout of the source, its table, labels and a form, before anything is fitted.
     Returns the layout in this form, sentences on what stands against it, and notes."""
+    told: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By form what a codebook says of the files, and how pandas opens ``file``, with its codes for
+    missing values as missing."""
     write: Callable[[Table, Path, Layout, str], None]
     """Writes a table to a new file: the same table, the same bytes."""
 

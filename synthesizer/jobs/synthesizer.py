@@ -451,7 +451,7 @@ class Synthesizer:
     def further_frames(self) -> list[Any]:
         """Return the frames that an extension left beside those of the last `generate`.
 
-        One may be picked, such as from a frontier by rising risk; mostly there are none.
+        One may be picked, such as from several of rising risk; mostly there are none.
         """
         beside, sure = self._drawn.beside, self._sure
         tables = () if beside is None else beside.tables

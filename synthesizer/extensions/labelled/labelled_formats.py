@@ -9,6 +9,7 @@ from synthesizer.data.plugins import late
 
 _HERE = "synthesizer.extensions.labelled"
 read_labelled = late(f"{_HERE}.labelled_reading:read_labelled")
+_SPSS = "pd.read_spss(file, convert_categoricals=False)"
 
 LABELLED = FileFormat(
     endings=(".sav", ".zsav", ".dta", ".xpt"),
@@ -16,6 +17,14 @@ LABELLED = FileFormat(
     writing=Writing(
         forms=("sav", "zsav", "dta"),
         about="sav, zsav (SPSS) and dta (Stata) hold labels and need the extra 'labelled'",
+        told={
+            "sav": ("The files are SPSS files (.sav), with labels.", _SPSS),
+            "zsav": ("The files are compressed SPSS files (.zsav), with labels.", _SPSS),
+            "dta": (
+                "The files are Stata files (.dta, Stata 14 and later), with labels.",
+                "pd.read_stata(file, convert_categoricals=False)",
+            ),
+        },
         laid_out=late(f"{_HERE}.labelled_writing:labelled_layout"),
         write=late(f"{_HERE}.labelled_writing:write_labelled"),
     ),

@@ -98,7 +98,7 @@ class Memory(Measured):
         if not self.variables:
             return (
                 "No variable could be compared: models of strata and panels, datasets that are "
-                "evolved and models other than trees tell no probabilities.",
+                "made as a whole and models other than trees tell no probabilities.",
             )
         if not self.left_out:
             return ()

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from synthesizer.data.errors import plural
+from synthesizer.data.formats import writing_of
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.combining import Rule, rule_for
@@ -247,7 +248,7 @@ def _example(released: Released, time: str) -> tuple[str, str] | None:
         for name, seen in released.variables.items()
         if seen.kind is Kind.NUMERIC and seen.low is not None and name != time
     }
-    is_labelled = released.format.type in _LABELLED
+    is_labelled = _told(released.format) is not None
     for name, seen in numbers.items():
         if is_labelled:
             return _opened(released.format), f"data[{name!r}].dropna()"
@@ -267,15 +268,17 @@ def _example(released: Released, time: str) -> tuple[str, str] | None:
     return None
 
 
-_LABELLED = {"sav": "read_spss", "zsav": "read_spss", "dta": "read_stata"}
-"""How pandas reads files that say themselves which codes mean that a value is missing."""
+def _told(form: FileFormat) -> str | None:
+    """Return how pandas opens files that say themselves which codes mean a missing value."""
+    writing = writing_of(form.type)
+    return None if writing is None else writing.told.get(form.type, ("", None))[1]
 
 
 def _opened(form: FileFormat, *, text: bool = False) -> str:
     if form.type == "parquet":
         return "pd.read_parquet(file)"
-    if form.type in _LABELLED:
-        return f"pd.{_LABELLED[form.type]}(file, convert_categoricals=False)"
+    if told := _told(form):
+        return told
     options = "" if form.delimiter == "," else f", sep={form.delimiter!r}"
     options += "" if form.encoding in (None, "utf-8") else f", encoding={form.encoding!r}"
     options += "" if form.decimal_mark == "." else f", decimal={form.decimal_mark!r}"

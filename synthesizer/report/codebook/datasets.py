@@ -278,7 +278,7 @@ class Seen:
     """Of the numbers, 0 for whole ones; None where they have no fixed precision."""
     date_format: str | None = None
     labelling: Labelling | None = None
-    """What a file of SPSS or Stata says of it."""
+    """What a file with labels says of it."""
 
     def with_(self, second: Seen) -> Seen:
         """Return both datasets together."""

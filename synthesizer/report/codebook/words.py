@@ -415,9 +415,9 @@ def described(released: Released, facts: Facts) -> Iterator[Described]:
 
 
 def _as_written(variable: VariableFacts, seen: Seen) -> VariableFacts:
-    """Return the facts with codes and labels as a file of SPSS or Stata has them, where it is one.
+    """Return the facts with codes and labels as a file with labels has them, where it is one.
 
-    It may hold the missing code 98 as .a. Stata has no labels for texts: these are told here.
+    It may hold the missing code 98 as .a, and have no labels for texts: these are told here.
     """
     about = seen.labelling
     if about is None:

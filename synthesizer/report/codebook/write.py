@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from synthesizer.data.errors import DataError, OutputError, listed, plural
 from synthesizer.data.files import check_inside, sha256, write_text, write_texts
+from synthesizer.data.formats import writing_of
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Result, plain
 from synthesizer.report.blocks import (
@@ -301,7 +302,9 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
 
 
 def _format(form: FileFormat) -> str:
-    kinds = sentences()["files"]
+    writing = writing_of(form.type)
+    own = {} if writing is None else {kind: text for kind, (text, _) in writing.told.items()}
+    kinds = sentences()["files"] | own
     names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
     text: str = kinds.get(form.type, kinds["text"])
     return text.format(
