@@ -79,3 +79,29 @@ def test_the_rest_works_and_what_is_gone_is_refused(name: str, tmp_path: Path) -
     assert codes == [0, 2], errors
     assert refusal in errors
     assert "Traceback" not in errors
+
+
+LOADED = """
+import sys
+print("LOADED", *sorted(sys.modules))
+"""
+DECLARED = {"genetic.genetic_options", "labelled.labelled_formats"}
+"""Modules with options and formats of extensions, which the configuration needs."""
+
+
+def test_a_run_loads_no_extension_that_it_does_not_use(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("a,b\n" + "1,x\n2,y\n3,x\n" * 20)
+    (tmp_path / "run.yaml").write_text("data: {path: people.csv}\nsecret: none\nworkers: 1\n")
+    for words, heavy in (
+        (["--help"], {"pydantic", "pyarrow", "pandas"}),
+        (["run", "run.yaml"], {}),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", TYPED + LOADED, json.dumps([words])],
+            cwd=tmp_path, text=True, capture_output=True, check=True,
+        )  # fmt: skip
+        loaded = {*done.stdout.partition("LOADED")[2].split()}
+        assert not loaded & {*heavy}
+        inside = (one.split(".", 3)[2:] for one in loaded if one.startswith("synthesizer.ext"))
+        inner = {".".join(names) for names in inside if len(names) > 1}
+        assert {name for name in inner if not name.endswith("_commands")} <= DECLARED

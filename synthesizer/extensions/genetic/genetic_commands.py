@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +22,8 @@ from synthesizer.cli.arguments import (
     settings_in,
 )
 from synthesizer.cli.file_commands import Original
-from synthesizer.cli.printing import Ending, grouped, show_table
 from synthesizer.data.errors import ConfigError, LimitExceededError, Problems
 from synthesizer.data.plugins import Command
-from synthesizer.report.blocks import NUMBERS, DataTable, Form
 
 if TYPE_CHECKING:
     from synthesizer.extensions.genetic.refine import Refined, RefinedFile
@@ -100,6 +98,9 @@ def refine(
 
 def show_refined(file: RefinedFile, record: Path | None) -> None:
     """Print risk and utility before and after, and where the files are."""
+    from synthesizer.cli.printing import Ending, grouped, show_table
+    from synthesizer.report.blocks import NUMBERS, DataTable
+
     refined, ending = file.refined, Ending(every=False)
     before, after = refined.before, refined.after
     rows = [
@@ -109,8 +110,7 @@ def show_refined(file: RefinedFile, record: Path | None) -> None:
     what = f"{refined.options.risk} of {refined.target} by {', '.join(refined.keys)}"
     title = f"refined: risk is {what}; utility is {refined.options.utility}; lower is better"
     columns = ("measure", "before", "after", "limit", "baseline", "random file")
-    forms: Sequence[Form] = ["text", *NUMBERS[:5]]
-    table = DataTable(caption=title, columns=columns, forms=forms, rows=rows)
+    table = DataTable(caption=title, columns=columns, forms=["text", *NUMBERS[:5]], rows=rows)
     ending.add(lambda _: show_table(table))
     for line in _lines(refined):
         ending.say(line, rank=1)
