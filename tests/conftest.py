@@ -16,7 +16,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from synthesizer.data.randomness import Seed, fresh_secret
 from synthesizer.jobs import release_ledger
-from synthesizer.plan import published
+from synthesizer.plan import seeds
 
 # In CI the same examples every time: a red run is about the change, not about luck.
 settings.register_profile("ci", derandomize=True, deadline=None)
@@ -106,7 +106,7 @@ def same_secret() -> Iterator[None]:
     Tests of the secret that a run draws by itself ask for `drawn_secret`.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(published, "fresh_secret", lambda: "5a" * 32)
+        patch.setattr(seeds, "fresh_secret", lambda: "5a" * 32)
         yield
 
 
@@ -127,7 +127,7 @@ def no_ledger_beside_shared_files() -> Iterator[None]:
 @pytest.fixture
 def drawn_secret(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each run draw its secret from the operating system, as outside of tests."""
-    monkeypatch.setattr(published, "fresh_secret", fresh_secret)
+    monkeypatch.setattr(seeds, "fresh_secret", fresh_secret)
 
 
 @pytest.fixture

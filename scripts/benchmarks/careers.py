@@ -30,9 +30,9 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.sources import typed
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.engine.extending import fit_extension, until
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Request
+from synthesizer.extensions.releases.extending import fit_extension, until
 from synthesizer.measures.risk.replicated import replication
 from synthesizer.measures.risk.trajectories import trajectories_of_halves
 from synthesizer.measures.utility.cells import group_tables

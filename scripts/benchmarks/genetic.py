@@ -27,6 +27,7 @@ from synthesizer.data.pairs import as_table
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.extensions.genetic.evolution import Candidate, Redraw, hypervolume
+from synthesizer.extensions.genetic.evolving import like_original
 from synthesizer.extensions.genetic.genetic_options import GeneticOptions
 from synthesizer.extensions.genetic.genetic_source import Evolver
 from synthesizer.extensions.genetic.scores import (
@@ -35,7 +36,6 @@ from synthesizer.extensions.genetic.scores import (
     Sought,
 )
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.extensions.genetic.evolving import like_original
 from synthesizer.plan.inputs import declarations
 
 ROWS = 82_851

@@ -6,11 +6,12 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from synthesizer.data.errors import ConfigError, LimitExceededError, Problems, did_you_mean
+from synthesizer.data.plugins import keyed
 
 if TYPE_CHECKING:
     from synthesizer.data.workers import Listener
@@ -99,7 +100,14 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
 FOR_CHECKS = ("limits", "data", "variables", "panel", "household", "weights", "seed", "workers")
 """Keys of a configuration beside ``checks`` that decide about checks of files."""
 
-PATHS = ("data.path", "extends.run", "output.directory", "secret.from")
+
+def _paths_of_extensions() -> Iterator[str]:
+    for name, one in keyed().items():
+        types = {} if one.key is None else get_type_hints(one.key.options)
+        yield from (f"{name}.{option}" for option, kind in types.items() if kind is Path)
+
+
+PATHS = ("data.path", *_paths_of_extensions(), "output.directory", "secret.from")
 """Keys that are paths: on the command line they begin at the working directory."""
 
 Settings = Annotated[

@@ -238,7 +238,7 @@ def fit(
     """Fit the models and save them; the file is confidential."""
     from synthesizer.cli.printing import notes_told
     from synthesizer.jobs import run as job
-    from synthesizer.plan.published import replay_notes
+    from synthesizer.plan.seeds import replay_notes
 
     overrides = overrides_of(settings)
     with progress(quiet=quiet) as listener:
@@ -265,7 +265,7 @@ def generate(
     from synthesizer.cli.printing import notes_told
     from synthesizer.engine.saved import load_model
     from synthesizer.jobs import generate as generation
-    from synthesizer.plan.published import replay_notes
+    from synthesizer.plan.seeds import replay_notes
 
     loaded = load_model(model, models_with(plugin))
     with progress(quiet=quiet) as listener:

@@ -31,7 +31,7 @@ from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.blocks import Added, DataTable, Form
+from synthesizer.report.blocks import Added, DataTable, Form, Words
 
 if TYPE_CHECKING:
     from synthesizer.data.table import Table
@@ -82,8 +82,6 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     _add_extensions(ending, result.record)
     if every:
         ending.add(lambda _: show_checks(result.checks))
-    if manifest.extends is not None:
-        ending.add(lambda _: _show_waves(result), rank=_FURTHER)
     for line in _file_lines(result):
         ending.say(line)
     page = "checks.json" if result.report is None else result.report.name
@@ -91,13 +89,16 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
 
 
 def _add_extensions(ending: Ending, record: Record) -> None:
-    """Add what extensions came to that made datasets: tables, then notes."""
+    """Add what extensions came to that made datasets: tables, words and notes."""
     hooks = [(name, one.screen) for name, one in keyed().items() if name in record.extensions]
     for name, hook in hooks:
         for block in () if hook is None else hook(record):
             if isinstance(block, DataTable):
                 kind, show = block.columns[0].lower(), partial(show_first, block)
                 ending.add(show, rows=len(block.rows), rank=_FURTHER, kind=kind)
+            elif isinstance(block, Words):
+                for text in block.paragraphs:
+                    ending.say(with_hyphens(text), rank=_FURTHER)
             else:
                 ending.say(f"{name}: {with_hyphens(block.text)}", rank=_FURTHER, kind="note")
 
@@ -124,25 +125,6 @@ def _add_notes(ending: Ending, result: RunResult) -> None:
         for note in grouped(notes):
             rank = 0 if _is_grave(note) else _NOTES + late
             ending.say(f"note: {note}", rank=rank, kind="note")
-
-
-def _show_waves(result: RunResult) -> None:
-    """Print what was added to a published run, and the risk of all periods beside its own."""
-    from synthesizer.report.careers import (
-        CAPTION,
-        COLUMNS,
-        unmatched_lines,
-        wave_lines,
-        wave_rows,
-    )
-
-    entry, panel = result.manifest.extends, result.manifest.panel
-    if entry is not None and panel is not None:
-        for line in wave_lines(entry, panel.periods):
-            say(line)
-        show_rows(wave_rows(result.record), CAPTION, *COLUMNS)
-        for line in unmatched_lines(result.record):
-            say(line)
 
 
 def _file_lines(result: RunResult) -> Iterator[str]:

@@ -566,17 +566,6 @@ class SecretConfig(Part):
     manifest: Path = Field(alias="from", description="manifest.json of the run")
 
 
-class ExtendsConfig(Part):
-    """The published run that new periods are added to."""
-
-    run: Path = Field(description="its directory; what it published stays byte for byte")
-    revised: bool = Field(
-        False,
-        description="whether to go on where the confidential data of published periods have "
-        "changed since",
-    )
-
-
 def _origin(value: object) -> str | None:
     """Name the branch of a secret."""
     if isinstance(value, Mapping | SecretConfig):
@@ -750,6 +739,12 @@ class _ChainConfig(Part):
         return next((name for name in self.sections if name in makers()), None)
 
     @property
+    def apart(self) -> dict[str, str]:
+        """Which of these keys go with whole files of single rows or persons only, and why."""
+        reasons = {name: one.key.apart for name, one in keyed().items() if one.key is not None}
+        return {name: reasons[name] for name in self.sections if reasons[name]}
+
+    @property
     def weighting(self) -> WeightsConfig | None:
         """The survey weight and its totals."""
         named = self.weights
@@ -836,6 +831,3 @@ class Config(ChainConfig):
 
     data: DataConfig
     output: OutputConfig = Field(default_factory=OutputConfig)
-    extends: ExtendsConfig | None = Field(
-        None, description="the published run of a panel that new periods are added to"
-    )

@@ -465,8 +465,6 @@ def _resolved(config: Config, base: Path) -> Config:
             for name, said in config.weights.totals.items()
         }
         changes["weights"] = config.weights.model_copy(update={"totals": totals})
-    if (extends := config.extends) is not None:
-        changes["extends"] = extends.model_copy(update={"run": _joined(base, extends.run)})
     # only what was written is set, so that a manifest repeats no default
     return config.model_copy(update=changes | ({} if secret is None else {"secret": secret}))
 

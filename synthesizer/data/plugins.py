@@ -85,6 +85,9 @@ class Key:
     makes_datasets: bool = False
     """Whether it makes whole datasets of categories, in place of the chain or after it; models draw
     the other variables given these. Then ``method: NAME`` asks for it, too."""
+    apart: str = ""
+    """Why it goes with whole files of single rows or persons only, such as "adds periods to a
+    panel": not with households, samples that are drawn anew, or sources that are read in parts."""
 
     @property
     def type(self) -> Any:

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from synthesizer.data.csv_text import raw_rows
 from synthesizer.data.errors import DataError, OutputError
 from synthesizer.data.files import create
 from synthesizer.data.formats import writing_of
@@ -249,7 +248,7 @@ def write(
         return
     with create(Path(path)) as file:
         if format == "parquet":
-            pq.write_table(decode(table, _typed(table, layout)), file)
+            pq.write_table(decode(table, typed_layout(table, layout)), file)
         elif format == "csv":
             _write_csv(table, file, layout)
         else:
@@ -279,140 +278,27 @@ def _nulled(column: pa.ChunkedArray, mask: BoolArray) -> pa.ChunkedArray:
     return pc.cast(cells.dictionary_encode(), kind) if is_dictionary else cells
 
 
-def _typed(table: Table, layout: Layout) -> Layout:
+def typed_layout(table: Table, layout: Layout) -> Layout:
+    """Return a layout with types: those of the source, or those that variables have by default."""
     if layout.types is not None:
         return layout
     types = pa.schema([(c.name, default_type(c.variable)) for c in table.columns])
     return Layout(form="parquet", names=table.names, types=types)
 
 
-def write_onto(
-    published: Path, n_known: int, table: Table, path: Path, layout: Layout, source: Layout
-) -> None:
-    """Write a new file that holds a published one byte for byte, and what is new.
-
-    Where ``table`` has the columns of the published file, its rows come after those of the file,
-    of which every byte stays. Where it has more columns, its first ``n_known`` rows are those of
-    the file: cells of the new columns are put between the published ones, of which every byte
-    stays, and the other rows come after them.
-
-    Parameters
-    ----------
-    published : Path
-        CSV, CSV.gz or Parquet.
-    n_known : int
-        Rows of the published file.
-    table : Table
-        Rows that are new; or all rows, with columns that are new.
-    path : Path
-        The new file, of the same format.
-    layout, source : Layout
-        Of the published file, and of the confidential one, for new columns.
-    """
-    is_wider = set(table.names) != set(layout.names)
-    with create(path) as file:
-        if layout.form == "parquet":
-            _onto_parquet(published, n_known, table, file, layout, source, is_wider=is_wider)
-            return
-        text = published.read_bytes()
-        joined = _joined_layout(table, layout, source)
-        csv = joined.csv or CsvLayout()
-        if layout.compressed:
-            text = gzip.decompress(text)
-        if is_wider:
-            rows = table.take(slice(0, n_known))
-            text = _widened(text.decode(csv.encoding), rows, csv, layout.names)
-        end = csv.line_end.encode(_following(csv.encoding))
-        after = table.take(slice(n_known, None)) if is_wider else table
-        if after.n_rows and not text.endswith(end):
-            text += end
-        tail = b"".join(_encoded(_pieces(after, csv, header=False), _following(csv.encoding)))
-        if layout.compressed:
-            with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
-                packed.write(text + tail)
-        else:
-            file.write(text)
-            file.write(tail)
-
-
-def _joined_layout(table: Table, layout: Layout, source: Layout) -> Layout:
-    """Return the layout of a published file with columns that are new in it."""
-    csv = layout.csv or CsvLayout()
-    known = dict(zip(layout.names, csv.quoting, strict=True)) if csv.quoting else {}
-    heads = dict(zip(layout.names, csv.header, strict=True)) if csv.header else {}
-    theirs = source.csv or CsvLayout()
-    if theirs.quoting:
-        known = dict(zip(source.names, theirs.quoting, strict=True)) | known
-        heads = dict(zip(source.names, theirs.header, strict=True)) | heads
-    csv = replace(
-        csv,
-        header=tuple(heads.get(name, Quoting()) for name in table.names),
-        quoting=tuple(known.get(name, Quoting()) for name in table.names),
-    )
-    return replace(layout, names=table.names, csv=csv, types=None, frame=())
-
-
-def _widened(text: str, table: Table, csv: CsvLayout, names: tuple[str, ...]) -> bytes:
-    """Return the text of a file with further cells in each row, where the table has them."""
-    place = {name: k for k, name in enumerate(names)}
-    header = [_header(csv, name, k, table) for k, name in enumerate(table.names)]
-    new = [
-        None
-        if column.name in place
-        else _CellWriter(column, quoting, csv, alone=False).cells(0, table.n_rows).to_pylist()
-        for column, quoting in zip(table.columns, csv.quoting, strict=True)
-    ]
-    order = [place.get(name, -1) for name in table.names]
-    lines = []
-    for i, (cells, end) in enumerate(raw_rows(text, csv.delimiter, csv.quote), -1):
-        added = header if i < 0 else [None if column is None else column[i] for column in new]
-        row = [cells[k] if k >= 0 else cell for k, cell in zip(order, added, strict=True)]
-        lines.append(csv.delimiter.join(map(str, row)) + end)
-    return "".join(lines).encode(csv.encoding)
-
-
-def _header(csv: CsvLayout, name: str, k: int, table: Table) -> str:
+def header_cell(csv: CsvLayout, name: str, k: int, table: Table) -> str:
+    """Return the quoted name of column number ``k``."""
     alone = len(table.names) == 1
     text: str = _quoted(pa.array([name]), csv.header[k], csv, alone=alone)[0].as_py()
     return text
 
 
-def _onto_parquet(
-    published: Path,
-    n_known: int,
-    table: Table,
-    file: IO[bytes],
-    layout: Layout,
-    source: Layout,
-    *,
-    is_wider: bool,
-) -> None:
-    """Write the Parquet file of `write_onto`."""
-    old = pq.read_table(published)
-    fields = {field.name: field for field in old.schema}
-    theirs = _typed(table, source.select(tuple(n for n in table.names if n in source.names)))
-    types = theirs.types if theirs.types is not None else old.schema
-    for field in types:
-        fields.setdefault(field.name, field)
-    schema = pa.schema([fields[name] for name in table.names])
-    new = decode(table, replace(layout, names=table.names, types=schema, csv=None, frame=()))
-    if is_wider:
-        columns = [
-            old[name] if name in old.column_names else new[name].slice(0, n_known)
-            for name in table.names
-        ]
-        old, new = pa.Table.from_arrays(columns, names=list(table.names)), new.slice(n_known)
-    new = new.select(old.column_names).cast(old.schema) if new.num_rows else new.slice(0, 0)
-    parts = [old, new] if new.num_rows else [old]
-    pq.write_table(pa.concat_tables(parts).unify_dictionaries(), file)
-
-
-def _following(encoding: str) -> str:
+def following_encoding(encoding: str) -> str:
     """Return the encoding of what follows in a file: a byte order mark of utf-16 stands once."""
     return {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(encoding.lower(), encoding)
 
 
-def _encoded(pieces: Iterator[Any], encoding: str) -> Iterator[Any]:
+def encoded_pieces(pieces: Iterator[Any], encoding: str) -> Iterator[Any]:
     """Return pieces of UTF-8 in another encoding."""
     if encoding.lower().replace("_", "-") in ("utf-8", "ascii"):
         yield from pieces
@@ -428,20 +314,21 @@ def _write_csv(table: Table, file: IO[bytes], layout: Layout) -> None:
         csv = replace(csv, header=plain, quoting=plain)
     if csv.bom:
         file.write(b"\xef\xbb\xbf")
-    pieces = _pieces(table, csv)
-    for encoding, some in ((csv.encoding, [next(pieces)]), (_following(csv.encoding), pieces)):
-        for piece in _encoded(iter(some), encoding):
+    pieces = csv_pieces(table, csv)
+    later = following_encoding(csv.encoding)
+    for encoding, some in ((csv.encoding, [next(pieces)]), (later, pieces)):
+        for piece in encoded_pieces(iter(some), encoding):
             file.write(piece)
 
 
-def _pieces(table: Table, csv: CsvLayout, *, header: bool = True) -> Iterator[Any]:
+def csv_pieces(table: Table, csv: CsvLayout, *, header: bool = True) -> Iterator[Any]:
     """Yield the header and then the rows, as UTF-8 bytes."""
     alone = len(table.names) == 1
     if header:
-        names = [_header(csv, name, k, table) for k, name in enumerate(table.names)]
+        names = [header_cell(csv, name, k, table) for k, name in enumerate(table.names)]
         yield (csv.delimiter.join(names) + csv.line_end).encode()
     writers = [
-        _CellWriter(column, quoting, csv, alone=alone)
+        CellWriter(column, quoting, csv, alone=alone)
         for column, quoting in zip(table.columns, csv.quoting, strict=True)
     ]
     for start in range(0, table.n_rows, ROWS_A_CHUNK):
@@ -458,7 +345,7 @@ def _pieces(table: Table, csv: CsvLayout, *, header: bool = True) -> Iterator[An
         yield text
 
 
-class _CellWriter:
+class CellWriter:
     """Writes the cells of one column; labels are quoted once, not row by row."""
 
     def __init__(self, column: Column, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> None:
@@ -516,7 +403,7 @@ def to_frame(table: Table, layout: Layout) -> Any:
 def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
     """Return a frame with the dtypes of the frame that the table came from."""
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
-    arrow = decode(table, _typed(table, layout))
+    arrow = decode(table, typed_layout(table, layout))
     if not layout.frame:
         frame: pd.DataFrame = arrow.to_pandas()
         return frame

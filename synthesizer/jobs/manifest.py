@@ -7,36 +7,35 @@ import json
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from synthesizer.data.codes import splitmix
 from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256, write_text
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.households import HouseholdForm
-from synthesizer.data.panel.panel_table import as_panel
+from synthesizer.data.panel.panel_table import PanelTable, as_panel
+from synthesizer.data.panel.view import period_labels
 from synthesizer.data.randomness import Seed
 from synthesizer.data.spreadsheets import formula_cells, formula_notes, spreadsheet_safe
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.workers import Phases
-from synthesizer.data.writing import Format, suffix, write, write_onto
+from synthesizer.data.writing import Format, suffix, write
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Source
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
-from synthesizer.plan.published import Published, history_digest
-from synthesizer.report.careers import risk_figures
 from synthesizer.report.record import (
     PACKAGES,
     DataEntry,
-    ExtendsEntry,
     FileEntry,
     HouseholdEntry,
     Manifest,
@@ -47,7 +46,6 @@ from synthesizer.report.record import (
     VariableEntry,
     WeightsEntry,
     manifest_in,
-    read_record,
 )
 
 
@@ -70,36 +68,6 @@ def write_dataset(
     written = spreadsheet_safe(table) if safe and _is_csv(name) else table
     write(written, work / name, layout, format=form)
     return name
-
-
-def write_extended(table: Table, published: Published, work: Path, number: int, plan: Plan) -> str:
-    """Write dataset ``number`` with what the published one holds, byte for byte; return its name.
-
-    New rows of the long form come after the published ones, period by period. In the wide form
-    the cells of new periods stand between the published cells, and new persons come last.
-    """
-    raw, panel = published.raw(number - 1), as_panel(table)
-    written = plan.restored(panel)
-    index = panel.index
-    if published.arrangement.person_column is None:
-        n_known = raw.n_rows
-    else:
-        n_known = 0
-        new = np.flatnonzero(index.period >= published.first)
-        written = written.take(new[np.argsort(index.period[new], kind="stable")])
-        ids = [
-            Column(c.variable, np.arange(1.0, len(new) + 1) + raw.n_rows)
-            for c in written.columns
-            if c.variable.kind is Kind.ID and c.name != published.arrangement.person_column
-        ]
-        for column in ids:
-            written = written.with_column(column)
-        written = written.select(raw.names)
-    if plan.output.spreadsheet_safe and raw.layout.csv is not None:
-        written = spreadsheet_safe(written)
-    path = published.path(number - 1)
-    write_onto(path, n_known, written, work / path.name, raw.layout, plan.data.layout)
-    return path.name
 
 
 def _is_csv(name: str) -> bool:
@@ -185,7 +153,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         chain=tuple(_planned_step(plan, step) for step in plan.spec.steps),
         maker=plan.maker,
         extensions={name: made.facts(source) for name, made in plan.extended.items()},
-        extends=None if plan.published is None else _extends(plan.published),
+        contains=_contains(plan),
         after=tuple(plan.after.sentences),
         notes=(*plan.notes, *source.notes),
         seconds=phases.seconds,
@@ -291,6 +259,45 @@ def _panel(plan: Plan) -> PanelEntry | None:
     return PanelEntry.model_validate({**facts, **more})
 
 
+def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:
+    """Return a digest of what a panel holds before period ``end``.
+
+    It is the same whatever the persons are called, in whatever order rows and columns stand, and
+    however levels are coded. For the steward: it is computed from confidential data.
+    """
+    before = panel.until(end)
+    total: npt.NDArray[np.uint64] = np.zeros(before.n_rows, dtype=np.uint64)
+    for name in sorted(set(before.names) - {frame.time}):
+        total = splitmix(total + _hashes(before[name]))
+    labels = np.array([_hash(label) for label in period_labels(frame.periods)], dtype=np.uint64)
+    total = splitmix(total + labels[before.index.period])
+    persons = np.sort(np.add.reduceat(total, before.index.starts))
+    return hashlib.sha256(persons.tobytes()).hexdigest()
+
+
+def _hashes(column: Column) -> npt.NDArray[np.uint64]:
+    """Return a number for the name and value of each row."""
+    variable = column.variable
+    if column.is_coded:
+        labels = np.array([_hash(f"{column.name}={x}") for x in variable.labels], dtype=np.uint64)
+        return labels[column.data]
+    values = np.where(column.is_observed, column.data, 0.0) + 0.0  # no minus zero
+    codes = np.array([_hash(f"{column.name}={x}") for x in ("", *variable.missing)], np.uint64)
+    return splitmix(values.astype(np.float64).view(np.uint64) + codes[column.missing_state()])
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _contains(plan: Plan) -> tuple[str, ...]:
+    """Return the SHA-256 of the datasets of another run that those of this one contain."""
+    other = plan.making.contained
+    if other is None:
+        return ()
+    return tuple(file.sha256 for file in other.files if file.name in other.datasets[: plan.m])
+
+
 def _household(plan: Plan) -> HouseholdEntry | None:
     """Return who belongs together; datasets are then counted in households."""
     form = plan.arrangement
@@ -327,20 +334,3 @@ def _replicates(plan: Plan) -> ReplicatesEntry | None:
     names = [variable.name for variable in replicating.variables]
     scales = replicates.scales(len(names))
     return ReplicatesEntry(first=names[0], last=names[-1], method=replicates.method, scales=scales)
-
-
-def _extends(published: Published) -> ExtendsEntry:
-    """Return the published run that new periods are added to, with what its checks found."""
-    manifest, panel = published.manifest, published.manifest.panel
-    risk: dict[str, float] = {}
-    with suppress(DataError):  # nothing was checked, or another version did
-        risk = risk_figures(read_record(published.directory, compare_files=False).results)
-    return ExtendsEntry(
-        run=str(published.directory),
-        created=manifest.created,
-        config_sha256=manifest.config_sha256,
-        periods=0 if panel is None else panel.periods,
-        persons=published.n_units,
-        files=tuple(file for file in manifest.files if file.name in manifest.datasets),
-        risk=risk,
-    )

@@ -67,7 +67,6 @@ def release_of(manifest: Manifest, results: CheckResults, directory: Path) -> Re
     """Return the entry of a run, whose manifest names its files."""
     files = {f.name: f.sha256 for f in manifest.files if f.name in manifest.datasets}
     limits = manifest.config.get("limits") or {}
-    published = () if manifest.extends is None else manifest.extends.files
     near, guessed = map(results.risk.further.get, ("near_verbatim", "guesses"))
     return Release(
         created=manifest.created, directory=os.path.realpath(directory), datasets=files,
@@ -75,7 +74,7 @@ def release_of(manifest: Manifest, results: CheckResults, directory: Path) -> Re
         limits={key: limits[key] for key in ("profile", "purpose", "release") if key in limits},
         looks=near.looks if isinstance(near, NearVerbatim) else (),
         guess=guessed.guesses[0] if isinstance(guessed, Guesses) else None,
-        contains=tuple(file.sha256 for file in published if file.name in files),
+        contains=manifest.contains,
         source=manifest.data.sha256 or "",
     )  # fmt: skip
 
@@ -93,9 +92,9 @@ def _added(releases: tuple[Release, ...], new: Release) -> tuple[Release, ...]:
 
 
 def releases_of(plan: Plan) -> tuple[Release, ...]:
-    """Return the releases of a run's source, and of that of the published run that it extends."""
-    published = plan.published
-    data = {} if published is None else published.manifest.config.get("data") or {}
+    """Return the releases of a run's source, and of that of the run whose datasets it contains."""
+    other = plan.making.contained
+    data = {} if other is None else other.config.get("data") or {}
     before = read_releases(Path(data["path"])) if data.get("path") else ()
     return (*before, *read_releases(plan.data.path))
 

@@ -29,7 +29,6 @@ from synthesizer.jobs.manifest import (
     file_entry,
     manifest_of,
     write_dataset,
-    write_extended,
     write_json,
 )
 from synthesizer.jobs.release_ledger import beside_others, list_release, release_of, releases_of
@@ -39,7 +38,7 @@ from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.plan.forecast import of_checks, refuse_too_large, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
-from synthesizer.plan.published import replay_notes
+from synthesizer.plan.seeds import replay_notes
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
 from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record
@@ -379,27 +378,24 @@ class _Folder:
 
     def write_dataset(self, table: Table) -> None:
         """Write the next dataset, in the form of the source."""
-        layout, output, published = self.plan.data.layout, self.plan.output, self.plan.published
-        number, written = len(self.datasets) + 1, self.plan.restored(table)
+        plan, output = self.plan, self.plan.output
+        number, written = len(self.datasets) + 1, plan.restored(table)
         self.sizes.append(table.n_units)
-        if published is not None:
-            name = write_extended(table, published, self.place, number, self.plan)
-        else:
-            name = write_dataset(
-                written,
-                self.place,
-                number,
-                self.plan.m,
-                layout,
-                output.format,
-                safe=output.spreadsheet_safe,
-            )
+        name = plan.making.write(table, written, self.place, number) or write_dataset(
+            written,
+            self.place,
+            number,
+            plan.m,
+            plan.data.layout,
+            output.format,
+            safe=output.spreadsheet_safe,
+        )
         self.datasets.append(name)
         self.formulas.add(written, name)
 
     def write_beside(self, beside: Beside | None) -> dict[str, Any]:
         """Write what a source left beside its datasets, for the steward; return its result."""
-        if beside is None or self.plan.maker is None:
+        if beside is None:
             return {}
         for name, text in beside.texts.items():
             write_text(self.place / name, text)
@@ -417,7 +413,8 @@ class _Folder:
             for number, table in enumerate(beside.tables, 1)
         ]
         self.stewards += [*beside.texts, *files]
-        return {self.plan.maker: beside.result if beside.named is None else beside.named(files)}
+        result = beside.result if beside.named is None else beside.named(files)
+        return {self.plan.source_key: result}
 
     def write(self, record: Record) -> RunResult:
         """Write checks, codebook, manifest and report of the datasets."""

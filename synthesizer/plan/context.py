@@ -18,7 +18,6 @@ from synthesizer.data.panel.panel_table import as_panel, row_numbers
 from synthesizer.data.panel.paths import OWN, AtMost
 from synthesizer.data.panel.view import changers, period_labels
 from synthesizer.data.parquet_sample import Whole
-from synthesizer.data.plugins import makers
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
@@ -250,7 +249,6 @@ OF_HEADS = ", of heads"
 BESIDE = {
     "panel": "is of persons in periods",
     "survival": "orders the variables of single persons",
-    "extends": "adds periods to a panel",
 }
 """Parts of a configuration that do not go with households, and why."""
 KIND = Member().apart
@@ -456,17 +454,15 @@ def household_problems(config: ChainConfig, whole: Whole | None) -> Iterator[str
         return
     if whole is not None:
         yield problem("households_in_parts", n_rows=whole.n_rows)
-    for key, why in BESIDE.items():
-        if getattr(config, key, None) not in (None, ()):
+    for key, why in (BESIDE | config.apart).items():
+        if getattr(config, key) not in (None, ()):
             yield problem("not_with_households", key=key, why=why)
-    if config.maker is not None:
-        yield problem("not_with_households", key=config.maker, why="makes rows, each by itself")
 
 
 def without_others(config: ChainConfig) -> ChainConfig:
     """Return a configuration without the parts that do not go with households."""
-    keys = [*BESIDE, *makers()]
-    changes = {key: () if key == "survival" else None for key in keys if hasattr(config, key)}
+    keys = [*BESIDE, *config.apart]
+    changes = {key: () if key == "survival" else None for key in keys}
     return config.model_copy(update=changes)
 
 

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from synthesizer.data.plugins import keyed, makers
+from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.data.workers import Advance
+from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.source import Source
 from synthesizer.measures.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, Found
 from synthesizer.report.blocks import Block
+from synthesizer.report.record import Manifest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,38 +37,66 @@ class Asked:
     """Whether the rest of the plan has no problem."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitting:
+    """What a source is fitted to, and how."""
+
+    table: Table
+    """The confidential data, or a half of them."""
+    is_half: bool
+    """Whether it is a half: then an interrupt ends the work, and no best so far is kept."""
+    spec: ChainSpec
+    """The whole chain, with its rules."""
+    fitted: ChainSpec
+    """What is fitted of it."""
+    seed: Seed
+    m: int
+    """Datasets that will be asked for."""
+    workers: int
+    progress: Advance | None = None
+    tell: Callable[[str], None] | None = None
+    """Receives progress in words."""
+    kept: KeptFits | None = None
+    """Fits that are not made again."""
+
+    def chain(self) -> FittedChain:
+        """Fit the chain."""
+        return self.fitted.fit(
+            self.table,
+            self.seed,
+            replicates=self.m,
+            n_jobs=self.workers,
+            progress=self.progress,
+            kept=self.kept,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Planned:
     """What an extension planned; what is left as it is here changes nothing."""
 
-    fits_chain = True
+    no_model: str = ""
+    """Why no model can be saved, where this makes the datasets in place of the chain."""
+    fits_chain: bool = True
     """Of what makes whole datasets: whether the whole chain is fitted, not only the models of
     variables that are drawn after the categories."""
+    rounds: int = 1
+    """How often each model of the chain is fitted."""
+    since: int | None = None
+    """First period that the checks look at as new."""
+    contained: Manifest | None = None
+    """Manifest of the run whose datasets those of this one contain, the first in the first."""
 
-    def source(
-        self,
-        table: Table,
-        spec: ChainSpec,
-        chain: FittedChain | None,
-        *,
-        tell: Callable[[str], None] | None,
-        keeps_best: bool,
-    ) -> Source:
-        """Return what makes whole datasets.
+    def source(self, fitting: Fitting) -> Source:
+        """Return what makes the datasets."""
+        return fitting.chain()
 
-        Parameters
-        ----------
-        table : Table
-            The confidential data, or a half of them.
-        spec : ChainSpec
-            The whole chain, with its rules.
-        chain : FittedChain, optional
-            What was fitted of it; None where there is nothing to fit.
-        tell : callable, optional
-            Receives progress in words.
-        keeps_best : bool
-            Whether an interrupt keeps the best so far; otherwise it ends the work.
+    def write(self, table: Table, written: Table, folder: Path, number: int) -> str | None:  # noqa: ARG002
+        """Write dataset ``number`` and return its name; None where the core writes it.
+
+        ``written`` is the table in the form of the source.
         """
-        raise NotImplementedError
+        return None
 
     def facts(self, source: Source) -> Mapping[str, Any]:  # noqa: ARG002
         """Return how its datasets were made, for manifest and codebook: nothing computed from the

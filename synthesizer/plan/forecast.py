@@ -177,13 +177,12 @@ def forecast(
 ) -> Forecast | None:
     """Return what a run will take.
 
-    None where an extension makes whole datasets, which nobody foresees, and of new periods, which
-    take a part of the time of the published run.
+    None where an extension makes the datasets, which nobody foresees.
 
     ``spent`` are seconds of what is done already, such as reading the data; ``clock`` gives seconds
     of CPU. Unless ``measured``, the speed is that of a usual machine.
     """
-    if plan.maker is not None or plan.published is not None:
+    if plan.making.no_model:
         return None
     rates = _rates(plan, clock) if measured else _Rates()
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,9 +22,8 @@ from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
 from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
-from synthesizer.data.panel.arrangement import ROWS, Arrangement, Frame
+from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.households import TAKEN, MemberView
-from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import PersonView, seen_names
 from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.randomness import Seed
@@ -33,9 +32,8 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
 from synthesizer.engine.drawing import split_strata, whole_number_problems
-from synthesizer.engine.extending import Given, fit_extension, until
 from synthesizer.engine.registry import NO_MODELS, Registry
-from synthesizer.engine.source import Request, Source
+from synthesizer.engine.source import Source
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.figure import Units
 from synthesizer.measures.halves import FromHalf
@@ -56,12 +54,12 @@ from synthesizer.plan.context import (
     without_others,
 )
 from synthesizer.plan.dependents import survival_findings
-from synthesizer.plan.extended import Planned, plan_extensions
+from synthesizer.plan.extended import Fitting, Planned, plan_extensions
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Input, read_input
-from synthesizer.plan.published import Published, plan_published, plan_seed, secret_in_words
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
+from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 from synthesizer.plan.weighting import plan_redrawing, plan_replicating, plan_weights
@@ -118,8 +116,6 @@ class Plan:
     """Variables of the design of the survey: strata, and units that were drawn first."""
     public: tuple[str, ...] = ()
     """Variables whose levels are a public code list."""
-    published: Published | None = None
-    """A published run that new periods are added to."""
     after: After = field(default_factory=After)
     """What is done to every dataset before it is checked and written."""
     output: OutputConfig = field(default_factory=OutputConfig)
@@ -163,9 +159,19 @@ class Plan:
         return seen_names(self.original.names, self.kept, self.spec.frame.drawn_career)
 
     @property
+    def source_key(self) -> str:
+        """The key of the extension that makes the datasets, "" where the chain does."""
+        return next((key for key, made in self.extended.items() if made.no_model), "")
+
+    @property
+    def making(self) -> Planned:
+        """What makes the datasets: an extension, or the chain."""
+        return self.extended.get(self.source_key, Planned())
+
+    @property
     def has_chain(self) -> bool:
-        """Whether models are fitted."""
-        return self.maker is None or self.extended[self.maker].fits_chain
+        """Whether the whole chain is fitted."""
+        return self.making.fits_chain
 
     @property
     def fitted(self) -> ChainSpec:
@@ -185,14 +191,10 @@ class Plan:
         Fits of a chain that ``kept`` holds are not made again.
         """
         phases = phases or Phases()
-        with self._fitting(phases) as advance:
-            if self.published is not None:
-                given, n_given = self.published.given, self.published.n_units
-                return self._extension(self.table, given, n_given, seed, self.m, advance)
-            if kept is not None:
-                return self._chain(self.table, seed, self.m, advance, kept)
+        with self._phase_of_fits(phases) as advance:
             tell = partial(phases.listener.tell, GENERATE)
-            return self._source(self.table, seed, self.m, advance, tell=tell)
+            how = self._fitting(self.table, seed, self.m, progress=advance, tell=tell, kept=kept)
+            return self.making.source(how)
 
     def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
         """Fit the chain, which can be saved.
@@ -200,14 +202,12 @@ class Plan:
         Raises
         ------
         ModelError
-            If whole datasets are made, which needs the confidential data, or published ones go on.
+            If an extension makes the datasets, which needs the confidential data.
         """
-        if self.maker is not None:
-            raise ModelError(problem("maker_not_saved", maker=self.maker))
-        if self.published is not None:
-            raise ModelError(problem("extends_not_saved"))
-        with self._fitting(phases or Phases()) as advance:
-            return self._chain(self.table, seed, self.m, advance)
+        if why := self.making.no_model:
+            raise ModelError(why)
+        with self._phase_of_fits(phases or Phases()) as advance:
+            return self._fitting(self.table, seed, self.m, progress=advance).chain()
 
     def refit(
         self, source: Source | None, seed: Seed, half: Table, m: int, repeat: int
@@ -228,7 +228,7 @@ class Plan:
         with self._keeping_rules(half):
             modelled = half.panel if isinstance(half, PersonView | MemberView) else half
             own = replace(self, spec=self.spec.relearnt(modelled, inner))
-            again = own._source(modelled, inner, m, keeps_best=False)
+            again = own.making.source(own._fitting(modelled, inner, m, is_half=True))
         return FromHalf(self._from_half(again, inner, modelled, m), again.log_likelihoods)
 
     @contextmanager
@@ -273,7 +273,7 @@ class Plan:
             ),
             frame=self.spec.frame,
             person=self.arrangement.person_column,
-            since=None if self.published is None else self.published.first,
+            since=self.making.since,
             workers=self.workers,
             listener=listener,
             replicates=self.data.replicates,
@@ -308,74 +308,24 @@ class Plan:
         """Return a drawn table with one row a unit, as the checks look at it."""
         return self.arrangement.viewed(table)
 
-    def _fitting(self, phases: Phases) -> AbstractContextManager[Advance]:
-        waves = 1 if self.published is None else len(self.published.periods) - self.published.first
-        return phases.phase(
-            "fit", waves * len(self.fitted.steps) * (self.m if self.spec.proper else 1)
+    def _phase_of_fits(self, phases: Phases) -> AbstractContextManager[Advance]:
+        replicates = self.m if self.spec.proper else 1
+        return phases.phase("fit", self.making.rounds * len(self.fitted.steps) * replicates)
+
+    def _fitting(
+        self, table: Table, seed: Seed, m: int, *, is_half: bool = False, **how: Any
+    ) -> Fitting:
+        """Return what a source is fitted to; ``how`` are further fields of `Fitting`."""
+        return Fitting(
+            table=table,
+            is_half=is_half,
+            spec=self.spec,
+            fitted=self.fitted,
+            seed=seed,
+            m=m,
+            workers=self.workers,
+            **how,
         )
-
-    def _chain(
-        self,
-        table: Table,
-        seed: Seed,
-        m: int,
-        progress: Advance | None = None,
-        kept: KeptFits | None = None,
-    ) -> FittedChain:
-        return self.fitted.fit(
-            table, seed, replicates=m, n_jobs=self.workers, progress=progress, kept=kept
-        )
-
-    def _extension(
-        self,
-        table: Table,
-        given: Given,
-        n_given: int,
-        seed: Seed,
-        m: int,
-        progress: Advance | None = None,
-    ) -> Source:
-        first = 0 if self.published is None else self.published.first
-        return fit_extension(
-            self.spec,
-            as_panel(table),
-            first,
-            given,
-            n_given,
-            seed,
-            replicates=m,
-            n_jobs=self.workers,
-            progress=progress,
-        )
-
-    def _extended(self, table: Table, seed: Seed, m: int, first: int) -> Source:
-        """Synthesise the periods before ``first`` as a whole, then add the new ones to them."""
-        before = as_panel(table).until(first)
-        frame = until(self.spec.frame, first) if isinstance(self.spec.frame, Frame) else ROWS
-        chain = replace(self.spec, frame=frame).fit(before, seed, replicates=m, n_jobs=self.workers)
-
-        def given(request: Request) -> Iterator[PanelTable]:
-            return map(as_panel, chain.drawn(request))
-
-        return self._extension(table, given, before.n_units, seed, m)
-
-    def _source(
-        self,
-        table: Table,
-        seed: Seed,
-        m: int,
-        progress: Advance | None = None,
-        *,
-        tell: Callable[[str], None] | None = None,
-        keeps_best: bool = True,
-    ) -> Source:
-        if self.published is not None:
-            return self._extended(table, seed, m, self.published.first)
-        if self.maker is None:
-            return self._chain(table, seed, m, progress)
-        chain = self._chain(table, seed, m, progress) if self.fitted.steps else None
-        maker = self.extended[self.maker]
-        return maker.source(table, self.spec, chain, tell=tell, keeps_best=keeps_best)
 
 
 def make_plan(
@@ -454,9 +404,6 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     found.problems += overridden(paths, rules)
     scenarios = found.add(plan_scenarios(context))
     found.problems += fit_problems(context, keeps=keeps)
-    published = None
-    if isinstance(config, Config) and config.extends is not None:
-        published = found.add(plan_published(context, config.extends, steps))
     after = found.add(plan_after(context, config.after, keeps=keeps))
     extended = found.add(plan_extensions(context, steps, scenarios, is_sound=not found.problems))
     if context.data.whole is not None:
@@ -496,7 +443,6 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         strata=None if config.weighting is None else config.weighting.strata,
         psu=None if config.weighting is None else config.weighting.psu,
         public=config.public_variables,
-        published=published,
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(found.notes),
@@ -509,8 +455,7 @@ def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterat
     odd = {
         "strata": bool(config.strata),
         "keep": keeps,
-        config.maker or "": config.maker is not None,
-        "extends": isinstance(config, Config) and config.extends is not None,
+        **dict.fromkeys(config.apart, True),
         "output.format": isinstance(config, Config)
         and config.output.format not in (None, "parquet"),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
-from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, BlankRareConfig, Config
+from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, BlankRareConfig
 from synthesizer.data.after import NO_CURE, After, blank_code
 from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
@@ -28,7 +28,6 @@ def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> F
         found.problems += _level_problems(context, rare.variables)
     found.problems += _label_problems(context, after.label)
     found.problems += _uniques_problems(context, after, keeps=keeps)
-    found.problems += _extended_problems(context, after)
     found.notes += _notes(context, after)
     person = context.arrangement.person_column
     made = After(
@@ -114,27 +113,6 @@ def _uniques_problems(context: Context, after: AfterConfig, *, keeps: bool) -> I
         yield problem("after_uniques_household")
     if context.data.whole is not None:
         yield problem("after_uniques_parts")
-
-
-def _extended_problems(context: Context, after: AfterConfig) -> Iterator[str]:
-    """Yield steps that would change what is published: its numbers must come out as they are."""
-    config = context.config
-    if isinstance(config, Config) and config.extends is not None:
-        for key in ("bottom_code", "top_code"):
-            bounds = {n: b for n, b in getattr(after, key).items() if n in after.round}
-            yield from (
-                problem(
-                    "extends_after_no_multiple",
-                    name=name,
-                    key=key,
-                    bound=bound,
-                    unit=after.round[name],
-                )
-                for name, bound in bounds.items()
-                if not np.isclose(bound, np.rint(bound / after.round[name]) * after.round[name])
-            )
-        odd = [key for key in ("blank_rare", "uniques", "label") if getattr(after, key)]
-        yield from (problem("extends_after_changes_all", key=key) for key in odd)
 
 
 def _notes(context: Context, after: AfterConfig) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthesizer.config.keys import FROM_DATA, AfterConfig, Config, WeightsConfig
+from synthesizer.config.keys import FROM_DATA, AfterConfig, WeightsConfig
 from synthesizer.data.errors import ConfigError, plural
 from synthesizer.data.files import read_text
 from synthesizer.data.options import nearest
@@ -150,8 +150,7 @@ def _redrawing_problems(
     odd = {
         "strata": bool(config.strata),
         "keep": any(step.model.abilities.copies_rows for step in steps),
-        config.maker or "": config.maker is not None,
-        "extends": isinstance(config, Config) and config.extends is not None,
+        **dict.fromkeys(config.apart, True),
     }
     for key in (key for key, is_there in odd.items() if is_there):
         yield problem("not_with_redrawing", key=key)

@@ -27,7 +27,6 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),
-    ("careers", "waves_section", lambda record: record.manifest.extends is not None),
     ("propensity_scores", "propensity_section", None),
     ("model_fits", "estimates_section", None),
     ("appendix", "further_utility", None),
@@ -84,7 +83,7 @@ def sections(record: Record) -> list[Section]:
     for file, function, is_needed in _SECTIONS:
         if is_needed is None or is_needed(record):
             built.append(_of(file, function)(record))
-        if function == "waves_section":
+        if function == "utility_section":
             pages = {name: one.page for name, one in keyed().items() if name in record.extensions}
             built += [page(record) for page in pages.values() if page is not None]
     return [

@@ -119,24 +119,6 @@ class WeightsEntry(Result):
     """Replicate weights that every dataset has."""
 
 
-class ExtendsEntry(Result):
-    """The published run that new periods were added to."""
-
-    run: str
-    """Its directory."""
-    created: str
-    config_sha256: str
-    periods: int
-    """Periods that it published."""
-    persons: int
-    """Persons of the first of its datasets."""
-    files: tuple[FileEntry, ...]
-    """Its datasets, whose bytes the new ones hold."""
-    risk: Mapping[str, float]
-    """Figures of risk that its checks found, by what they are about and their names; empty where
-    nothing was checked."""
-
-
 class VariableEntry(Result):
     """A variable of the file."""
 
@@ -304,8 +286,6 @@ class PublicManifest(Result):
     """Records, persons of a panel, or households; None unless the steward publishes them."""
     after: tuple[str, ...] = ()
     """What was done to every dataset after synthesis."""
-    published_periods: int | None = None
-    """Periods of the released datasets that new ones were added to."""
 
 
 class Manifest(Result):
@@ -340,7 +320,8 @@ class Manifest(Result):
     """The key of what made whole datasets; None where the chain drew them."""
     extensions: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict)
     """How extensions made datasets, by key."""
-    extends: ExtendsEntry | None = None
+    contains: tuple[str, ...] = ()
+    """SHA-256 of the datasets of another run that those of this one contain."""
     after: tuple[str, ...] = ()
     """What was done to every dataset after synthesis, before it was checked and written."""
     notes: tuple[str, ...]
@@ -386,7 +367,6 @@ class Manifest(Result):
             packages=self.packages,
             after=self.after,
             original_rows=self.n_units if config.output.publish_rows else None,
-            published_periods=None if self.extends is None else self.extends.periods,
         )
 
     @property

@@ -159,7 +159,8 @@ def households(folder: Path) -> dict[str, Any]:
 
 
 CASES: tuple[Callable[[Path], dict[str, Any]], ...] = (
-    models, histories, extension, measures, households, *([genetic] if "genetic" in keyed() else [])
+    models, histories, measures, households, *([genetic] if "genetic" in keyed() else []),
+    *([extension] if "extends" in keyed() else []),
 )  # fmt: skip
 
 

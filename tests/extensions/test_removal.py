@@ -60,6 +60,10 @@ WORDS = {
     "comparison": (["compare", "one", "two"], "no command 'compare'; installed extensions: "),
     "genetic": (["plan", "run.yaml", "--set", "genetic={}"], "; installed extensions: comparison"),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
+    "releases": (
+        ["plan", "run.yaml", "--set", "extends.run=x"],
+        "; installed extensions: comparison",
+    ),
     "verification": (
         ["verification", "schema", "one"],
         "no command 'verification'; installed extensions: ",

@@ -16,6 +16,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.panel.arrangement import BLOCK_PERSONS
 from synthesizer.data.workers import Silent
 from synthesizer.plan import forecast as ahead
+from synthesizer.plan.extended import Planned
 from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
 from synthesizer.plan.plan import Plan, prepare
 from tests.plan.sources import careers
@@ -119,7 +120,7 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
     large = forecast(replace(plan, rows=3 * 60 * BLOCK_PERSONS), clock=ticking())
     assert large is not None
     assert large.parallel == pytest.approx(1 + 60 * 3, rel=0.2)
-    assert forecast(replace(plan, maker="another")) is None
+    assert forecast(replace(plan, extended={"another": Planned(no_model="none")})) is None
 
 
 def test_a_run_in_parts_that_cannot_fit_is_refused(

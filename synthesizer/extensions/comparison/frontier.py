@@ -53,7 +53,7 @@ from synthesizer.jobs.run import run
 from synthesizer.measures.catalogue import axis_problems
 from synthesizer.measures.figure import plain
 from synthesizer.plan.plan import Plan, plain_config
-from synthesizer.plan.published import seed_of
+from synthesizer.plan.seeds import seed_of
 from synthesizer.report.record import MANIFEST, PACKAGES, read_record
 
 # What a frontier will run: every problem of every setting before the first of them starts.

@@ -55,7 +55,14 @@ def plan_genetic(asked: Asked) -> Found[GeneticPlan | None]:
     if found.problems:
         return found.of(None)
     found.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
-    made = GeneticPlan(options=config, keys=main.keys, target=main.target, files=tuple(files))
+    made = GeneticPlan(
+        no_model=problem("maker_not_saved", maker="genetic"),
+        fits_chain=config.start == "chain",
+        options=config,
+        keys=main.keys,
+        target=main.target,
+        files=tuple(files),
+    )
     return found.of(made)
 
 

@@ -12,7 +12,7 @@ from synthesizer.data.errors import DataError, RuleError, plural
 from synthesizer.data.panel.arrangement import ROWS
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, Table
-from synthesizer.engine.chain import ChainSpec, FittedChain
+from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.source import Beside, Progress, Request, Source
 from synthesizer.extensions.genetic.evolution import (
     Allowed,
@@ -45,7 +45,7 @@ from synthesizer.extensions.genetic.scores import (
     evolved_names,
 )
 from synthesizer.models.step import Rule, Zero, forbidden_rows
-from synthesizer.plan.extended import Planned
+from synthesizer.plan.extended import Fitting, Planned
 from synthesizer.report.blocks import Block, Cell, value_table
 
 RANDOM_FILES = 10
@@ -261,22 +261,10 @@ class GeneticPlan(Planned):
         """``mutants``, ``chain`` or ``files``."""
         return self.options.start if isinstance(self.options.start, str) else "files"
 
-    @property
-    def fits_chain(self) -> bool:  # type: ignore[override]
-        """Whether the start population is drawn by the chain."""
-        return self.start == "chain"
-
-    def source(
-        self,
-        table: Table,
-        spec: ChainSpec,
-        chain: FittedChain | None,
-        *,
-        tell: Words | None,
-        keeps_best: bool,
-    ) -> Evolving:
+    def source(self, fitting: Fitting) -> Evolving:
         """Return what evolves datasets against these records."""
-        names = evolved_names(table)
+        table, spec, names = fitting.table, fitting.spec, evolved_names(fitting.table)
+        chain = fitting.chain() if fitting.fitted.steps else None
         numbers = any(step.variable not in names for step in spec.steps)
         return Evolving(
             plan=self,
@@ -284,8 +272,8 @@ class GeneticPlan(Planned):
             chain=chain.only(names) if chain is not None and self.fits_chain else None,
             rest=chain if numbers else None,
             allowed=keeping(spec.rules, spec.forbids, table),
-            tell=tell,
-            keeps_best=keeps_best,
+            tell=fitting.tell,
+            keeps_best=not fitting.is_half,
         )
 
     def facts(self, source: Source) -> dict[str, Any]:

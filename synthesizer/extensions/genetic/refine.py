@@ -43,7 +43,7 @@ from synthesizer.extensions.genetic.genetic_source import (
 from synthesizer.extensions.genetic.scores import RISKS, UTILITIES, Score, Sought, coding_problems
 from synthesizer.jobs.check import read_files
 from synthesizer.measures.figure import Figure
-from synthesizer.plan.published import replay_notes, seed_of
+from synthesizer.plan.seeds import replay_notes, seed_of
 
 FILE = 0
 """The evolution's number among those of a seed."""

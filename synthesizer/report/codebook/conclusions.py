@@ -84,7 +84,6 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         "unit_of": "person over time" if is_panel else f"{facts.unit} of several persons",
         "units": f"{facts.unit}s" if facts.person else "records",
         "wide": listed(list(facts.wide)),
-        "published_periods": facts.published_periods,
         **of_trees(owners, others=bool(others), even=even),
         **_lost(facts, leaning),
         "whole": facts.maker is not None,

@@ -99,9 +99,6 @@ class Facts:
     weights: WeightsEntry | None = None
     """The survey weight, and its public totals."""
 
-    published_periods: int | None = None
-    """Periods that were released before, where new ones were added to them."""
-
     @property
     def is_redrawn(self) -> bool:
         """Whether the sample of every dataset was drawn anew by the design of the survey."""
@@ -191,7 +188,6 @@ def facts_of(manifest: PublicManifest) -> Facts:
         career=(panel.career if panel else None) or "",
         wide=wide,
         weights=manifest.weights,
-        published_periods=manifest.published_periods,
     )
 
 

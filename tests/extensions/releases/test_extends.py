@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import synthesizer
-from synthesizer.data.errors import ModelError
+from synthesizer.data.errors import ConfigError, ModelError
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.plan import Plan
 from tests.end_to_end.commands import NO_HALVES, call, hashes, write_yaml
@@ -105,10 +105,11 @@ def test_published_rows_stay_and_new_ones_follow(published: Path, tmp_path: Path
     assert "The first 2 periods were released before" in public
     manifest = json.loads((tmp_path / "one" / "out" / "manifest.json").read_text())
     was = json.loads((run / "manifest.json").read_text())
-    assert manifest["extends"]["config_sha256"] == was["config_sha256"]
-    assert manifest["extends"]["periods"] == 2
-    assert len(manifest["extends"]["risk"]) > 5
+    assert manifest["extensions"]["extends"]["config_sha256"] == was["config_sha256"]
+    assert manifest["extensions"]["extends"]["periods"] == 2
+    assert manifest["contains"] == [entry["sha256"] for entry in was["files"][:2]]
     content = json.loads((tmp_path / "one" / "out" / "checks.json").read_text())
+    assert len(content["extensions"]["extends"]["risk"]) > 5
     keys = {figure["key"] for figure in content["figures"]}
     assert {"new_transitions", "new_steps"} <= keys
 
@@ -181,13 +182,14 @@ def test_python_goes_on_as_the_command_does(published: Path, tmp_path: Path) -> 
     path = config_of(tmp_path, published / "long.csv", LONG, m=2)
     extends = {"run": str(published / "long" / "out")}
     result = synthesizer.run(path, overrides={"extends": extends})
-    assert result.manifest.extends is not None
-    assert result.manifest.extends.persons < 120 == result.manifest.rows
+    assert result.manifest.extensions["extends"]["persons"] < 120 == result.manifest.rows
     content = dict(result.manifest.config) | {"output": {"directory": "x"}}
     with pytest.raises(ModelError, match="no model to save"):
         synthesizer.fit(synthesizer.load_config(write_yaml(
             tmp_path / "with.yaml", json.loads(json.dumps(content))
         )))  # fmt: skip
+    with pytest.raises(ConfigError, match=r"added to files; use synthesizer\.run"):
+        synthesizer.Synthesizer(**LONG, extends=extends).fit(pd.read_csv(published / "long.csv"))
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from synthesizer.data.panel.panel_table import PanelIndex, PanelTable, as_panel
 from synthesizer.data.randomness import Seed
 from synthesizer.data.values import single_value
 from synthesizer.engine.chain import ChainSpec, parallel
-from synthesizer.engine.extending import Extending, fit_extension
 from synthesizer.engine.source import Request
+from synthesizer.extensions.releases.extending import Extending, fit_extension
 from synthesizer.models.careers.career import Career
 from synthesizer.models.cart import Cart
 from synthesizer.models.step import Forbid, Rule, Step
@@ -107,7 +107,7 @@ def test_neither_blocks_of_workers_nor_their_number_change_a_byte(monkeypatch) -
         return parallel(1, tasks, progress)
 
     with monkeypatch.context() as patch:
-        patch.setattr("synthesizer.engine.extending.parallel", counted)
+        patch.setattr("synthesizer.extensions.releases.extending.parallel", counted)
         drawn(fitted(n_jobs=2), n_jobs=3)
     assert asked == [2, 2, 3]  # two periods and a dataset
     monkeypatch.setattr("synthesizer.data.panel.arrangement.BLOCK_PERSONS", 25)

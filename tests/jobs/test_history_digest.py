@@ -8,7 +8,7 @@ import pytest
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Variable
-from synthesizer.plan.published import history_digest
+from synthesizer.jobs.manifest import history_digest
 
 TIMES = np.arange(3.0)
 FRAME = Frame(periods=Column(Variable(name="year", kind=Kind.NUMERIC), TIMES), times=TIMES)

@@ -28,7 +28,8 @@ from synthesizer.engine.drawing import (
     refuse_forbidden_rules,
     row_blocks,
 )
-from synthesizer.engine.source import Progress, Request, Source
+from synthesizer.engine.source import Beside, Progress, Request, Source
+from synthesizer.extensions.releases.waves import PublishedRisk
 from synthesizer.models.careers.career import Continuation, Past, fit_continuation
 from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import FittedHistory, HistoryModel
@@ -78,6 +79,8 @@ class Extending(Source):
     given: Given
     n_given: int
     """Persons of a published dataset."""
+    risk: PublishedRisk | None = None
+    """What the checks of the published run found; None of a half."""
     keeps_rows = False
     notes = ()
 
@@ -88,6 +91,10 @@ class Extending(Source):
 
     def _new(self, wave: Wave, n_given: int) -> int:
         return round(wave.n_new * n_given / self.n_before)
+
+    def beside(self, seed: Seed) -> Beside | None:  # noqa: ARG002
+        """Return the risk of the published run, which the report compares with."""
+        return None if self.risk is None else Beside(result=self.risk)
 
     def count_blocks(self, m: int, rows: int | None) -> int:  # noqa: ARG002
         """Return the blocks that are drawn."""
@@ -144,11 +151,12 @@ def fit_extension(
     replicates: int = 1,
     n_jobs: int | None = None,
     progress: Progress | None = None,
+    risk: PublishedRisk | None = None,
 ) -> Extending:
     """Fit the periods from ``first`` on, each given those before it.
 
-    ``n_given`` is the number of persons of the datasets that ``given`` yields; other arguments are
-    those of `ChainSpec.fit`.
+    ``n_given`` is the number of persons of the datasets that ``given`` yields, and ``risk`` what
+    their checks found; other arguments are those of `ChainSpec.fit`.
     """
     frame = spec.frame
     if not isinstance(frame, Frame):
@@ -183,6 +191,7 @@ def fit_extension(
         waves=tuple(fits),
         given=given,
         n_given=n_given,
+        risk=risk,
     )
 
 

@@ -1,66 +1,136 @@
-"""What a run takes from an earlier one: seed and secret to repeat it, or periods to add to."""
+"""The plan of new periods: the published run, what stands against going on, and what is written."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from synthesizer.config.keys import (
-    NUMBER_STEPS,
-    AfterConfig,
-    ChainConfig,
-    ExtendsConfig,
-    SecretConfig,
-)
-from synthesizer.data.codes import splitmix
+from synthesizer.config.keys import NUMBER_STEPS, AfterConfig, Config
 from synthesizer.data.dialects import RELEASED
 from synthesizer.data.encoding import recoded
-from synthesizer.data.errors import ConfigError, DataError, Problems, at_place, listed, plural
-from synthesizer.data.files import parse_json, read_text, sha256
+from synthesizer.data.errors import DataError, Problems, at_place, listed, plural
+from synthesizer.data.files import sha256
 from synthesizer.data.formats import writing_of
+from synthesizer.data.layout import Layout
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.panel.forms import LongForm, WideForm
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
 from synthesizer.data.panel.view import period_labels
-from synthesizer.data.randomness import NO_SECRET, NOT_SECRET, Seed, fresh_secret, fresh_seed
 from synthesizer.data.sources import RawTable, read_path
+from synthesizer.data.spreadsheets import spreadsheet_safe
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import is_number
 from synthesizer.engine.registry import ROLES
-from synthesizer.engine.source import Request
+from synthesizer.engine.source import Request, Source
+from synthesizer.extensions.releases import ExtendsOptions
+from synthesizer.extensions.releases.extending import Extending, Given, fit_extension, until
+from synthesizer.extensions.releases.waves import PublishedRisk, PublishedRun, risk_figures
+from synthesizer.extensions.releases.writing_onto import write_onto
+from synthesizer.jobs.manifest import history_digest
 from synthesizer.models.histories.wrapped import ByClass
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
+from synthesizer.plan.extended import Asked, Fitting, Planned
 from synthesizer.plan.findings import Findings, Found, note, problem
-from synthesizer.report.record import AGAIN, Manifest, manifest_in
+from synthesizer.report.record import AGAIN, Manifest, manifest_in, read_record
 
 MOST_NAMED = 5
 """Columns that a message names."""
-_REMEDY = "name the manifest.json of a finished run, or take secret out to have one drawn"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Published:
+class Published(Planned):
     """The datasets of a published run, and the confidential data that go on from them."""
 
     directory: Path
-    manifest: Manifest
+    contained: Manifest
+    """Of the published run."""
+    m: int
+    """Datasets that go on."""
     arrangement: LongForm | WideForm
     """Of the confidential data, whose periods are more."""
-    source: Table
+    original: Table
     """The confidential data as they were read."""
-    first: int
+    layout: Layout
+    """Of the confidential data."""
+    safe: bool
+    """Whether no text of a CSV file may be a formula to a spreadsheet."""
+    since: int
     """The first period that is new."""
     n_units: int
     """Persons of the first dataset."""
+
+    def source(self, fitting: Fitting) -> Extending:
+        """Return what adds the new periods: to the published datasets, or to those of a half."""
+        given, n_given = self._of_half(fitting) if fitting.is_half else (self.given, self.n_units)
+        return fit_extension(
+            fitting.spec,
+            as_panel(fitting.table),
+            self.since,
+            given,
+            n_given,
+            fitting.seed,
+            replicates=fitting.m,
+            n_jobs=fitting.workers,
+            progress=fitting.progress,
+            risk=None if fitting.is_half else self._risk(),
+        )
+
+    def _of_half(self, fitting: Fitting) -> tuple[Given, int]:
+        """Synthesise the published periods of a half, as a whole."""
+        before = as_panel(fitting.table).until(self.since)
+        spec = replace(fitting.spec, frame=until(self.arrangement.frame, self.since))
+        chain = replace(fitting, table=before, fitted=spec).chain()
+        return lambda request: map(as_panel, chain.drawn(request)), before.n_units
+
+    def _risk(self) -> PublishedRisk:
+        """Return what the checks of the published run found."""
+        with suppress(DataError):  # nothing was checked, or another version did
+            results = read_record(self.directory, compare_files=False).results
+            return PublishedRisk(risk=risk_figures(results))
+        return PublishedRisk(risk={})
+
+    def facts(self, source: Source) -> dict[str, Any]:  # noqa: ARG002
+        """Return the published run."""
+        own = PublishedRun(
+            run=str(self.directory),
+            created=self.contained.created,
+            config_sha256=self.contained.config_sha256,
+            periods=self.since,
+            persons=self.n_units,
+            datasets=self.m,
+        )
+        return own.model_dump()
+
+    def write(self, table: Table, written: Table, folder: Path, number: int) -> str:
+        """Write a dataset with the bytes of the published one; return the name of the file.
+
+        New rows of the long form come after the published ones, period by period. In the wide form
+        the cells of new periods stand between the published cells, and new persons come last.
+        """
+        raw, index = self.raw(number - 1), as_panel(table).index
+        person = self.arrangement.person_column
+        n_known = raw.n_rows if person is None else 0
+        if person is not None:
+            new = np.flatnonzero(index.period >= self.since)
+            written = written.take(new[np.argsort(index.period[new], kind="stable")])
+            numbers = np.arange(1.0, len(new) + 1) + raw.n_rows
+            for column in written.columns:
+                if column.variable.kind is Kind.ID and column.name != person:
+                    written = written.with_column(Column(column.variable, numbers))
+            written = written.select(raw.names)
+        if self.safe and raw.layout.csv is not None:
+            written = spreadsheet_safe(written)
+        path = self.path(number - 1)
+        write_onto(path, n_known, written, folder / path.name, raw.layout, self.layout)
+        return path.name
 
     @property
     def periods(self) -> tuple[str, ...]:
@@ -69,7 +139,7 @@ class Published:
 
     def path(self, dataset: int) -> Path:
         """Return the file of a dataset, counted from 0."""
-        return self.directory / self.manifest.datasets[dataset]
+        return self.directory / self.contained.datasets[dataset]
 
     def given(self, request: Request) -> Iterator[PanelTable]:
         """Yield the published datasets in the codes of the confidential data."""
@@ -88,33 +158,33 @@ class Published:
             If it holds what the confidential data do not know.
         """
         form, raw = self.arrangement, self.raw(dataset)
-        ids = [column.name for column in self.source.columns if column.variable.kind is Kind.ID]
+        ids = [column.name for column in self.original.columns if column.variable.kind is Kind.ID]
         if isinstance(form, LongForm):
             ids += [form.person, form.time]
         faults = Problems()
         with faults.gathered(raw.origin):
-            read = read_like(raw, self.source, raw.names, ids)
-            table = Table(_without_null(read[name], self.source[name]) for name in read.names)
+            read = read_like(raw, self.original, raw.names, ids)
+            table = Table(_without_null(read[name], self.original[name]) for name in read.names)
             odd = [
                 name
                 for name in table.names
-                if name not in ids and _labels(table[name]) != _labels(self.source[name])
+                if name not in ids and _labels(table[name]) != _labels(self.original[name])
             ]
             if odd:
                 raise DataError(problem("values_unknown", names=odd, odd=_few(odd)))
-            table = Table(_recast(table[name], self.source[name]) for name in table.names)
+            table = Table(_recast(table[name], self.original[name]) for name in table.names)
             if isinstance(form, WideForm):
-                wide = {name: columns[: self.first] for name, columns in form.wide.items()}
+                wide = {name: columns[: self.since] for name, columns in form.wide.items()}
                 form = replace(form, schema=table.schema, wide=wide)
             problems = form.other_problems(table)
             if problems:
                 raise DataError(problems)
             panel = form.modelled(table)
-            if int(panel.index.period.max()) >= self.first:
+            if int(panel.index.period.max()) >= self.since:
                 raise DataError(
-                    problem("published_has_new_periods", period=self.periods[self.first])
+                    problem("published_has_new_periods", period=self.periods[self.since])
                 )
-            return panel.until(self.first)
+            return panel.until(self.since)
         raise DataError(faults)
 
 
@@ -140,10 +210,20 @@ def _recast(column: Column, like: Column) -> Column:
     return Column(like.variable, column.data, column.states)
 
 
-def plan_published(
-    context: Context, extends: ExtendsConfig, steps: Sequence[Step]
-) -> Found[Published | None]:
+def plan_published(asked: Asked) -> Found[Published | None]:
     """Return the published run that a plan goes on from; None where something stands against it."""
+    config, found = asked.context.config, Findings()
+    if not isinstance(config, Config):
+        return Found(None, (problem("extends_needs_files"),))
+    made = found.add(_planned(asked.context, config, asked.options, asked.steps))
+    if config.after is not None:
+        found.problems += _after_problems(config.after)
+    return found.of(made)
+
+
+def _planned(
+    context: Context, config: Config, extends: ExtendsOptions, steps: Sequence[Step]
+) -> Found[Published | None]:
     problems, run = Problems(), extends.run
     manifest = problems.attempt(manifest_in, run)
     # to run again would replace what was published
@@ -151,32 +231,36 @@ def plan_published(
     if manifest is None and not problems:
         problems.append(problem("not_a_run", run=run))
     if manifest is not None:
-        problems += _kind_problems(context.config, manifest)
+        problems += _kind_problems(config, manifest)
     form = context.arrangement
     if manifest is None or manifest.panel is None or not isinstance(form, LongForm | WideForm):
         return Found(None, tuple(at_place("extends", problems)))
     problems += _panel_problems(form, manifest)
     problems += _variable_problems(context, form, manifest)
-    problems += _file_problems(run, manifest, context.config)
+    problems += _file_problems(run, manifest, config)
     problems += [
         problem("published_format", path=run / name)
         for name in manifest.datasets
         if writing_of(Path(name).suffix[1:])
     ]
-    problems += _step_problems(context.config.after, manifest, run)
+    problems += _step_problems(config.after, manifest, run)
     first, panel = manifest.panel.periods, as_panel(context.table)
-    if len(form.frame.times) <= first:
-        problems.append(
-            problem("no_new_periods", periods=plural(len(form.frame.times), "period"), first=first)
-        )
+    n_periods = len(form.frame.times)
+    if n_periods <= first:
+        problems.append(problem("no_new_periods", periods=plural(n_periods, "period"), first=first))
     published = None
     if not problems:
         published = Published(
+            no_model=problem("extends_not_saved"),
+            rounds=n_periods - first,
             directory=run,
-            manifest=manifest,
+            contained=manifest,
+            m=config.m,
             arrangement=form,
-            source=context.data.table,
-            first=first,
+            original=context.data.table,
+            layout=context.data.layout,
+            safe=config.output.spreadsheet_safe,
+            since=first,
             n_units=0,
         )
         with problems.gathered():
@@ -186,12 +270,12 @@ def plan_published(
     return Found(published, tuple(at_place("extends", problems)), notes)
 
 
-def _kind_problems(config: ChainConfig, manifest: Manifest) -> Iterator[str]:
+def _kind_problems(config: Config, manifest: Manifest) -> Iterator[str]:
     """Say which kinds of synthesis have no periods that could be added."""
     if config.panel is None or manifest.panel is None:
         which = "this configuration" if config.panel is None else "the published run"
         yield problem("extends_needs_panel", which=which)
-    if maker := config.maker or next(iter(manifest.extensions), None):
+    if maker := config.maker or manifest.maker:
         yield problem("extends_maker", maker=maker)
     if config.keep or any(step.kept for step in manifest.chain):
         yield problem("extends_kept")
@@ -245,7 +329,7 @@ def _variable_problems(
             )
 
 
-def _file_problems(run: Path, manifest: Manifest, config: Any) -> Iterator[str]:
+def _file_problems(run: Path, manifest: Manifest, config: Config) -> Iterator[str]:
     """Say which published datasets are gone, have changed, or have another format."""
     entries = {entry.name: entry for entry in manifest.files}
     for name in manifest.datasets[: config.m]:
@@ -274,8 +358,20 @@ def _step_problems(after: AfterConfig | None, manifest: Manifest, run: Path) -> 
             yield problem("published_after_differs", names=odd, key=key, odd=_few(odd))
 
 
+def _after_problems(after: AfterConfig) -> Iterator[str]:
+    """Yield steps that would change what is published: its numbers must come out as they are."""
+    for key in ("bottom_code", "top_code"):
+        for name, bound in getattr(after, key).items():
+            unit = after.round.get(name)
+            if unit is not None and not np.isclose(bound, np.rint(bound / unit) * unit):
+                facts = {"key": key, "bound": bound, "unit": unit}
+                yield problem("extends_after_no_multiple", name=name, **facts)
+    odd = [key for key in ("blank_rare", "uniques", "label") if getattr(after, key)]
+    yield from (problem("extends_after_changes_all", key=key) for key in odd)
+
+
 def _revision_problems(
-    panel: PanelTable, frame: Frame, manifest: Manifest, extends: ExtendsConfig
+    panel: PanelTable, frame: Frame, manifest: Manifest, extends: ExtendsOptions
 ) -> Iterator[str]:
     """Say whether the confidential data of the published periods have changed."""
     entry = manifest.panel
@@ -288,20 +384,20 @@ def _revision_problems(
 
 
 def _notes(
-    context: Context, published: Published, extends: ExtendsConfig, steps: Sequence[Step]
+    context: Context, published: Published, extends: ExtendsOptions, steps: Sequence[Step]
 ) -> Iterator[str]:
     """Say what the steward should know of an extension."""
-    manifest, config = published.manifest, context.config
-    new, n = published.periods[published.first :], min(config.m, manifest.m)
+    manifest, config = published.contained, context.config
+    new = published.periods[published.since :]
     by = {step.variable: _goes_on(step) for step in steps if not step.model.abilities.career}
     drawn = [f"{name} by {model}" for name, model in by.items() if model]
     same = [name for name, model in by.items() if not model]
     yield note(
         "extends_adds",
         new=_few([*new], most=20),
-        first=published.first,
+        first=published.since,
         run=extends.run,
-        datasets=plural(n, "dataset"),
+        datasets=plural(published.m, "dataset"),
         persons=plural(published.n_units, "person"),
         career=context.career,
         drawn=f"; drawn given what is published: {', '.join(drawn)}" if drawn else "",
@@ -323,37 +419,6 @@ def _notes(
         yield note("extends_rows")
 
 
-def history_digest(panel: PanelTable, frame: Frame, end: int) -> str:
-    """Return a digest of what a panel holds before period ``end``.
-
-    It is the same whatever the persons are called, in whatever order rows and columns stand, and
-    however levels are coded. For the steward: it is computed from confidential data.
-    """
-    before = panel.until(end)
-    total: npt.NDArray[np.uint64] = np.zeros(before.n_rows, dtype=np.uint64)
-    for name in sorted(set(before.names) - {frame.time}):
-        total = splitmix(total + _hashes(before[name]))
-    labels = np.array([_hash(label) for label in period_labels(frame.periods)], dtype=np.uint64)
-    total = splitmix(total + labels[before.index.period])
-    persons = np.sort(np.add.reduceat(total, before.index.starts))
-    return hashlib.sha256(persons.tobytes()).hexdigest()
-
-
-def _hashes(column: Column) -> npt.NDArray[np.uint64]:
-    """Return a number for the name and value of each row."""
-    variable = column.variable
-    if column.is_coded:
-        labels = np.array([_hash(f"{column.name}={x}") for x in variable.labels], dtype=np.uint64)
-        return labels[column.data]
-    values = np.where(column.is_observed, column.data, 0.0) + 0.0  # no minus zero
-    codes = np.array([_hash(f"{column.name}={x}") for x in ("", *variable.missing)], np.uint64)
-    return splitmix(values.astype(np.float64).view(np.uint64) + codes[column.missing_state()])
-
-
-def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
-
-
 def _goes_on(step: Step) -> str:
     """Return the model that draws a variable in new periods, "" where persons keep its value."""
     model = step.model
@@ -366,83 +431,3 @@ def _goes_on(step: Step) -> str:
 
 def _few(names: list[str], most: int = MOST_NAMED) -> str:
     return listed([*map(repr, names)], most)
-
-
-def seed_of(config: ChainConfig) -> Seed:
-    """Return what decides every draw of a configuration.
-
-    Raises
-    ------
-    ConfigError
-        If the manifest that is named under ``secret`` cannot be read or holds no secret.
-    """
-    if isinstance(config.secret, SecretConfig):
-        earlier, _ = _earlier(config.secret.manifest)
-        return earlier if config.seed is None else replace(earlier, entropy=config.seed)
-    entropy = fresh_seed() if config.seed is None else config.seed
-    return Seed(entropy, None if config.secret == NO_SECRET else fresh_secret())
-
-
-def plan_seed(context: Context, shared: Seed | None) -> Found[Seed]:
-    """Return what decides every draw of a plan, with what the steward should know of it.
-
-    ``shared`` is that of a grid and stands in place of what the configuration says.
-    """
-    config, seed, found = context.config, shared or Seed(0), Findings()
-    with found.problems.gathered():
-        seed = shared or seed_of(config)
-        found.notes += replay_notes(seed)
-        if isinstance(config.secret, SecretConfig) and seed.secret is not None:
-            _, data = _earlier(config.secret.manifest)
-            if data not in (None, context.data.fingerprint):
-                found.note("secret_of_other_data", manifest=config.secret.manifest)
-    return found.of(seed)
-
-
-def replay_notes(seed: Seed) -> list[str]:
-    """Return what a steward should know of a synthesis without a secret."""
-    if seed.secret is not None:
-        return []
-    return [note("seed_decides", not_secret=NOT_SECRET)]
-
-
-def secret_in_words(secret: Any) -> str:
-    """Say where the secret of a configuration comes from, given as plain values.
-
-    Examples
-    --------
-    >>> secret_in_words({"from": "out/manifest.json"})
-    'that of out/manifest.json, whose draws are repeated'
-    """
-    if secret == NO_SECRET:
-        return "none, the seed alone decides"
-    if isinstance(secret, Mapping):
-        return f"that of {secret['from']}, whose draws are repeated"
-    return "drawn from the operating system for each run, which keeps it in its manifest"
-
-
-def _earlier(path: Path) -> tuple[Seed, str | None]:
-    """Return seed and secret of an earlier run, and the hash of its data; no value is told."""
-    place = f"secret.from: {path}"
-    try:
-        content = parse_json(read_text(path))
-    except OSError as error:
-        raise ConfigError(
-            problem("secret_unreadable", place=place, strerror=error.strerror, remedy=_REMEDY)
-        ) from None
-    except (ValueError, RecursionError):
-        raise ConfigError(problem("secret_no_manifest", place=place, remedy=_REMEDY)) from None
-    content = content if isinstance(content, Mapping) else {}
-    secret, entropy, fitted = (content.get(key) for key in ("secret", "seed", "seed_of_fit"))
-    if secret is None:
-        raise ConfigError(problem("secret_absent", place=place, remedy=_REMEDY))
-    if fitted not in (None, entropy):
-        raise ConfigError(problem("secret_of_saved_model", place=place))
-    try:
-        if type(entropy) is not int or type(secret) is not str:
-            raise ValueError
-        seed = Seed(entropy, None if secret == NO_SECRET else secret)
-    except ValueError:
-        raise ConfigError(problem("secret_edited", place=place, remedy=_REMEDY)) from None
-    data = content.get("data")
-    return seed, data.get("sha256") if isinstance(data, Mapping) else None

@@ -1,0 +1,37 @@
+"""New periods of a panel are added to the datasets of a published run, which stay as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import Field
+
+from synthesizer.data.plugins import Extension, Key, late
+from synthesizer.measures.measure_options import Part
+
+
+class ExtendsOptions(Part):
+    """The published run that new periods are added to."""
+
+    run: Path = Field(description="its directory; what it published stays byte for byte")
+    revised: bool = Field(
+        False,
+        description="whether to go on where the confidential data of published periods have "
+        "changed since",
+    )
+
+
+EXTENSION = Extension(
+    key=Key(
+        name="extends",
+        options=ExtendsOptions,
+        description="the published run of a panel that new periods are added to",
+        apart="adds periods to a panel",
+    ),
+    plan=late(f"{__name__}.published:plan_published"),
+    sentences=__name__,
+    result=late(f"{__name__}.waves:read_risk"),
+    page=late(f"{__name__}.waves:waves_section"),
+    screen=late(f"{__name__}.waves:on_screen"),
+    codebook=late(f"{__name__}.waves:codebook_facts"),
+)
