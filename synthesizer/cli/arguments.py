@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from synthesizer.data.errors import ConfigError, LimitExceededError, Problems, did_you_mean
-from synthesizer.data.plugins import keyed
+from synthesizer.data.plugins import extension_keys
 
 if TYPE_CHECKING:
     from synthesizer.data.workers import Listener
@@ -100,15 +100,9 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
 FOR_CHECKS = ("limits", "data", "variables", "panel", "household", "weights", "seed", "workers")
 """Keys of a configuration beside ``checks`` that decide about checks of files."""
 
-
-def _paths_of_extensions() -> Iterator[str]:
-    for name, one in keyed().items():
-        types = {} if one.key is None else get_type_hints(one.key.options)
-        yield from (f"{name}.{option}" for option, kind in types.items() if kind is Path)
-
-
-PATHS = ("data.path", *_paths_of_extensions(), "output.directory", "secret.from")
-"""Keys that are paths: on the command line they begin at the working directory."""
+PATHS = ("data.path", "output.directory", "secret.from")
+"""Keys that are paths: on the command line they begin at the working directory, as paths among
+options of extensions do."""
 
 Settings = Annotated[
     list[str] | None,
@@ -163,11 +157,8 @@ def settings_in(
             if not isinstance(inner, dict) or path[-1] in inner:
                 raise ConfigError(f"--set {written['key']}: is there twice; keep one")
             inner[path[-1]] = _value(written["value"], written["key"])
-    if paths and isinstance(content.get("data"), dict):
-        from synthesizer.data.formats import format_keys
-
-        files = [key for key, about in format_keys().items() if about.type is Path]
-        paths = [*paths, *(f"data.{key}" for key in files)]
+    if paths:
+        paths = [*paths, *_further_paths(content)]
     for path in map(parts_of, paths):
         inner = content
         for part in path[:-1]:
@@ -175,6 +166,17 @@ def settings_in(
         if isinstance(inner, dict) and isinstance(inner.get(path[-1]), str):
             inner[path[-1]] = str(Path(inner[path[-1]]).expanduser().absolute())
     return content
+
+
+def _further_paths(content: Mapping[str, Any]) -> Iterator[str]:
+    """Yield keys that are paths, of formats and of extensions."""
+    if isinstance(content.get("data"), dict):
+        from synthesizer.data.formats import format_keys
+
+        yield from (f"data.{key}" for key, about in format_keys().items() if about.type is Path)
+    for name in extension_keys().keys() & content.keys():
+        types = get_type_hints(extension_keys()[name].type)
+        yield from (f"{name}.{option}" for option, kind in types.items() if kind is Path)
 
 
 _SETTING = re.compile(r"(?P<key>(?:`[^`]*`|[^`=])+)=(?P<value>.*)", re.DOTALL)

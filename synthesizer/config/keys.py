@@ -26,7 +26,7 @@ from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.parquet_sample import FIT_ROWS
-from synthesizer.data.plugins import keyed, makers
+from synthesizer.data.plugins import extension_keys, keyed, makers
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
@@ -602,6 +602,9 @@ Workers = Annotated[
 ]
 
 
+_MADE = "makes rows, each by itself"
+
+
 class _ChainConfig(Part):
     """What is made of the data, wherever they come from: the options of `Synthesizer`.
 
@@ -741,8 +744,8 @@ class _ChainConfig(Part):
     @property
     def apart(self) -> dict[str, str]:
         """Which of these keys go with whole files of single rows or persons only, and why."""
-        reasons = {name: one.key.apart for name, one in keyed().items() if one.key is not None}
-        return {name: reasons[name] for name in self.sections if reasons[name]}
+        found = {n: key.apart or _MADE * key.makes_datasets for n, key in extension_keys().items()}
+        return {name: found[name] for name in self.sections if found[name]}
 
     @property
     def weighting(self) -> WeightsConfig | None:
@@ -813,8 +816,8 @@ else:
         __doc__=_ChainConfig.__doc__,
         __module__=__name__,
         **{
-            name: (one.key.type | None, Field(None, description=one.key.description))
-            for name, one in keyed().items()
+            name: (key.type | None, Field(None, description=key.description))
+            for name, key in extension_keys().items()
         },
     )
 

@@ -87,7 +87,8 @@ class Key:
     the other variables given these. Then ``method: NAME`` asks for it, too."""
     apart: str = ""
     """Why it goes with whole files of single rows or persons only, such as "adds periods to a
-    panel": not with households, samples that are drawn anew, or sources that are read in parts."""
+    panel": not with households, samples that are drawn anew, or sources that are read in parts.
+    What makes whole datasets never goes with these."""
 
     @property
     def type(self) -> Any:
@@ -201,6 +202,11 @@ def keyed() -> Mapping[str, Extension]:
     return found
 
 
+def extension_keys() -> dict[str, Key]:
+    """Return the keys of extensions, by name."""
+    return {name: one.key for name, one in keyed().items() if one.key is not None}
+
+
 def makers() -> list[Any]:
     """Return the keys that make whole datasets."""
-    return [n for n, one in keyed().items() if one.key is not None and one.key.makes_datasets]
+    return [name for name, key in extension_keys().items() if key.makes_datasets]

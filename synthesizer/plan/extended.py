@@ -43,8 +43,6 @@ class Fitting:
 
     table: Table
     """The confidential data, or a half of them."""
-    is_half: bool
-    """Whether it is a half: then an interrupt ends the work, and no best so far is kept."""
     spec: ChainSpec
     """The whole chain, with its rules."""
     fitted: ChainSpec
@@ -53,6 +51,8 @@ class Fitting:
     m: int
     """Datasets that will be asked for."""
     workers: int
+    is_half: bool = False
+    """Whether the table is a half: then an interrupt ends the work and keeps no best so far."""
     progress: Advance | None = None
     tell: Callable[[str], None] | None = None
     """Receives progress in words."""
@@ -76,7 +76,7 @@ class Planned:
     """What an extension planned; what is left as it is here changes nothing."""
 
     no_model: str = ""
-    """Why no model can be saved, where this makes the datasets in place of the chain."""
+    """A sentence in place of the usual one on why there is no model to save."""
     fits_chain: bool = True
     """Of what makes whole datasets: whether the whole chain is fitted, not only the models of
     variables that are drawn after the categories."""
@@ -86,6 +86,11 @@ class Planned:
     """First period that the checks look at as new."""
     contained: Manifest | None = None
     """Manifest of the run whose datasets those of this one contain, the first in the first."""
+
+    @property
+    def makes_datasets(self) -> bool:
+        """Whether it makes the datasets in place of the chain: it has a source of its own."""
+        return type(self).source is not Planned.source
 
     def source(self, fitting: Fitting) -> Source:
         """Return what makes the datasets."""

@@ -182,7 +182,7 @@ def forecast(
     ``spent`` are seconds of what is done already, such as reading the data; ``clock`` gives seconds
     of CPU. Unless ``measured``, the speed is that of a usual machine.
     """
-    if plan.making.no_model:
+    if plan.source_key:
         return None
     rates = _rates(plan, clock) if measured else _Rates()
     workers = min(effective_n_jobs(plan.workers), effective_n_jobs(-1))

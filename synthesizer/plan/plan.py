@@ -161,7 +161,7 @@ class Plan:
     @property
     def source_key(self) -> str:
         """The key of the extension that makes the datasets, "" where the chain does."""
-        return next((key for key, made in self.extended.items() if made.no_model), "")
+        return next((key for key, made in self.extended.items() if made.makes_datasets), "")
 
     @property
     def making(self) -> Planned:
@@ -204,8 +204,8 @@ class Plan:
         ModelError
             If an extension makes the datasets, which needs the confidential data.
         """
-        if why := self.making.no_model:
-            raise ModelError(why)
+        if key := self.source_key:
+            raise ModelError(self.making.no_model or problem("maker_not_saved", maker=key))
         with self._phase_of_fits(phases or Phases()) as advance:
             return self._fitting(self.table, seed, self.m, progress=advance).chain()
 
@@ -312,13 +312,10 @@ class Plan:
         replicates = self.m if self.spec.proper else 1
         return phases.phase("fit", self.making.rounds * len(self.fitted.steps) * replicates)
 
-    def _fitting(
-        self, table: Table, seed: Seed, m: int, *, is_half: bool = False, **how: Any
-    ) -> Fitting:
+    def _fitting(self, table: Table, seed: Seed, m: int, **how: Any) -> Fitting:
         """Return what a source is fitted to; ``how`` are further fields of `Fitting`."""
         return Fitting(
             table=table,
-            is_half=is_half,
             spec=self.spec,
             fitted=self.fitted,
             seed=seed,

@@ -89,7 +89,7 @@ LOADED = """
 import sys
 print("LOADED", *sorted(sys.modules))
 """
-DECLARED = {"genetic.genetic_options", "labelled.labelled_formats"}
+DECLARED = {"genetic.genetic_options", "labelled.labelled_formats", "releases.extends_options"}
 """Modules with options and formats of extensions, which the configuration needs."""
 
 

@@ -15,8 +15,9 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.panel.arrangement import BLOCK_PERSONS
 from synthesizer.data.workers import Silent
+from synthesizer.engine.source import Source
 from synthesizer.plan import forecast as ahead
-from synthesizer.plan.extended import Planned
+from synthesizer.plan.extended import Fitting, Planned
 from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
 from synthesizer.plan.plan import Plan, prepare
 from tests.plan.sources import careers
@@ -105,6 +106,13 @@ def test_a_run_says_it_at_its_start_if_it_is_long(
     assert [*short.lines][1].startswith("forecast: only 1.0 GB of memory are free; use fewer")
 
 
+class Another(Planned):
+    """What makes datasets in place of the chain."""
+
+    def source(self, fitting: Fitting) -> Source:
+        raise NotImplementedError
+
+
 def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_path: Path) -> None:
     careers(60)[["person", "year", "state"]].to_csv(tmp_path / "panel.csv", index=False)
     config: dict[str, Any] = {
@@ -120,7 +128,7 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
     large = forecast(replace(plan, rows=3 * 60 * BLOCK_PERSONS), clock=ticking())
     assert large is not None
     assert large.parallel == pytest.approx(1 + 60 * 3, rel=0.2)
-    assert forecast(replace(plan, extended={"another": Planned(no_model="none")})) is None
+    assert forecast(replace(plan, extended={"another": Another()})) is None
 
 
 def test_a_run_in_parts_that_cannot_fit_is_refused(

@@ -10,7 +10,6 @@ EXTENSION = Extension(
         options=f"{__name__}.genetic_options:GeneticOptions",
         description="evolve whole datasets (method: genetic), in place of a chain or after it",
         makes_datasets=True,
-        apart="makes rows, each by itself",
     ),
     plan=late(f"{__name__}.evolving:plan_genetic"),
     sentences=__name__,

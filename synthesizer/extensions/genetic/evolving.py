@@ -56,7 +56,6 @@ def plan_genetic(asked: Asked) -> Found[GeneticPlan | None]:
         return found.of(None)
     found.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
     made = GeneticPlan(
-        no_model=problem("maker_not_saved", maker="genetic"),
         fits_chain=config.start == "chain",
         options=config,
         keys=main.keys,

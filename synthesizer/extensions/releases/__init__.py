@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from pydantic import Field
-
 from synthesizer.data.plugins import Extension, Key, late
-from synthesizer.measures.measure_options import Part
-
-
-class ExtendsOptions(Part):
-    """The published run that new periods are added to."""
-
-    run: Path = Field(description="its directory; what it published stays byte for byte")
-    revised: bool = Field(
-        False,
-        description="whether to go on where the confidential data of published periods have "
-        "changed since",
-    )
-
 
 EXTENSION = Extension(
     key=Key(
         name="extends",
-        options=ExtendsOptions,
+        options=f"{__name__}.extends_options:ExtendsOptions",
         description="the published run of a panel that new periods are added to",
         apart="adds periods to a panel",
     ),

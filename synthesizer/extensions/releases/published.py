@@ -29,8 +29,8 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import is_number
 from synthesizer.engine.registry import ROLES
 from synthesizer.engine.source import Request, Source
-from synthesizer.extensions.releases import ExtendsOptions
 from synthesizer.extensions.releases.extending import Extending, Given, fit_extension, until
+from synthesizer.extensions.releases.extends_options import ExtendsOptions
 from synthesizer.extensions.releases.waves import PublishedRisk, PublishedRun, risk_figures
 from synthesizer.extensions.releases.writing_onto import write_onto
 from synthesizer.jobs.manifest import history_digest
@@ -99,15 +99,14 @@ class Published(Planned):
 
     def facts(self, source: Source) -> dict[str, Any]:  # noqa: ARG002
         """Return the published run."""
-        own = PublishedRun(
+        return PublishedRun(
             run=str(self.directory),
             created=self.contained.created,
             config_sha256=self.contained.config_sha256,
             periods=self.since,
             persons=self.n_units,
             datasets=self.m,
-        )
-        return own.model_dump()
+        ).model_dump()
 
     def write(self, table: Table, written: Table, folder: Path, number: int) -> str:
         """Write a dataset with the bytes of the published one; return the name of the file.
