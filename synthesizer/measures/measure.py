@@ -171,13 +171,6 @@ class Case:
         return self.run
 
     @property
-    def survey_weight(self) -> str:
-        """The survey weight of a measure that has one."""
-        if self.weight is None:
-            raise ValueError("needs a survey weight")
-        return self.weight
-
-    @property
     def periods(self) -> Frame:
         """The periods of a measure of panels."""
         if self.frame is None:

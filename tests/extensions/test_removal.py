@@ -58,7 +58,15 @@ def typed(path: str, place: Path, *commands: list[str]) -> tuple[list[int], str,
 
 WORDS = {
     "comparison": (["compare", "one", "two"], "no command 'compare'; installed extensions: "),
+    "households": (
+        ["plan", "run.yaml", "--set", "checks.household_pairs=true"],
+        "checks.household_pairs: unknown key",
+    ),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
+    "survey": (
+        ["plan", "run.yaml", "--set", "limits.weight_matches=1"],
+        "limits.weight_matches: unknown key",
+    ),
     "verification": (
         ["verification", "schema", "one"],
         "no command 'verification'; installed extensions: ",

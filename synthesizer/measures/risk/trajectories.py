@@ -640,7 +640,7 @@ MEASURES = (
     Measure(
         "trajectories",
         "datasets",
-        after="weight as a key",
+        after="repeated_households",
         words="panels: persons found by parts of their careers, and what is told of the rest",
         options=TrajectoryOptions,
         needs=("panel",),
