@@ -20,7 +20,7 @@ from synthesizer.cli import file_commands as files
 from synthesizer.cli import run_commands as runs
 from synthesizer.data.errors import ConfigError, OutputError, SynthesizerError, did_you_mean
 from synthesizer.data.files import discard_output, written_paths
-from synthesizer.data.plugins import Command, CommandGroup, extensions
+from synthesizer.data.plugins import Command, CommandGroup, extensions, installed
 
 Entry = Command | CommandGroup
 CORE: Mapping[str, Sequence[Entry]] = {
@@ -96,9 +96,7 @@ class Tasks(TyperGroup):
         if args and args[0] in FORMER and args[0] not in self.commands:
             ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
         if args and args[0] not in self.commands and ctx.parent is None:
-            hint = did_you_mean(args[0], self.commands)
-            installed = ", ".join(extensions()) or "none; reinstall synthesizer (pip install .)"
-            ctx.fail(f"no command '{args[0]}'; {hint or f'installed extensions: {installed}'}")
+            ctx.fail(f"no command '{args[0]}'; {did_you_mean(args[0], self.commands, installed())}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

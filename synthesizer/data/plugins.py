@@ -95,3 +95,8 @@ def extensions() -> Mapping[str, Extension]:
         If one cannot be imported, or its entry is no `Extension`.
     """
     return entries(EXTENSIONS, Extension)
+
+
+def installed() -> str:
+    """Name the extensions that are installed, where something is asked for that none has."""
+    return f"installed extensions: {', '.join(extensions()) or 'none; pip install synthesizer'}"

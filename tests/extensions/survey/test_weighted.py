@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import synthesizer.extensions.survey as extension
 from synthesizer import check
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
@@ -18,6 +19,7 @@ from synthesizer.measures.survey_design import Design
 from synthesizer.measures.utility.fits import fit_model
 from synthesizer.measures.utility.propensity import pmse
 from tests.end_to_end.commands import call
+from tests.measures.defaults import lines_of
 from tests.measures.utility.test_survey_fits import BRR, survey_frame, with_replicates
 from tests.tables import coded, numeric
 
@@ -261,3 +263,15 @@ def test_the_command_measures_files_where_a_weight_is_named(tmp_path):
         found = call("check", *files, "--only", only, "--set", "weight=w", "--json")
         assert found.exit_code == 0, found.output
         assert figure in found.output
+
+
+def test_defaults_and_ranges():
+    assert lines_of(extension) == [
+        "Models(workers=1)",
+        "WeightedCounter(design_in_words='')",
+        "WeightedCounter(groups=5)",
+        "WeightedCounter(proper=False)",
+        "WeightedCounter(redrawn=False)",
+        "by_weighted_tree(n_jobs=1)",
+        "WeightedEstimates.errors = 'independent records'",
+    ]
