@@ -231,6 +231,8 @@ class Measure:
     """Field of the result that holds it; the key when empty."""
     axis: Axis = "risk"
     """What it is about."""
+    of_person: bool = False
+    """Whether its limits are about single persons in the data, as those of halves always are."""
     after: str = ""
     """The key of the measure that is computed and listed before it; the last ones when empty."""
     items: Items | None = None

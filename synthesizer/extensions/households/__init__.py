@@ -1,8 +1,8 @@
-"""Households: who lives together, and how the members of one go together."""
+"""Households: how members of one go together, and whether whole ones are there again."""
 
 from __future__ import annotations
 
 from synthesizer.data.plugins import Extension
 
 EXTENSION = Extension()
-"""It adds a measure alone, by an entry point of its own."""
+"""It adds measures alone, each by an entry point of its own."""

@@ -408,7 +408,7 @@ MEASURES = (
     Measure(
         "weight_disclosure",
         "datasets",
-        after="repeated_households",
+        after="replicated_careers",
         words="what the survey weight gives away: rare weights, totals of few, a further key",
         needs=("weight", "names"),
         compute=lambda case: WeightsSeen(

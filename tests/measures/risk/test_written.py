@@ -32,8 +32,6 @@ from synthesizer.measures.risk.rare_values import rare_values
 from synthesizer.measures.risk.releases import Release, Together
 from synthesizer.measures.risk.replicated import (
     CareerReplicates,
-    HouseholdCounts,
-    RepeatedHouseholds,
     replicated_uniques,
 )
 from synthesizer.measures.risk.suda import suda
@@ -112,9 +110,6 @@ RESULTS = {
     "halves of trajectories": lambda: trajectories_of_halves(
         *(np.array([[0, 1, 1, 0], [0, 0, 0, 0]]), np.ones((2, 4), int), np.eye(4, dtype=int)),
         seed=1,
-    ),
-    "households": lambda: RepeatedHouseholds(
-        n=3, uniques=2, datasets=(HouseholdCounts(n=4, present=2, repeated=1),)
     ),
     "tcap": lambda: tcap(ORIGINAL, [MADE, OTHER], **KEYS),
 }  # fmt: skip
