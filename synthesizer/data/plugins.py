@@ -20,9 +20,9 @@ from synthesizer.data.errors import ConfigError
 T = TypeVar("T")
 
 
-def entries(group: str, kind: type[T], *, removable: bool = True) -> dict[str, T]:
-    """Return the entries of a group by name; where they are ``removable``, without those whose
-    module is gone.
+def entries(group: str, kind: type[T], *, removable: str = "") -> dict[str, T]:
+    """Return the entries of a group by name, without those whose module is gone, if it is below
+    ``removable``.
 
     Raises
     ------
@@ -39,13 +39,13 @@ def entries(group: str, kind: type[T], *, removable: bool = True) -> dict[str, T
     return {name: entry for name, entry in loaded.items() if entry is not None}
 
 
-def _loaded(point: EntryPoint, kind: type[T], removable: bool) -> T | None:
+def _loaded(point: EntryPoint, kind: type[T], removable: str) -> T | None:
     where = f"{point.name!r} (entry point {point.value!r} of {point.group})"
     try:
         entry = point.load()
     except Exception as error:
         gone = f"{error.name}." if isinstance(error, ModuleNotFoundError) else ""
-        if removable and gone and f"{point.module}.".startswith(gone):
+        if gone and gone.startswith(removable) and f"{point.module}.".startswith(gone):
             return None  # its folder was removed
         raise ConfigError(_broken(where, error)) from error
     if not isinstance(entry, kind):
