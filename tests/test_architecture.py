@@ -125,18 +125,18 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10735,
+    "data": 10748,
     "models": 9112,
     "measures": 14470,
     "engine": 2249,
     "report": 6718,
-    "config": 946,
-    "plan": 4338,
+    "config": 945,
+    "plan": 4337,
     "jobs": 3343,
-    "cli": 1650,
+    "cli": 1649,
     "extensions": 0,
     "extensions.comparison": 952,
-    "extensions.genetic": 2338,
+    "extensions.genetic": 2336,
     "extensions.households": 367,
     "extensions.labelled": 880,
     "extensions.survey": 818,

@@ -8,14 +8,14 @@ counts as not installed: its folder can be removed, and all else works.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, TypeVar
 
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, SynthesizerError
 
 T = TypeVar("T")
 
@@ -196,6 +196,28 @@ def keyed() -> Mapping[str, Extension]:
         if one.key is not None and found.setdefault(one.key.name, one) is not one:
             raise ConfigError(f"key {one.key.name!r} of {name!r} is taken; remove its package")
     return found
+
+
+def hooks(kind: str, names: Container[str]) -> Iterator[tuple[str, Hook]]:
+    """Yield a hook of the extensions whose keys are among ``names``, with the key.
+
+    It returns lists in place of iterators. What it did not expect is a `ConfigError` that shows no
+    value.
+    """
+    for name, one in keyed().items():
+        hook: Hook | None = getattr(one, kind)
+        if hook is not None and name in names:
+            yield name, partial(_guarded, f"extension {name!r}: {kind}", hook)
+
+
+def _guarded(where: str, hook: Hook, *given: Any) -> Any:
+    try:
+        made = hook(*given)
+        return list(made) if isinstance(made, Iterator) else made
+    except SynthesizerError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{where} failed ({type(error).__name__}); update its package") from error
 
 
 def makers() -> list[Any]:
