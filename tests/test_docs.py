@@ -1,6 +1,7 @@
 """The pages: links lead somewhere, and the examples of ``docs/extending.md`` work as written."""
 
 import importlib.util
+import os
 import re
 import sys
 import tomllib
@@ -86,10 +87,8 @@ def test_the_measure_of_the_page_works(example):
 def test_the_entry_and_the_option_of_the_page_are_taken(example):
     measure = example("def met(")
     (entry,) = measure.MEASURES
-    assert [measure.key for measure in in_order([entry, *MEASURES.values()])][24:26] == [
-        "attacks",
-        "keys_met",
-    ]
+    keys = [measure.key for measure in in_order([entry, *MEASURES.values()])]
+    assert keys[keys.index("keys_met") - 1] == "attacks"
     blocks = [block.text for block in fences(EXTENDING.read_text(encoding="utf-8"))]
     option = next(text for text in blocks if "columns: int" in text)
     names = {"AttackOptions": AttackOptions, "Field": Field}
@@ -119,6 +118,8 @@ def test_the_tables_of_figures_are_those_of_their_kinds(axis):
     assert len(rows) > 30
     table = in_units("\n".join(rows), "records").replace("{}", "...")
     head = "| --- | --- | --- | --- | --- |"
+    if os.environ.get("WITHOUT"):
+        pytest.skip("an extension was removed, of which the page tells")
     assert f"{head}\n{table}\n" in (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
 

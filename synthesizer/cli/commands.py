@@ -94,8 +94,7 @@ class Tasks(TyperGroup):
         if args and args[0] in FORMER and args[0] not in self.commands:
             ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
         if args and args[0] not in self.commands and ctx.parent is None:
-            hint = did_you_mean(args[0], self.commands)
-            ctx.fail(f"no command '{args[0]}'; {hint or installed()}")
+            ctx.fail(f"no command '{args[0]}'; {did_you_mean(args[0], self.commands, installed())}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

@@ -26,7 +26,7 @@ from synthesizer.data.errors import plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
 from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.plugins import keyed
+from synthesizer.data.plugins import hooks
 from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
@@ -90,9 +90,8 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
 
 def _add_extensions(ending: Ending, record: Record) -> None:
     """Add what extensions came to that made datasets: tables, words and notes."""
-    hooks = [(name, one.screen) for name, one in keyed().items() if name in record.extensions]
-    for name, hook in hooks:
-        for block in () if hook is None else hook(record):
+    for name, hook in hooks("screen", record.extensions):
+        for block in hook(record):
             if isinstance(block, DataTable):
                 kind, show = block.columns[0].lower(), partial(show_first, block)
                 ending.add(show, rows=len(block.rows), rank=_FURTHER, kind=kind)

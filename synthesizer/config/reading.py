@@ -25,7 +25,7 @@ from synthesizer.config.keys import (
 )
 from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
-from synthesizer.data.plugins import installed, keyed, makers
+from synthesizer.data.plugins import keyed, makers
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 from synthesizer.measures.measure_options import Labels
@@ -408,9 +408,7 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
         elif "." in str(key):
             dotted[str(key)] = value
         else:
-            hint = nearest(name, keys)
-            more = "" if "did you mean" in hint else f"; {installed()}"
-            problems.append(Problem(f"{key}: unknown key{hint}{more}", "unknown_key"))
+            problems.append(Problem(f"{key}: unknown key{nearest(name, keys)}", "unknown_key"))
     problems += _add_dotted(result, dotted, keys) + translate(result)
     return result
 

@@ -35,6 +35,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import ArgsKwargs, ErrorDetails
 
 from synthesizer.data.errors import OptionError, Problem, Problems, did_you_mean
+from synthesizer.data.plugins import installed
 
 STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
 """A whole number serves as a float; text never serves as a number."""
@@ -262,10 +263,8 @@ def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:
         return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
         return f"{place}: is needed"
-    if item["type"] == "value_error":
-        message = item["msg"].removeprefix("Value error, ")
-    else:
-        message = f"must be {reason(item)}"
+    is_own = item["type"] == "value_error"
+    message = item["msg"].removeprefix("Value error, ") if is_own else f"must be {reason(item)}"
     return f"{place}: {message}{_shown(item)}"
 
 
@@ -276,10 +275,10 @@ def _shown(item: ErrorDetails) -> str:
 
 
 def nearest(name: str, names: Collection[str]) -> str:
-    """Name the known key that is nearest, or all of them."""
+    """Name the known key that is nearest, or all of them and the extensions that may have more."""
     meant = SYNONYMS.get(name, name)
     name = meant if meant in names else name
-    return "; " + did_you_mean(name, names, f"known: {', '.join(sorted(names))}")
+    return "; " + did_you_mean(name, names, f"known: {', '.join(sorted(names))}; {installed()}")
 
 
 def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:

@@ -8,21 +8,21 @@ counts as not installed: its folder can be removed, and all else works.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final, TypeVar
 
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import ConfigError, SynthesizerError
 
 T = TypeVar("T")
 
 
-def entries(group: str, kind: type[T], *, removable: bool = True) -> dict[str, T]:
-    """Return the entries of a group by name; where they are ``removable``, without those whose
-    module is gone.
+def entries(group: str, kind: type[T], *, removable: str = "") -> dict[str, T]:
+    """Return the entries of a group by name, without those whose module is gone, if it is below
+    ``removable``.
 
     Raises
     ------
@@ -39,13 +39,13 @@ def entries(group: str, kind: type[T], *, removable: bool = True) -> dict[str, T
     return {name: entry for name, entry in loaded.items() if entry is not None}
 
 
-def _loaded(point: EntryPoint, kind: type[T], removable: bool) -> T | None:
+def _loaded(point: EntryPoint, kind: type[T], removable: str) -> T | None:
     where = f"{point.name!r} (entry point {point.value!r} of {point.group})"
     try:
         entry = point.load()
     except Exception as error:
         gone = f"{error.name}." if isinstance(error, ModuleNotFoundError) else ""
-        if removable and gone and f"{point.module}.".startswith(gone):
+        if gone and gone.startswith(removable) and f"{point.module}.".startswith(gone):
             return None  # its folder was removed
         raise ConfigError(_broken(where, error)) from error
     if not isinstance(entry, kind):
@@ -205,6 +205,28 @@ def keyed() -> Mapping[str, Extension]:
 def extension_keys() -> dict[str, Key]:
     """Return the keys of extensions, by name."""
     return {name: one.key for name, one in keyed().items() if one.key is not None}
+
+
+def hooks(kind: str, names: Container[str]) -> Iterator[tuple[str, Hook]]:
+    """Yield a hook of the extensions whose keys are among ``names``, with the key.
+
+    It returns lists in place of iterators. What it did not expect is a `ConfigError` that shows no
+    value.
+    """
+    for name, one in keyed().items():
+        hook: Hook | None = getattr(one, kind)
+        if hook is not None and name in names:
+            yield name, partial(_guarded, f"extension {name!r}: {kind}", hook)
+
+
+def _guarded(where: str, hook: Hook, *given: Any) -> Any:
+    try:
+        made = hook(*given)
+        return list(made) if isinstance(made, Iterator) else made
+    except SynthesizerError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"{where} failed ({type(error).__name__}); update its package") from error
 
 
 def makers() -> list[Any]:

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, SerializeAsAny
 
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.plugins import entries
+from synthesizer.data.plugins import EXTENSIONS, entries
 from synthesizer.measures.figure import FigureKind, Limit, Measured, Result, typed
 from synthesizer.measures.measure import Axis, Measure
 
@@ -36,7 +36,7 @@ NO_MEASURES = (
 def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
     """Yield each measure after the one that it names, those of risk first.
 
-    Those that name none come last, but for the first ones of this package.
+    Those of extensions and other packages follow it directly; if they name none they come last.
 
     Raises
     ------
@@ -54,11 +54,14 @@ def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
 
     def followed(measure: Measure) -> Iterator[Measure]:
         yield measure
-        for other in following.get(measure.key, ()):
+        for other in sorted(following.get(measure.key, ()), key=is_of_core):
             yield from followed(other)
 
+    def is_of_core(measure: Measure) -> bool:
+        return measure.compute.__module__.startswith("synthesizer.measures.")
+
     def place(measure: Measure) -> tuple[Axis, bool]:
-        return measure.axis, not measure.compute.__module__.startswith("synthesizer.")
+        return measure.axis, not is_of_core(measure)
 
     first = sorted(following.get("", ()), key=place)
     ordered = [measure for root in first for measure in followed(root)]
@@ -80,7 +83,7 @@ def _refuse_doubles(measures: list[Measure]) -> None:
 
 def load() -> dict[str, Measure]:
     """Return the measures that installed packages declare, by key, in the order of computation."""
-    found = entries(GROUP, tuple, removable=False)
+    found = entries(GROUP, tuple, removable=f"{EXTENSIONS}.")
     if not found:
         raise ConfigError(NO_MEASURES)
     for name, measures in found.items():
@@ -142,6 +145,8 @@ def axis_problems(risk: str | None, utility: str | None) -> list[str]:
 
 def _read(content: Mapping[str, Any]) -> dict[str, Result]:
     """Return results by the keys of their measures, read by the types of these."""
+    if gone := ", ".join(sorted(content.keys() - MEASURES.keys())):
+        raise ValueError(f"{gone}: no such measure is installed; add the package that has it")
     return {
         key: result if isinstance(result, Result) else typed(MEASURES[key].result, result)
         for key, result in content.items()

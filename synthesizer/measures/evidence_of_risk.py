@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from math import ceil, floor, sqrt
 
 from synthesizer.data.errors import listed, plural
+from synthesizer.measures.catalogue import FIGURES
 from synthesizer.measures.evidence import (
     ORDER,
     Evidence,
@@ -77,6 +78,7 @@ def of_person(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
     for part in risk.scenarios:
         yield from _of_halves(part, limit("guesses"))
     yield from _of_attacks(results, limit)
+    yield from _of_kinds(results)
     yield from _of_careers(results)
 
 
@@ -378,22 +380,25 @@ def _of_attacks(results: CheckFigures, limit: LimitOf) -> Iterator[Evidence]:
         yield max(tests, key=lambda e: (ORDER.index(e.word), -1 if e.high is None else e.high))
 
 
+def _of_kinds(results: CheckFigures) -> Iterator[Evidence]:
+    """Yield the tests that kinds of figures bring with them: shares of what is there again."""
+    for _, figure in results.risk.other_figures:
+        kind, value, chance = FIGURES.get(figure.key), figure.value, figure.chance or 0.0
+        if kind is not None and kind.test and value is not None:
+            sentence = kind.finding.replace("{value}", f"{value:.2f}")
+            yield judged(
+                figure.key,
+                kind.test,
+                sentence.replace("{fresh}", f"{chance:.2f}"),
+                (value, *wilson(value, max(figure.n, 1))),
+                chance + _mark((figure.original or 0.0) - chance),
+                fresh=chance,
+                released=figure.original,
+            )
+
+
 def _of_careers(results: CheckFigures) -> Iterator[Evidence]:
-    """Yield the tests of panels and households: careers, households of several persons."""
-    careers = results.risk.careers
-    if careers is not None:
-        figure = careers.figures[0]
-        chance, value = figure.chance or 0.0, figure.value or 0.0
-        yield judged(
-            figure.key,
-            "verbatim careers",
-            f"A share of {value:.2f} ({{ends}}) of the synthetic careers equals the career of one "
-            f"person. New persons would have {chance:.2f} (limit {{mark}}).",
-            (value, *wilson(value, max(figure.n, 1))),
-            chance + _mark((figure.original or 0.0) - chance),
-            fresh=chance,
-            released=figure.original,
-        )
+    """Yield the tests of careers and of their moves, beside persons that are not in the data."""
     figures = {figure.key: figure for _, figure in results.risk.other_figures}
     unicity = figures.get("unicity")
     for beyond in map(figures.get, ("careers_beyond", "moves_beyond")):
@@ -405,17 +410,6 @@ def _of_careers(results: CheckFigures) -> Iterator[Evidence]:
                 "(limit {mark}).",
                 None if unicity is None else unicity.value,
             )
-    households = figures.get("repeated_households")
-    if households is not None and households.value is not None:
-        yield judged(
-            households.key,
-            "verbatim households",
-            f"A share of {households.value:.2f} ({{ends}}) of the synthetic households equals one "
-            "of the original, with all members (limit {mark}).",
-            (households.value, *wilson(households.value, max(households.n, 1))),
-            _mark(households.original),
-            released=households.original,
-        )
 
 
 def _of_figure(

@@ -302,6 +302,10 @@ class FigureKind:
     """Whether runs are compared by it; lower is then better."""
     on_screen: bool = False
     """Whether it is printed without being asked for, as every figure with a limit is."""
+    test: str = ""
+    """What the verdict calls it, where it is a share that a new sample and the original have."""
+    finding: str = ""
+    """Its sentence in the verdict, with places for {value}, {ends}, {fresh} and {mark}."""
 
     def of(
         self,

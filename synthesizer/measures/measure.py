@@ -171,13 +171,6 @@ class Case:
         return self.run
 
     @property
-    def survey_weight(self) -> str:
-        """The survey weight of a measure that has one."""
-        if self.weight is None:
-            raise ValueError("needs a survey weight")
-        return self.weight
-
-    @property
     def periods(self) -> Frame:
         """The periods of a measure of panels."""
         if self.frame is None:
@@ -238,6 +231,8 @@ class Measure:
     """Field of the result that holds it; the key when empty."""
     axis: Axis = "risk"
     """What it is about."""
+    of_person: bool = False
+    """Whether its limits are about single persons in the data, as those of halves always are."""
     after: str = ""
     """The key of the measure that is computed and listed before it; the last ones when empty."""
     items: Items | None = None

@@ -187,43 +187,15 @@ def design_fit(
     terms = [f"x{i}" for i in range(1, X.shape[1])]
     columns = {"y": y} | {name: X[:, i] for i, name in enumerate(terms, 1)}
     try:
-        sample = _sample(columns, weights, design)
+        sample = svy_sample(columns, weights, design)
         method = "taylor" if design.replicates is None else "replication"
         fitted = sample.glm.fit(y="y", x=terms, family=_FAMILIES[family], method=method)
     except (SvyError, np.linalg.LinAlgError, ValueError) as error:
-        raise DataError(f"svy has no fit: {_first_line(error)}") from error
+        raise DataError(f"svy has no fit: {first_line(error)}") from error
     table = fitted.to_polars()
     coefficients = table["estimate"].to_numpy().astype(np.float64)
     covariance = np.asarray(fitted.fitted.cov_matrix, dtype=np.float64)
     return coefficients, covariance, float(table["df"][0])
-
-
-def design_mean(
-    values: FloatArray, rows: BoolArray, weights: FloatArray, design: Design
-) -> tuple[float, float, float]:
-    """Return the weighted mean of some records, its standard error, and that of the total.
-
-    Records without a value are outside the domain, and their units still count. Shapes (n,).
-
-    Raises
-    ------
-    DataError
-        If svy is not installed, or has no estimate.
-    """
-    check_svy()
-    from svy import col
-    from svy.errors import SvyError
-
-    method = "taylor" if design.replicates is None else "replication"
-    columns = {"y": np.where(rows, values, 0.0), "ok": rows.astype(np.float64)}
-    try:
-        sample = _sample(columns, weights, design)
-        domain = {"where": col("ok") == 1.0, "method": method}
-        mean = sample.estimation.mean("y", **domain).to_polars()
-        total = sample.estimation.total("y", **domain).to_polars()
-    except (SvyError, np.linalg.LinAlgError, ValueError) as error:
-        raise DataError(f"svy has no mean: {_first_line(error)}") from error
-    return float(mean["est"][0]), float(mean["se"][0]), float(total["se"][0])
 
 
 def check_svy() -> None:
@@ -232,7 +204,7 @@ def check_svy() -> None:
         raise DataError(f"standard errors by the design of a survey need svy: {INSTALL}")
 
 
-def _sample(
+def svy_sample(
     columns: Mapping[str, FloatArray], weights: FloatArray | None, design: Design
 ) -> Sample:
     """Return the records of a survey with its design, weight ``w``."""
@@ -255,5 +227,6 @@ def _sample(
     return svy.Sample(polars.DataFrame(frame), svy.Design(wgt="w", wr=True, **drawn, **single))
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of an error of svy that has words."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

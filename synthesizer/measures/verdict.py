@@ -463,7 +463,5 @@ def _subject(measure: Measure) -> Subject:
     """Return the line that a limit belongs to."""
     if measure.axis == "utility":
         return "use"
-    of_person = measure.family in ("splits", "halves") or measure.place in (
-        "copied", "replicated", "careers", "repeated_households", "trajectories"
-    )  # fmt: skip
-    return "person" if of_person else "anybody"
+    is_personal = measure.of_person or measure.family in ("splits", "halves")
+    return "person" if is_personal else "anybody"

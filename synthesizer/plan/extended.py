@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synthesizer.data.plugins import keyed, makers
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.plugins import hooks, makers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import Advance
@@ -21,7 +22,7 @@ from synthesizer.report.blocks import Block
 from synthesizer.report.record import Manifest
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Asked:
     """What an extension plans from."""
 
@@ -122,14 +123,12 @@ def plan_extensions(
     whole = [name for name in context.config.sections if name in makers()]
     if len(whole) > 1:
         found.problem("makers_differ", names=whole)
-    for name, options in context.config.sections.items():
-        hook = keyed()[name].plan
-        if hook is None:
-            continue
-        asked = Asked(
-            context=context, options=options, steps=steps, scenarios=scenarios, is_sound=is_sound
-        )
-        planned: Planned | None = found.add(hook(asked))
-        if planned is not None:
+    sections = context.config.sections
+    for name, hook in hooks("plan", sections):
+        asked = Asked(context, sections[name], steps, scenarios, is_sound=is_sound)
+        answer = hook(asked)
+        if not isinstance(answer, Found) or not isinstance(answer.made, Planned | None):
+            raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")
+        if (planned := found.add(answer)) is not None:
             made[name] = planned
     return found.of(made)

@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from synthesizer.config.keys import FROM_DATA, AfterConfig, WeightsConfig
-from synthesizer.data.errors import ConfigError, plural
+from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import read_text
-from synthesizer.data.options import nearest
 from synthesizer.data.table import Column, FloatArray, Kind
 from synthesizer.data.values import finite_number
 from synthesizer.engine.survey_weights import Margin, Raking, Redrawing, Replicating, units_of
@@ -356,8 +355,9 @@ def _few(column: Column) -> Iterator[str]:
 def _stated(column: Column, stated: Mapping[str, float]) -> FloatArray:
     """Return totals by code; raise on levels that the variable lacks, or that lack a total."""
     labels = column.variable.labels
+    known = f"known: {', '.join(sorted(labels))}"
     problems = [
-        problem("unknown_level", name=label, nearest=nearest(label, labels))
+        problem("unknown_level", name=label, nearest=did_you_mean(label, labels, known))
         for label in stated
         if label not in labels
     ]

@@ -8,10 +8,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from synthesizer.data.errors import OutputError, plural
+from synthesizer.data.errors import OutputError, SynthesizerError, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.data.plugins import keyed
-from synthesizer.report.blocks import DataTable, Section, with_tables
+from synthesizer.data.plugins import Hook, hooks
+from synthesizer.report.blocks import DataTable, Note, Section, with_tables
 from synthesizer.report.page import render
 from synthesizer.report.record import Labels, Record, read_record
 
@@ -84,8 +84,7 @@ def sections(record: Record) -> list[Section]:
         if is_needed is None or is_needed(record):
             built.append(_of(file, function)(record))
         if function == "utility_section":
-            pages = {name: one.page for name, one in keyed().items() if name in record.extensions}
-            built += [page(record) for page in pages.values() if page is not None]
+            built += [_page(*page, record) for page in hooks("page", record.extensions)]
     return [
         replace(
             section,
@@ -98,6 +97,15 @@ def sections(record: Record) -> list[Section]:
         for section in built
         if section is not None and section.blocks
     ]
+
+
+def _page(name: str, hook: Hook, record: Record) -> Section:
+    """Return the section of an extension, or why it cannot be shown: the rest of the page stays."""
+    try:
+        section: Section = hook(record)
+    except SynthesizerError as error:
+        return Section(anchor=name, title=name, lead="", blocks=[Note(str(error), "alert")])
+    return section
 
 
 def _with_labels(table: DataTable, labels: Labels) -> DataTable:

@@ -248,7 +248,8 @@ def worst_things(
     """
     by_remedy: dict[str, list[tuple[Subject, Evidence]]] = {}
     of_files = record is None or record.of_files
-    usual = "" if of_files else TRY_SETTINGS
+    has_models = record is not None and not of_files and record.manifest.maker is None
+    usual = TRY_SETTINGS if has_models else ""
     found = [(subject, e) for subject, e in verdict.findings if subject in subjects]
     for subject, e in found:
         if e.measured:

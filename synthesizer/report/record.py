@@ -26,7 +26,7 @@ from pydantic import (
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.files import parse_json, read_text, sha256
-from synthesizer.data.plugins import keyed
+from synthesizer.data.plugins import hooks
 from synthesizer.measures.figure import Result, Units, typed
 from synthesizer.measures.results import FORMAT
 from synthesizer.measures.settings import LimitConfig
@@ -519,18 +519,13 @@ def read_record(directory: Path, *, compare_files: bool = True) -> Record:
     content = _content(path, FORMAT)
     try:
         results = typed(CheckResults, content.get("results"))
-        beside = _results_of_extensions(content.get("extensions") or {})
+        stored = content.get("extensions") or {}
+        beside = {name: hook(stored[name]) for name, hook in hooks("result", stored)}
         exceeded = TypeAdapter(tuple[str, ...]).validate_python(content.get("exceeded"))
     except ValidationError as error:
         raise DataError(_damaged(path, error)) from error
     changes = tuple(_changes(directory, manifest)) if compare_files else ()
     return Record(manifest, results, exceeded, beside, changes)
-
-
-def _results_of_extensions(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the results of extensions that are installed; those of others are not shown."""
-    hooks = {name: one.result for name, one in keyed().items() if one.result is not None}
-    return {name: hooks[name](own) for name, own in content.items() if name in hooks}
 
 
 def manifest_in(directory: Path) -> Manifest | None:

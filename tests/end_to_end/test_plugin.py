@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import typer
 from fill_pages import blocks
+from pydantic import ValidationError
 
 from synthesizer import Synthesizer
 from synthesizer.data.errors import ConfigError
@@ -22,6 +23,7 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.testing import check_model
 from synthesizer.measures import catalogue
 from synthesizer.measures.catalogue import MEASURES
+from synthesizer.measures.results import RiskResult
 from synthesizer.measures.settings import ALL_OFF
 from tests.end_to_end.commands import call, hashes, persons_frame, write_yaml
 
@@ -194,10 +196,24 @@ def test_a_broken_measure_is_named(monkeypatch, tmp_path):
         catalogue.load()
 
 
+def test_a_measure_is_gone_with_its_extension_only(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(tmp_path)
+    declare(tmp_path, "gone", "a = synthesizer.extensions.gone.a:MEASURES", "synthesizer.measures")
+    assert catalogue.load() == MEASURES
+    declare(tmp_path, "lost", "b = synthesizer.measures.lost:MEASURES", "synthesizer.measures")
+    with pytest.raises(ConfigError, match="'b' .* cannot be imported"):
+        catalogue.load()
+    with pytest.raises(ValidationError, match="gone: no such measure is installed"):
+        RiskResult(further={"gone": {}})
+
+
 def test_measures_come_after_those_that_they_name():
     last, first = (replace(MEASURES["determined"], key=key) for key in ("last", "first"))
     ordered = catalogue.in_order([replace(last, after="first"), replace(first, after="")])
     assert [measure.key for measure in ordered] == ["first", "last"]
+    other = replace(last, compute=lambda case: None, after="cap")
+    ordered = [measure.key for measure in catalogue.in_order([*MEASURES.values(), other])]
+    assert ordered[ordered.index("cap") + 1] == "last"  # before those of this package
     with pytest.raises(ConfigError, match="measure 'last': after 'absent', which is none"):
         [*catalogue.in_order([replace(last, after="absent")])]
     circle = [replace(last, after="first"), replace(first, after="last")]

@@ -121,6 +121,33 @@ def test_hooks_that_cannot_be_imported_are_a_sentence(run: Any, tmp_path: Path) 
         assert "Traceback" not in errors
 
 
+def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "run.yaml").write_text(
+        "{data: {sample: fair}, random_rows: true, workers: 1, checks: false, secret: none}"
+    )
+    module = tmp_path / "synthesizer_rows.py"
+    text = module.read_text()
+    raised = "    raise ValueError('SECRET')\n"
+    module.write_text(text.replace("    made: Drawn =", f"{raised}    made: Drawn ="))
+    codes, output, errors = run(["run", "run.yaml"], ["report", "synthetic"])
+    assert codes == [2, 0], errors
+    page = (tmp_path / "synthetic" / "report.html").read_text()
+    for words in (errors, page):
+        assert "failed (ValueError)" in words
+        assert "SECRET" not in words + output
+    module.write_text(
+        text.replace('    """Return the plan, or', f'{raised}    """Return the plan, or')
+    )
+    codes, _, errors = run(["plan", "run.yaml"])
+    assert codes == [2]
+    assert "extension 'random_rows': plan failed (ValueError)" in errors
+    entry = tmp_path / "synthesizer_random_rows.py"
+    entry.write_text(entry.read_text().replace('name="random_rows"', 'name="rules"'))
+    codes, _, errors = run(["plan", "run.yaml"])
+    assert codes == [2]
+    assert "rules: an extension has this key of the core" in errors
+
+
 def test_what_a_reader_did_not_expect_shows_no_value(run: Any, tmp_path: Path) -> None:
     module = tmp_path / "synthesizer_blanks.py"
     text = module.read_text()

@@ -57,17 +57,19 @@ def typed(path: str, place: Path, *commands: list[str]) -> tuple[list[int], str,
 
 
 WORDS = {
-    "comparison": (["compare", "one", "two"], "no command 'compare'; installed extensions: "),
-    "genetic": (["plan", "run.yaml", "--set", "genetic={}"], "; installed extensions: comparison"),
+    "comparison": (["compare", "one", "two"], "no command 'compare'"),
+    "genetic": (["plan", "run.yaml", "--set", "genetic={}"], "genetic: unknown key"),
+    "households": (
+        ["plan", "run.yaml", "--set", "checks.household_pairs=true"],
+        "checks.household_pairs: unknown key",
+    ),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
-    "releases": (
-        ["plan", "run.yaml", "--set", "extends.run=x"],
-        "; installed extensions: comparison",
+    "releases": (["plan", "run.yaml", "--set", "extends.run=x"], "extends: unknown key"),
+    "survey": (
+        ["plan", "run.yaml", "--set", "limits.weight_matches=1"],
+        "limits.weight_matches: unknown key",
     ),
-    "verification": (
-        ["verification", "schema", "one"],
-        "no command 'verification'; installed extensions: ",
-    ),
+    "verification": (["verification", "schema", "one"], "no command 'verification'"),
 }
 """Words that need each extension, and how they are refused without it."""
 
@@ -81,7 +83,9 @@ def test_the_rest_works_and_what_is_gone_is_refused(name: str, tmp_path: Path) -
     made = ["run", "run.yaml", "--set", "checks={one_way: true, attacks: false, nearest: false}"]
     codes, _, errors = typed(str(place), place, made, words)
     assert codes == [0, 2], errors
-    assert refusal in errors
+    said, _, installed = " ".join(errors.split()).partition("installed extensions: ")
+    assert refusal in said
+    assert installed.split(", ") == [other for other in EXTENSIONS if other != name]
     assert "Traceback" not in errors
 
 
@@ -89,8 +93,16 @@ LOADED = """
 import sys
 print("LOADED", *sorted(sys.modules))
 """
-DECLARED = {"genetic.genetic_options", "labelled.labelled_formats", "releases.extends_options"}
-"""Modules with options and formats of extensions, which the configuration needs."""
+DECLARED = {
+    "genetic.genetic_options",
+    "households.household_pairs",
+    "households.repeated_households",
+    "labelled.labelled_formats",
+    "releases.extends_options",
+    "survey.weight_disclosure",
+    "survey.weighted",
+}
+"""Modules that declare keys of the configuration: options, formats and measures."""
 
 
 def test_a_run_loads_no_extension_that_it_does_not_use(tmp_path: Path) -> None:

@@ -118,7 +118,6 @@ def test_frames_are_a_panel_or_households_by_the_configuration() -> None:
     made = household_frame(60, seed=3)
     found = check(household_frame(80), made, settings=settings, config=RULES)
     assert found.risk.units == "persons"
-    assert found.utility.further["household_pairs"].same
     with pytest.raises(DataError, match="household: needs frames"):
         check(persons(200), persons(100, 1), config={"household": {"id": "sex"}})
 

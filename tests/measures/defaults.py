@@ -56,10 +56,11 @@ def _options(name: str, member: Any) -> Iterator[str]:
                 yield f"{name}.{key}: {ends}"
 
 
-def lines_of(room: str) -> list[str]:
-    members = list(_members(*ROOMS[room]))
+def lines_of(package: ModuleType, *more: ModuleType) -> list[str]:
+    """Return the defaults and ranges of a folder and of further modules, one a line."""
+    members = list(_members(package, *more))
     lines = [line for each in (_arguments, _options) for one in members for line in each(*one)]
-    fields = unusual_defaults(ROOMS[room][0], Part)
+    fields = unusual_defaults(package, Part)
     return sorted(lines) + [f"{name} = {fields[name]!r}" for name in sorted(fields)
                             if not callable(fields[name])]  # fmt: skip
 
@@ -67,8 +68,10 @@ def lines_of(room: str) -> list[str]:
 def check(room: str) -> None:
     """Raise AssertionError unless all defaults and ranges of a room are those of the file."""
     blocks = (block.splitlines() for block in FILE.read_text(encoding="utf-8").split("\n\n"))
-    assert [room, *lines_of(room)] in list(blocks)
+    assert [room, *lines_of(*ROOMS[room])] in list(blocks)
 
 
 if __name__ == "__main__":
-    FILE.write_text("\n\n".join("\n".join([room, *lines_of(room)]) for room in ROOMS) + "\n")
+    FILE.write_text(
+        "\n\n".join("\n".join([room, *lines_of(*ROOMS[room])]) for room in ROOMS) + "\n"
+    )

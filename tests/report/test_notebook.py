@@ -205,7 +205,7 @@ def test_the_name_of_a_result_means_one_thing() -> None:
     home = {(one.__name__, one.__module__) for one in kinds(Result)}
     names = [name for name, module in home if module.startswith("synthesizer.")]
     assert {name for name in names if names.count(name) > 1} == set()
-    assert {"Distribution", "WeightRow", "KnownRow"} <= {*names}
+    assert {"Distribution", "ReplicatedCounts", "KnownRow"} <= {*names}
 
 
 def test_many_variables_do_not_swell_a_notebook() -> None:

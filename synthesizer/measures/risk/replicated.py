@@ -4,9 +4,7 @@ The attack: somebody who knows a person well finds a synthetic record that looks
 in every respect and that nobody else looks like. Whether it is there by copying or by chance, it
 will be taken for a leak; such records are candidates for removal before a release.
 
-Careers of a panel and households of several persons are looked for whole: somebody who knows a
-family finds it in a dataset, member by member, and reads the rest. A household is rarely like
-another one, so that one that comes back was copied.
+Careers of a panel are looked for whole.
 
 Source: Nowok, Raab and Dibben (2016), synthpop: bespoke creation of synthetic data in R, Journal
 of Statistical Software 74(11); the function ``replicated.uniques`` of synthpop.
@@ -14,7 +12,6 @@ of Statistical Software 74(11); the function ``replicated.uniques`` of synthpop.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,25 +20,10 @@ import numpy.typing as npt
 
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import Data, check_lists, column_names
-from synthesizer.data.panel.households import MemberView
 from synthesizer.data.table import BoolArray, IntArray, Table
-from synthesizer.measures.figure import (
-    Figure,
-    FigureKind,
-    Limit,
-    Measured,
-    Result,
-    Row,
-    collected,
-    column,
-)
+from synthesizer.measures.figure import Figure, FigureKind, Limit, Result, Row, collected, column
 from synthesizer.measures.measure import Case, Collecting, Measure, seeing
-from synthesizer.measures.risk.comparable import (
-    GroupsOf,
-    SharedCoder,
-    Synthetic,
-    checked_tables,
-)
+from synthesizer.measures.risk.comparable import GroupsOf, SharedCoder, Synthetic, checked_tables
 from synthesizer.measures.utility.sequences import career_of
 
 
@@ -304,6 +286,9 @@ REPLICATED_CAREERS = FigureKind(
     "one person of the original has; chance is that of a new person",
     limit=Limit(),
     is_axis=True,
+    test="verbatim careers",
+    finding="A share of {value} ({ends}) of the synthetic careers equals the career of one person. "
+    "New persons would have {fresh} (limit {mark}).",
 )
 CAREERS_IN_THE_DATA = FigureKind(
     "careers_in_the_data",
@@ -382,90 +367,6 @@ class CareerReplicates:
         )
 
 
-Household = tuple[int, ...]
-"""What its members have, in any order: a number for each of them."""
-
-
-class HouseholdCounts(Row):
-    """Households of one synthetic dataset, by what they are in the original."""
-
-    n: int = column("Households", "count", "synthetic households of several persons")
-    present: int = column("Present", "count", "those of them that the original has")
-    repeated: int = column("Repeated", "count", "those of them that the original has exactly once")
-
-
-REPEATED_HOUSEHOLDS = FigureKind(
-    "repeated_households",
-    "repeated households",
-    "share of the synthetic households of several persons that equal, in all variables of all "
-    "members, a household which the original has once",
-    limit=Limit(),
-)
-
-
-class RepeatedHouseholds(Measured):
-    """Households of several persons that a synthetic dataset and the original share."""
-
-    n: int
-    """Households of several persons in the original."""
-    uniques: int
-    """Those that are like no other one of the original."""
-    datasets: tuple[HouseholdCounts, ...]
-    """One for each synthetic dataset."""
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        """Share of the synthetic households that are those of single original ones."""
-        return (
-            REPEATED_HOUSEHOLDS.of(
-                float(np.mean([d.repeated / d.n if d.n else 0.0 for d in self.datasets])),
-                sum(d.n for d in self.datasets),
-                original=self.uniques / self.n if self.n else None,
-            ),
-        )
-
-
-class HouseholdsSeen:
-    """Counts households that come back, dataset by dataset; none of them is kept."""
-
-    def __init__(self, original: MemberView, names: tuple[str, ...]) -> None:
-        self._coder = SharedCoder(original, names)
-        self._codes = np.asarray(self._coder.codes)
-        self._original = Counter(_households(self._codes, original.households))
-        self._datasets: list[HouseholdCounts] = []
-
-    def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
-        if not isinstance(synthetic, MemberView):
-            raise TypeError("needs persons of households")
-        codes, _ = self._coder.encode(synthetic)
-        households = _households(np.asarray(codes), synthetic.households)
-        counts = [self._original[household] for household in households]
-        self._datasets.append(
-            HouseholdCounts(
-                n=len(households),
-                present=sum(count > 0 for count in counts),
-                repeated=sum(count == 1 for count in counts),
-            )
-        )
-
-    def result(self) -> RepeatedHouseholds:
-        """Return what the datasets so far have."""
-        return RepeatedHouseholds(
-            n=self._original.total(),
-            uniques=sum(count == 1 for count in self._original.values()),
-            datasets=tuple(self._datasets),
-        )
-
-
-def _households(codes: IntArray, households: IntArray) -> list[Household]:
-    """Return the households of several persons."""
-    order = np.lexsort([codes, households])
-    ends = np.flatnonzero(np.diff(households[order])) + 1
-    parts = np.split(codes[order], ends)
-    return [tuple(part.tolist()) for part in parts if len(part) > 1]
-
-
 def _careers(case: Case) -> Collecting:
     career = career_of(case)
     return seeing(career, CareerReplicates(career(case.original)))
@@ -477,6 +378,7 @@ MEASURES = (
         "datasets",
         after="copied_uniques of keys and target",
         result_field="replicated",
+        of_person=True,
         words="unique records that are there again, all variables alike",
         needs=("names",),
         compute=lambda case: Replicates(case.original, case.names),
@@ -487,19 +389,10 @@ MEASURES = (
         "datasets",
         after="rare_values",
         result_field="careers",
+        of_person=True,
         words="panels: careers of the data that are there again, period by period",
         needs=("panel",),
         compute=_careers,
         figures=(REPLICATED_CAREERS, CAREERS_IN_THE_DATA, UNIQUE_CAREERS),
-    ),
-    Measure(
-        "repeated_households",
-        "datasets",
-        after="replicated_careers",
-        words="households: those of the data that are there again, with all members",
-        needs=("households", "names"),
-        compute=lambda case: HouseholdsSeen(case.members, case.names),
-        result=RepeatedHouseholds,
-        figures=(REPEATED_HOUSEHOLDS,),
     ),
 )

@@ -640,7 +640,8 @@ MEASURES = (
     Measure(
         "trajectories",
         "datasets",
-        after="weight as a key",
+        after="replicated_careers",
+        of_person=True,
         words="panels: persons found by parts of their careers, and what is told of the rest",
         options=TrajectoryOptions,
         needs=("panel",),

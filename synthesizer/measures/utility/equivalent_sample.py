@@ -242,7 +242,7 @@ MEASURES = (
         "equivalent_sample",
         "datasets",
         axis="utility",
-        after="household_pairs",
+        after="conditional_tables",
         words="share of the original's records that tell as much of all pairs",
         needs=("names",),
         compute=lambda case: SampleScale(

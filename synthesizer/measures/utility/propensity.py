@@ -29,7 +29,6 @@ from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Row, column
 from synthesizer.measures.measure import Case, Collecting, Measure
 from synthesizer.measures.measure_options import Switched
-from synthesizer.measures.survey_design import weights_of
 from synthesizer.measures.utility.cells import (
     Comparison,
     combine_datasets,
@@ -271,7 +270,7 @@ _Features = npt.NDArray[np.float32]
 _Labels = npt.NDArray[np.int8]
 
 
-def _by_tree(
+def by_tree(
     original: Table,
     synthetic: Table,
     names: Sequence[str],
@@ -280,16 +279,15 @@ def _by_tree(
     permutations: int,
     min_leaf: int,
     n_jobs: int,
-    weight: str | None = None,
+    weights: FloatArray | None = None,
 ) -> PropensityResult:
     """Return the measures of one synthetic dataset by a tree; see `pmse`.
 
-    With a survey weight records count by it, each file as much as it has records; of its measures
-    pMSE and what is made of it are weighted. Labels are permuted, and weights stay.
+    With ``weights`` of all records, shape (N,), pMSE and what is made of it are weighted. Labels
+    are permuted, and weights stay.
     """
     from joblib import Parallel, delayed
 
-    weights = None if weight is None else _both_weights(original, synthetic, weight)
     features = _features(original, synthetic, names)
     labels = np.repeat(np.array([0, 1], dtype=np.int8), [original.n_rows, synthetic.n_rows])
     seed = int(rng.integers(2**31))
@@ -300,33 +298,6 @@ def _by_tree(
     )
     null = _permuted(permuted)
     return measured(score, original.n_rows, null, parameters=leaves, weights=weights)
-
-
-def _both_weights(original: Table, synthetic: Table, weight: str) -> FloatArray:
-    """Return the weights of both files, each with mean 1, shape (N,)."""
-    both = [weights_of(table, weight) for table in (original, synthetic)]
-    return np.concatenate([weights / weights.mean() for weights in both])
-
-
-def by_weighted_tree(
-    original: Table,
-    synthetic: Table,
-    names: Sequence[str],
-    weight: str,
-    *,
-    rng: np.random.Generator,
-    permutations: int = 10,
-    n_jobs: int = 1,
-) -> PropensityResult:
-    """Return the measures of one dataset by a tree that weighs records by the survey weight."""
-    return _by_tree(
-        *(original, synthetic, names),
-        rng=rng,
-        permutations=permutations,
-        min_leaf=20,
-        n_jobs=n_jobs,
-        weight=weight,
-    )
 
 
 def _grown(
@@ -517,7 +488,7 @@ def pmse(
     original, tables, names = compared(original, synthetic, names, problems)
     draws = seeded(seed)
     datasets = tuple(
-        _by_tree(
+        by_tree(
             *(original, table, names),
             rng=draws.generator("propensity", number),
             permutations=options.permutations,

@@ -603,7 +603,7 @@ MEASURES = (
         "regressions",
         "datasets",
         axis="utility",
-        after="weighted_estimates",
+        after="unseen",
         words="each number and each variable of two levels regressed on the others",
         needs=("names",),
         compute=lambda case: RegressionCounter(

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
-from synthesizer.data.plugins import keyed
+from synthesizer.data.plugins import hooks, keyed
 from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
 from synthesizer.data.yaml_text import packaged_yaml
@@ -200,11 +200,8 @@ def sentences() -> dict[str, Any]:
 
 def further(facts: Facts) -> dict[str, Any]:
     """Return what extensions that made the datasets tell researchers, by name."""
-    hooks = {name: one.codebook for name, one in keyed().items() if name in facts.extensions}
-    found: dict[str, Any] = {}
-    for hook in hooks.values():
-        found |= {} if hook is None else hook(facts)
-    return found
+    told = (hook(facts) for _, hook in hooks("codebook", facts.extensions))
+    return {name: fact for facts_of_one in told for name, fact in facts_of_one.items()}
 
 
 def holds(when: str, facts: Mapping[str, Any]) -> bool:

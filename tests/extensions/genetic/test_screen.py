@@ -43,6 +43,7 @@ def output(*words: object) -> str:
 def test_what_a_run_leaves_is_marked(folder: Path) -> None:
     told = output("run", configured(folder, "out", mode="pareto", points=2), "--all")
     assert "Perturbation, not synthesis" in told
+    assert "synthesizer advise" not in told  # which refuses it
     released, confidential = told.split("files in ")[1].split("confidential: ")
     for name in ("history.csv", "checks.json", "manifest.json", "report.html"):
         assert name in confidential

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import pandas as pd
 import pytest
 
-from synthesizer.measures.figure import Figure
-from synthesizer.measures.utility.household_pairs import HouseholdPairCounter, HouseholdPairs
-from tests.household_file import form_of, household_frame, view_of
+import synthesizer.extensions.households as extension
+from synthesizer import check
+from synthesizer.extensions.households.household_pairs import HouseholdPairCounter, HouseholdPairs
+from synthesizer.measures.figure import Figure, plain, typed
+from tests.household_file import RULES, form_of, household_frame, view_of
+from tests.measures.cells import odd_cells
+from tests.measures.defaults import lines_of
 
 NAMES = ("relation", "age", "sex", "education", "income")
 
@@ -94,3 +99,12 @@ def test_what_is_torn_apart_is_seen():
     values = figures(compared(original, alone))
     assert values["household_composition"].value > 0.5
     assert "household_pairs" not in values  # nobody to compare
+
+
+def test_files_are_measured_where_households_are_described() -> None:
+    found = check(household_frame(80), household_frame(60, seed=3), only="utility", config=RULES)
+    result = found.utility.further["household_pairs"]
+    assert "head and relation 2" in {row.members for row in result.same}
+    assert odd_cells(result) == set()
+    assert typed(HouseholdPairs, json.loads(json.dumps(plain(result)))) == result
+    assert lines_of(extension) == ["HouseholdPairCounter(groups=5)"]

@@ -33,15 +33,15 @@ from synthesizer.data.codes import Codes
 from synthesizer.data.errors import DataError
 from synthesizer.data.pairs import check_comparable
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import FloatArray, Kind, Table
+from synthesizer.data.table import BoolArray, FloatArray, Kind, Table
 from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.measure import Case, Measure, is_on
-from synthesizer.measures.survey_design import Design, design_mean, weights_of
+from synthesizer.measures.survey_design import Design, check_svy, first_line, svy_sample, weights_of
 from synthesizer.measures.utility.cells import check_original, table_problems
 from synthesizer.measures.utility.compare_fit import design_of
 from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, MOST_PAIRS
-from synthesizer.measures.utility.propensity import by_weighted_tree
+from synthesizer.measures.utility.propensity import PropensityResult, by_tree
 from synthesizer.measures.utility.regressions import RegressionCounter, RegressionRow
 
 MOST_RECORDS = 5_000
@@ -229,6 +229,34 @@ def _off(n: int, sizes: Sequence[int], *, proper: bool) -> float:
     return 1 + ratio if proper else ratio
 
 
+def design_mean(
+    values: FloatArray, rows: BoolArray, weights: FloatArray, design: Design
+) -> tuple[float, float, float]:
+    """Return the weighted mean of some records, its standard error, and that of the total.
+
+    Records without a value are outside the domain, and their units still count. Shapes (n,).
+
+    Raises
+    ------
+    DataError
+        If svy is not installed, or has no estimate.
+    """
+    check_svy()
+    from svy import col
+    from svy.errors import SvyError
+
+    method = "taylor" if design.replicates is None else "replication"
+    columns = {"y": np.where(rows, values, 0.0), "ok": rows.astype(np.float64)}
+    try:
+        sample = svy_sample(columns, weights, design)
+        domain = {"where": col("ok") == 1.0, "method": method}
+        mean = sample.estimation.mean("y", **domain).to_polars()
+        total = sample.estimation.total("y", **domain).to_polars()
+    except (SvyError, np.linalg.LinAlgError, ValueError) as error:
+        raise DataError(f"svy has no mean: {first_line(error)}") from error
+    return float(mean["est"][0]), float(mean["se"][0]), float(total["se"][0])
+
+
 class _Shares(NamedTuple):
     """Shares of cells and their variances, shape (cells,)."""
 
@@ -281,6 +309,30 @@ class _Mean(NamedTuple):
         return cls(mean, error, mean * float(total), random)
 
 
+def by_weighted_tree(
+    original: Table,
+    synthetic: Table,
+    names: Sequence[str],
+    weight: str,
+    *,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+) -> PropensityResult:
+    """Return the measures of one dataset by a tree that weighs records by the survey weight.
+
+    Each file counts as much as it has records.
+    """
+    both = [weights_of(table, weight) for table in (original, synthetic)]
+    return by_tree(
+        *(original, synthetic, names),
+        rng=rng,
+        permutations=PERMUTATIONS,
+        min_leaf=20,
+        n_jobs=n_jobs,
+        weights=np.concatenate([weights / weights.mean() for weights in both]),
+    )
+
+
 class Models:
     """Regressions and propensity scores of one dataset after the other, by the survey weight."""
 
@@ -321,7 +373,6 @@ class Models:
         score = by_weighted_tree(
             *(self._original, self._sample(synthetic), self._names, self._weight),
             rng=self._rng,
-            permutations=PERMUTATIONS,
             n_jobs=self._workers,
         )
         if score.s_pmse is not None:
@@ -566,7 +617,7 @@ def _mean_error(ours: _Mean | None, scale: float, theirs: Sequence[_Mean | None]
 
 
 def _counter(case: Case) -> WeightedCounter:
-    weight, settings, synthesis = case.survey_weight, case.settings, case.synthesis
+    settings, synthesis, weight = case.settings, case.synthesis, case.settings.weight
     strata, psu = (n if n in case.original else None for n in (settings.strata, settings.psu))
     by = " and ".join(name for name in (strata, psu) if name is not None)
     models = Models(

@@ -9,10 +9,11 @@ import pytest
 from synthesizer import check
 from synthesizer.data.errors import DataError
 from synthesizer.data.table import Table
+from synthesizer.extensions.survey.weight_disclosure import FEWER_THAN, WeightsSeen, weight_as_key
 from synthesizer.measures.figure import collected
-from synthesizer.measures.risk.weight_disclosure import FEWER_THAN, WeightsSeen, weight_as_key
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import ALL_OFF
+from tests.measures.risk.test_written import check_written, marks_of
 from tests.tables import coded, numeric
 
 N = 120
@@ -146,3 +147,16 @@ def test_files_are_measured_where_a_weight_is_named():
         assert risk.failed == {}
     with pytest.raises(DataError, match="'w'"):
         check(frames[0], frames[1].drop(columns="w"), settings=on | {"weight": "w"}, **scenario)
+
+
+def test_results_are_read_as_they_were_written():
+    original, made = survey(1), survey(2)
+    results = [seen(original, made), weight_as_key(original, [made], asked(), "w")]
+    for result in results:
+        check_written(result)
+    assert marks_of(results) == [
+        "rare_weights chance original",
+        "totals_of_few chance original",
+        "weight_gain chance low original",
+        "weight_matches chance original",
+    ]

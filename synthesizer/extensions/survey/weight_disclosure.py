@@ -408,11 +408,11 @@ MEASURES = (
     Measure(
         "weight_disclosure",
         "datasets",
-        after="repeated_households",
+        after="replicated_careers",
         words="what the survey weight gives away: rare weights, totals of few, a further key",
         needs=("weight", "names"),
         compute=lambda case: WeightsSeen(
-            case.original, case.names, case.survey_weight, seed=case.seed
+            case.original, case.names, case.settings.weight, seed=case.seed
         ),
         result=WeightsShown,
         figures=(RARE_WEIGHTS, TOTALS_OF_FEW),
@@ -423,7 +423,7 @@ MEASURES = (
         after="weight_disclosure",
         switch="weight_disclosure",
         needs=("weight",),
-        compute=lambda case: weight_as_key(*case.pair, case.asked, case.survey_weight),
+        compute=lambda case: weight_as_key(*case.pair, case.asked, case.settings.weight),
         result=WeightAsKey,
         figures=(WEIGHT_GAIN, WEIGHT_MATCHES),
     ),

@@ -4,14 +4,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import synthesizer.extensions.survey as extension
 from synthesizer import check
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.extensions.survey.weighted import (
+    Models,
+    WeightedCounter,
+    by_weighted_tree,
+    design_mean,
+)
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.survey_design import Design, design_mean
+from synthesizer.measures.survey_design import Design
 from synthesizer.measures.utility.fits import fit_model
-from synthesizer.measures.utility.propensity import by_weighted_tree, pmse
-from synthesizer.measures.utility.weighted import Models, WeightedCounter
+from synthesizer.measures.utility.propensity import pmse
+from tests.end_to_end.commands import call
+from tests.measures.defaults import lines_of
+from tests.measures.utility.test_survey_fits import BRR, survey_frame, with_replicates
 from tests.tables import coded, numeric
 
 
@@ -225,3 +234,44 @@ def test_the_weight_is_none_of_its_replicates():
         ]
         errors.append(pay.original_error)
     assert errors[0] == errors[1] > 0
+
+
+def test_means_and_totals_of_a_domain_are_those_of_r():
+    """One unit has no record in it.
+
+    In R: ``d <- svydesign(ids=~unit, strata=~stratum, weights=~w, data=d)``,
+    ``svymean(~y, subset(d, ok))`` and ``svytotal``, and the same of the BRR design above.
+    """
+    frame = survey_frame()
+    rows = (np.arange(120) % 7 != 0) & (frame.unit.to_numpy() != 4)
+    values, weights = frame.y.to_numpy(), frame.w.to_numpy(dtype=float)
+    design = Design(frame.stratum.to_numpy(), frame.unit.to_numpy())
+    found = design_mean(values, rows, weights, design)
+    assert found == pytest.approx((5.7398688194, 0.2310368989, 908.36502352))
+    columns = with_replicates(frame).filter(like="rep").to_numpy(dtype=float)
+    replicated = Design(None, None, columns, BRR.scales(12))
+    found = design_mean(values, rows, weights, replicated)
+    assert found == pytest.approx((5.7398688194, 0.0574838268, 2141.59729760))
+
+
+def test_the_command_measures_files_where_a_weight_is_named(tmp_path):
+    files = [tmp_path / "original.csv", tmp_path / "made.csv"]
+    for seed, file in enumerate(files, 1):
+        table = survey(seed)
+        pd.DataFrame({name: table[name].data for name in table.names}).to_csv(file, index=False)
+    for only, figure in (("utility", "weighted_beyond"), ("risk", "weight_matches")):
+        found = call("check", *files, "--only", only, "--set", "weight=w", "--json")
+        assert found.exit_code == 0, found.output
+        assert figure in found.output
+
+
+def test_defaults_and_ranges():
+    assert lines_of(extension) == [
+        "Models(workers=1)",
+        "WeightedCounter(design_in_words='')",
+        "WeightedCounter(groups=5)",
+        "WeightedCounter(proper=False)",
+        "WeightedCounter(redrawn=False)",
+        "by_weighted_tree(n_jobs=1)",
+        "WeightedEstimates.errors = 'independent records'",
+    ]
