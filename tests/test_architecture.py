@@ -130,7 +130,7 @@ CEILINGS = {
     "measures": 14470,
     "engine": 1975,
     "report": 6629,
-    "config": 938,
+    "config": 939,
     "plan": 4010,
     "jobs": 3324,
     "cli": 1641,

@@ -602,7 +602,7 @@ Workers = Annotated[
 ]
 
 
-_MADE = "makes rows, each by itself"
+_ROWS = "makes rows, each by itself"
 
 
 class _ChainConfig(Part):
@@ -744,8 +744,9 @@ class _ChainConfig(Part):
     @property
     def apart(self) -> dict[str, str]:
         """Which of these keys go with whole files of single rows or persons only, and why."""
-        found = {n: key.apart or _MADE * key.makes_datasets for n, key in extension_keys().items()}
-        return {name: found[name] for name in self.sections if found[name]}
+        keys = {name: extension_keys()[name] for name in self.sections}
+        found = {n: key.apart or (_ROWS if key.makes_datasets else "") for n, key in keys.items()}
+        return {name: why for name, why in found.items() if why}
 
     @property
     def weighting(self) -> WeightsConfig | None:

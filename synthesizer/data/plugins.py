@@ -138,9 +138,10 @@ class Extension:
     page: Hook | None = None
     """Takes a record and returns a section of the report."""
     screen: Hook | None = None
-    """Takes a record and yields blocks: tables, then notes."""
+    """Takes a record and yields blocks: tables, words and notes."""
     codebook: Hook | None = None
-    """Takes facts of the release and returns `FurtherWords` for researchers."""
+    """Takes facts of the release and returns facts by name, for the sentences of ``codebook.yaml``
+    in the package of ``sentences``."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Names that ``synthesizer`` has in Python, and the module of each."""
     task: str = "Further commands"
