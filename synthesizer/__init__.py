@@ -89,7 +89,13 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     if not name.startswith("_") and name in (of_extensions := _of_extensions()):
         return getattr(import_module(of_extensions[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_hint(name)}")
+
+
+def _hint(name: str) -> str:
+    from synthesizer.data.plugins import installed
+
+    return "" if name.startswith("_") else f"; {installed()}"
 
 
 def _of_extensions() -> dict[str, str]:

@@ -272,7 +272,7 @@ def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
     show_rows(rows, title, "variable", "kind", *models, "levels", "missing", "rare")
     if plan.spec.strata:
         say(f"strata: not used ({', '.join(plan.spec.strata)}), since no chain is fitted")
-    back = "changes that break it are taken back"
+    back = "kept by what makes the datasets"
     last = {step.variable for step in plan.fitted.steps}
     for rule, count in _ruled(plan):
         where = f"where {rule.condition.text}, {rule.variable} is given ({plural(count, 'row')})"

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
 from typing import Any, Final, TypeVar
 
 from synthesizer.data.errors import ConfigError, SynthesizerError
@@ -228,6 +230,13 @@ def _guarded(where: str, hook: Hook, *given: Any) -> Any:
         raise
     except Exception as error:
         raise ConfigError(f"{where} failed ({type(error).__name__}); update its package") from error
+
+
+def texts_of(file: str) -> Iterator[tuple[str, str]]:
+    """Yield key and text of a file in the packages of extensions that have it."""
+    for name, one in keyed().items():
+        with suppress(OSError, ValueError, TypeError, ImportError):
+            yield name, files(one.sentences).joinpath(file).read_text("utf-8")
 
 
 def makers() -> list[Any]:

@@ -287,7 +287,7 @@ class CheckFigures(Result):
         None in place of a figure that could not be computed.
         """
         measure, kind, limit = LIMITS[key]
-        if measure.axis == "utility":
+        if measure.axis == "utility" and "scenario" not in measure.needs:
             figures = [f for _, f in self._of_utility if f.key == key and f.value is not None]
             return [("", max(figures, key=lambda f: f.value or 0.0, default=None))]
         places: dict[str, list[Figure]] = {}

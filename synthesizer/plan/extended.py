@@ -81,6 +81,11 @@ class Planned:
     fits_chain: bool = True
     """Of what makes whole datasets: whether the whole chain is fitted, not only the models of
     variables that are drawn after the categories."""
+    keeps_rules: bool = False
+    """Of what makes datasets: whether these keep to rules, forbidden rows and supports, and to kept
+    variables, or its plan refuses them. Otherwise a configuration with these is refused."""
+    makes_all: bool = False
+    """Of what makes datasets: whether it makes all variables, not only the categories."""
     rounds: int = 1
     """How often each model of the chain is fitted."""
     since: int | None = None
@@ -115,6 +120,9 @@ class Planned:
         yield from ()
 
 
+_RULES = ("rules", "forbid", "support", "keep")
+
+
 def plan_extensions(
     context: Context, steps: Sequence[Step], scenarios: Sequence[Scenario], *, is_sound: bool
 ) -> Found[dict[str, Planned]]:
@@ -131,4 +139,8 @@ def plan_extensions(
             raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")
         if (planned := found.add(answer)) is not None:
             made[name] = planned
+            if planned.makes_datasets and not planned.keeps_rules:
+                for key in _RULES:
+                    if getattr(context.config, key):
+                        found.problem("not_kept_by_maker", key=key, maker=name)
     return found.of(made)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 from synthesizer.data.errors import Problem, Problems
-from synthesizer.data.plugins import keyed
+from synthesizer.data.plugins import texts_of
 
 Made = TypeVar("Made")
 MadeOf = TypeVar("MadeOf", covariant=True)
@@ -79,7 +79,7 @@ def sentences() -> dict[str, str]:
 
     An extension that has a key and sentences of its own has them in a file of this name, too.
     """
-    packages = ["synthesizer.plan", *(one.sentences for one in keyed().values() if one.sentences)]
-    texts = (files(name).joinpath("sentences.toml").read_text("utf-8") for name in packages)
+    own = files("synthesizer.plan").joinpath("sentences.toml").read_text("utf-8")
+    texts = [own, *(text for _, text in texts_of("sentences.toml"))]
     found = {code: words for text in texts for code, words in tomllib.loads(text).items()}
     return {code: " ".join(words.split()) for code, words in found.items()}

@@ -178,7 +178,8 @@ class Plan:
         """What is fitted: all models, or those of variables that are drawn after the categories."""
         if self.has_chain:
             return self.spec
-        return replace(self.spec, steps=tuple(s for s in self.spec.steps if self._is_drawn(s)))
+        drawn = () if self.making.makes_all else filter(self._is_drawn, self.spec.steps)
+        return replace(self.spec, steps=tuple(drawn))
 
     def _is_drawn(self, step: Step) -> bool:
         return not self.table[step.variable].is_coded
@@ -289,7 +290,14 @@ class Plan:
         """Return a drawn table as it goes out: after the steps that change values or rows.
 
         ``original`` is what it was made from, one row a unit; all of the data by default.
+
+        Raises
+        ------
+        ModelError
+            If what an extension made is no table like the data.
         """
+        if self.maker is not None and (odd := _unlike(table, self.table)):
+            raise ModelError(problem("made_wrongly", maker=self.maker, names=odd))
         if self.after.numeric or self.after.blank:
             changed = self.after.applied(self.arrangement.restored(table))
             table = self.arrangement.modelled(changed)
@@ -323,6 +331,25 @@ class Plan:
             workers=self.workers,
             **how,
         )
+
+
+def _unlike(table: Table, data: Table) -> list[str]:
+    """Return variables that a table lacks, has beside those of the data, or has in another form.
+
+    A number without a value has the code of it among its states.
+    """
+    if table.names != data.names:
+        return sorted({*table.names} ^ {*data.names}) or [*table.names]
+    pairs = ((table[name], data[name].variable) for name in data.names)
+    return [own.name for own, variable in pairs if own.variable != variable or not _is_sound(own)]
+
+
+def _is_sound(column: Column) -> bool:
+    try:
+        column.check()
+    except ValueError:
+        return False
+    return column.is_coded or not np.isnan(column.data[column.is_observed]).any()
 
 
 def make_plan(

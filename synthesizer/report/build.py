@@ -10,7 +10,7 @@ from typing import Any
 
 from synthesizer.data.errors import OutputError, SynthesizerError, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.data.plugins import Hook, hooks
+from synthesizer.data.plugins import Hook, hooks, installed, keyed
 from synthesizer.report.blocks import DataTable, Note, Section, with_tables
 from synthesizer.report.page import render
 from synthesizer.report.record import Labels, Record, read_record
@@ -85,6 +85,7 @@ def sections(record: Record) -> list[Section]:
             built.append(_of(file, function)(record))
         if function == "utility_section":
             built += [_page(*page, record) for page in hooks("page", record.extensions)]
+            built += [_absent(key) for key in record.manifest.extensions if key not in keyed()]
     return [
         replace(
             section,
@@ -106,6 +107,15 @@ def _page(name: str, hook: Hook, record: Record) -> Section:
     except SynthesizerError as error:
         return Section(anchor=name, title=name, lead="", blocks=[Note(str(error), "alert")])
     return section
+
+
+def _absent(key: str) -> Section:
+    """Say that what an extension had to tell is not here."""
+    words = (
+        f"{key} had a part in this run. Its extension is not installed here, so that its part and "
+        f"its warnings are not shown ({installed()})."
+    )
+    return Section(anchor=key, title=key, lead="", blocks=[Note(words, "alert")])
 
 
 def _with_labels(table: DataTable, labels: Labels) -> DataTable:

@@ -213,3 +213,31 @@ def test_its_source_its_measure_and_its_blocks_are_taken(run: Any, tmp_path: Pat
         cwd=tmp_path, text=True, capture_output=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == ["80", "['sex',", "'town',", "'age']", "2"]
+
+
+def test_a_source_that_does_not_do_its_part_is_refused(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("sex,town,age\n" + "f,a,\nm,b,31\nf,b,40\n" * 30)
+    (tmp_path / "run.yaml").write_text(
+        "{data: {path: people.csv}, random_rows: true, workers: 1, secret: none, seed: 1, "
+        "checks: false, output: {overwrite: true}}"
+    )
+    ruled = ["--set", "forbid=['age > 90']", "--set", "keep=[sex]"]
+    codes, _, errors = run(["plan", "run.yaml", *ruled], ["run", "run.yaml"])
+    assert codes == [2, 0], errors
+    assert "forbid: random_rows does not keep to it; take forbid or random_rows out" in errors
+    assert "keep: random_rows does not keep to it" in errors
+    module = tmp_path / "synthesizer_rows.py"
+    text = module.read_text()
+    wrong = {
+        "Table([c for c in table.columns][:1], n)": "(age, town)",
+        'table.with_column(Column(table["age"].variable, 0 * table["age"].data / 0))': "(age)",
+        'table.with_column(Column(table["sex"].variable, table["sex"].data + 9))': "(sex)",
+    }
+    for made, names in wrong.items():
+        finished = "            yield ROWS.finished(table, self.table.schema)"
+        module.write_text(text.replace(finished, f"            yield {made}"))
+        codes, output, errors = run(["run", "run.yaml"], ["plan", "run.yaml"])
+        assert codes == [1, 0], errors
+        assert "random_rows: its dataset has other variables or another form" in errors
+        assert names in errors
+        assert "Traceback" not in errors

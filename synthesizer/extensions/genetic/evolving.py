@@ -57,6 +57,7 @@ def plan_genetic(asked: Asked) -> Found[GeneticPlan | None]:
     found.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
     made = GeneticPlan(
         fits_chain=config.start == "chain",
+        keeps_rules=True,
         options=config,
         keys=main.keys,
         target=main.target,

@@ -251,6 +251,7 @@ def _planned(
     if not problems:
         published = Published(
             no_model=problem("extends_not_saved"),
+            keeps_rules=True,
             rounds=n_periods - first,
             directory=run,
             contained=manifest,

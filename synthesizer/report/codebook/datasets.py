@@ -119,7 +119,8 @@ class Facts:
         """Numbers and dates, which models drew given the categories that had been made."""
         if self.maker is None:
             return []
-        return [step.variable for step in self.steps if not Kind(step.kind).is_coded]
+        drawn = [step for step in self.steps if step.model != self.maker]
+        return [step.variable for step in drawn if not Kind(step.kind).is_coded]
 
     @property
     def kept(self) -> list[str]:

@@ -12,10 +12,10 @@ from pydantic import Field
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
-from synthesizer.data.plugins import hooks, keyed
+from synthesizer.data.plugins import hooks, texts_of
 from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
-from synthesizer.data.yaml_text import packaged_yaml
+from synthesizer.data.yaml_text import packaged_yaml, parse_yaml
 from synthesizer.measures.figure import Result, Row
 from synthesizer.report.codebook.datasets import (
     IDENTIFIER,
@@ -191,10 +191,9 @@ def sentences() -> dict[str, Any]:
     Extensions add to it by a ``codebook.yaml``: cautions first, other sentences at the end.
     """
     said = packaged_yaml("synthesizer.report.codebook", "sentences.yaml")
-    for one in keyed().values():
-        if one.codebook is not None:
-            for part, own in packaged_yaml(one.sentences, "codebook.yaml").items():
-                said[part] = [*own, *said[part]] if part == "cautions" else [*said[part], *own]
+    for name, text in texts_of("codebook.yaml"):
+        for part, own in parse_yaml(text, origin=f"codebook.yaml of {name!r}").items():
+            said[part] = [*own, *said[part]] if part == "cautions" else [*said[part], *own]
     return said
 
 
@@ -296,7 +295,7 @@ def _how(name: str, step: ColumnStep | None, facts: Facts) -> str:
         return "time"
     if step is None:
         return "label" if name in facts.config.after.label else "numbered"
-    if not facts.is_modelled and name not in facts.drawn_after:
+    if step.model == facts.maker:
         return "whole"
     if step.kept:
         return "kept"
