@@ -22,16 +22,16 @@ from synthesizer.cli.printing import (
     show_table,
     with_hyphens,
 )
-from synthesizer.data.errors import plural
+from synthesizer.data.errors import SynthesizerError, plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
 from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.plugins import hooks
+from synthesizer.data.plugins import guarded, hooks
 from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
 from synthesizer.models.limits import Support
-from synthesizer.report.blocks import Added, DataTable, Form, Words
+from synthesizer.report.blocks import Added, DataTable, Form, Note, Words
 
 if TYPE_CHECKING:
     from synthesizer.data.table import Table
@@ -91,15 +91,23 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
 def _add_extensions(ending: Ending, record: Record) -> None:
     """Add what extensions came to that made datasets: tables, words and notes."""
     for name, hook in hooks("screen", record.extensions):
-        for block in hook(record):
-            if isinstance(block, DataTable):
-                kind, show = block.columns[0].lower(), partial(show_first, block)
-                ending.add(show, rows=len(block.rows), rank=_FURTHER, kind=kind)
-            elif isinstance(block, Words):
-                for text in block.paragraphs:
-                    ending.say(with_hyphens(text), rank=_FURTHER)
-            else:
-                ending.say(f"{name}: {with_hyphens(block.text)}", rank=_FURTHER, kind="note")
+        try:
+            with guarded(f"extension {name!r}: screen"):
+                for block in hook(record):
+                    _add_block(ending, name, block)
+        except SynthesizerError as error:
+            ending.say(f"note: {error}", rank=_FURTHER, kind="note")
+
+
+def _add_block(ending: Ending, name: str, block: DataTable | Words | Note) -> None:
+    if isinstance(block, DataTable):
+        kind, show = block.columns[0].lower(), partial(show_first, block)
+        ending.add(show, rows=len(block.rows), rank=_FURTHER, kind=kind)
+    elif isinstance(block, Words):
+        for text in block.paragraphs:
+            ending.say(with_hyphens(text), rank=_FURTHER)
+    else:
+        ending.say(f"{name}: {with_hyphens(block.text)}", rank=_FURTHER, kind="note")
 
 
 def _show_unchecked(result: RunResult) -> None:
@@ -188,9 +196,9 @@ def show_plan(
     else:
         _show_variables(plan, rows)
     for made in plan.extended.values():
-        for block in made.blocks(plan.m):
-            if isinstance(block, DataTable):
-                show_table(block)
+        with plan.guarded():
+            for table in made.blocks(plan.m):
+                show_table(table)
     for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     say(f"secret: {plan.secret_in_words}")

@@ -799,8 +799,12 @@ class _ChainConfig(Part):
         return self.method if isinstance(self.method, dict) else {}
 
 
+_FURTHER = ("data", "output", "registry", "infer_missing", "self", "extensions")
+"""Keys of a whole run, and parameters of `Synthesizer`."""
 if taken := [
-    name for name in keyed() if hasattr(_ChainConfig, name) or name in _ChainConfig.model_fields
+    name
+    for name in keyed()
+    if hasattr(_ChainConfig, name) or name in _ChainConfig.model_fields or name in _FURTHER
 ]:
     raise ConfigError(f"{name}: an extension has this key of the core; remove it" for name in taken)
 if TYPE_CHECKING:

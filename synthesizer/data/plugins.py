@@ -7,10 +7,11 @@ counts as not installed: its folder can be removed, and all else works.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, is_dataclass
 from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -92,10 +93,17 @@ class Key:
     panel": not with households, samples that are drawn anew, or sources that are read in parts.
     What makes whole datasets never goes with these."""
 
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
+            raise ValueError("the name of a key must be small letters, digits and _")
+
     @property
     def type(self) -> Any:
         """The class of its section."""
-        return _found(self.options)
+        found = _found(self.options)
+        if not is_dataclass(found) and not hasattr(found, "model_fields"):
+            raise ConfigError(f"key {self.name!r}: {self.options!r} is no dataclass or model")
+        return found
 
 
 def _found(target: str) -> Any:
@@ -152,6 +160,10 @@ class Extension:
     former_commands: Mapping[str, str] = field(default_factory=dict)
     """Commands of earlier versions, and what to type in their place."""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.key, Key | None):
+            raise TypeError("key must be a Key")
+
 
 @cache
 def extensions() -> Mapping[str, Extension]:
@@ -199,9 +211,13 @@ def keyed() -> Mapping[str, Extension]:
         If two have the same key.
     """
     found: dict[str, Extension] = {}
+    owners: dict[str, str] = {}
     for name, one in extensions().items():
-        if one.key is not None and found.setdefault(one.key.name, one) is not one:
-            raise ConfigError(f"key {one.key.name!r} of {name!r} is taken; remove its package")
+        if one.key is not None and (owner := owners.setdefault(one.key.name, name)) != name:
+            both = f"{owner!r} and {name!r}"
+            raise ConfigError(f"extensions {both} have key {one.key.name!r}; remove a package")
+        if one.key is not None:
+            found[one.key.name] = one
     return found
 
 
@@ -223,9 +239,16 @@ def hooks(kind: str, names: Container[str]) -> Iterator[tuple[str, Hook]]:
 
 
 def _guarded(where: str, hook: Hook, *given: Any) -> Any:
-    try:
+    with guarded(where):
         made = hook(*given)
         return list(made) if isinstance(made, Iterator) else made
+
+
+@contextmanager
+def guarded(where: str) -> Iterator[None]:
+    """Make an error that an extension did not expect a `ConfigError` that shows no value."""
+    try:
+        yield
     except SynthesizerError:
         raise
     except Exception as error:

@@ -41,7 +41,7 @@ from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.plan.seeds import replay_notes
 from synthesizer.report.build import REPORT, build_report
 from synthesizer.report.codebook.write import write_release_codebook
-from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record
+from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Record, is_path
 
 if TYPE_CHECKING:
     from synthesizer.engine.saved import SavedModel
@@ -192,6 +192,7 @@ def run(
     with (
         nullcontext() if plan.whole is None else kept_work(plan, resume=resume) as work,
         new_directory(output.directory, overwrite=output.overwrite) as place,
+        plan.guarded(),
     ):
         folder = _Folder(place, plan, phases)
         source = plan.fit(seed, phases, kept=work)
@@ -397,6 +398,9 @@ class _Folder:
         """Write what a source left beside its datasets, for the steward; return its result."""
         if beside is None:
             return {}
+        names = [*beside.texts, *([beside.stem] if beside.tables else [])]
+        if odd := [name for name in names if is_path(name)]:
+            raise OutputError(f"{self.plan.source_key}: {odd[0]!r} is no name of a file")
         for name, text in beside.texts.items():
             write_text(self.place / name, text)
         files = [
@@ -479,7 +483,8 @@ class _Folder:
             return [], []
         with self.phases.phase("codebook"):
             try:
-                return list(write_release_codebook(self.place, manifest)), []
+                with self.plan.guarded("codebook"):
+                    return list(write_release_codebook(self.place, manifest)), []
             except OutputError:  # half of it may be there
                 raise
             except SynthesizerError as error:

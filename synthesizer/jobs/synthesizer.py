@@ -351,7 +351,7 @@ class Synthesizer:
                 frames.append(fitted.frame_of(table))
                 if self._is_checked:
                     tables.append(table)
-        self._generated = _Generated(fitted, draws, tables, m=m, rows=rows)
+            self._generated = _Generated(fitted, draws, tables, m=m, rows=rows)
         if fitted.source.interrupted:
             warnings.warn(
                 f"interrupted: {len(frames)} of {m} datasets, the last one as good as it had "
@@ -558,8 +558,10 @@ class _Fitted:
 
         if plan.maker is None:
             return replace(cls.of_model(fitted_model(plan, Phases())), plan=plan)
+        with plan.guarded():
+            source = plan.fit(plan.seed)
         return cls(
-            source=plan.fit(plan.seed),
+            source=source,
             arrangement=plan.arrangement,
             layout=plan.data.layout,
             seed=plan.seed,
@@ -624,7 +626,9 @@ class _Fitted:
 
     def guarded(self) -> AbstractContextManager[None]:
         """Turn what an altered model sets off into an error of the package."""
-        return nullcontext() if self.model is None else self.model.guarded()
+        if self.model is not None:
+            return self.model.guarded()
+        return nullcontext() if self.plan is None else self.plan.guarded()
 
 
 def _alike(ours: Schema, theirs: Schema) -> bool:

@@ -18,7 +18,7 @@ from synthesizer.measures.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, Found
-from synthesizer.report.blocks import Block
+from synthesizer.report.blocks import DataTable
 from synthesizer.report.record import Manifest
 
 
@@ -35,7 +35,7 @@ class Asked:
     scenarios: Sequence[Scenario]
     """What an intruder knows and seeks, the main scenario first."""
     is_sound: bool
-    """Whether the rest of the plan has no problem."""
+    """Whether the rest of the plan has no problem; otherwise None may be planned without one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -115,7 +115,7 @@ class Planned:
         """
         return {}
 
-    def blocks(self, m: int) -> Iterator[Block]:  # noqa: ARG002
+    def blocks(self, m: int) -> Iterator[DataTable]:  # noqa: ARG002
         """Yield what a screen shows of the plan for m datasets."""
         yield from ()
 
@@ -135,7 +135,7 @@ def plan_extensions(
     for name, hook in hooks("plan", sections):
         asked = Asked(context, sections[name], steps, scenarios, is_sound=is_sound)
         answer = hook(asked)
-        if not isinstance(answer, Found) or not isinstance(answer.made, Planned | None):
+        if not _is_answer(answer, asked):
             raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")
         if (planned := found.add(answer)) is not None:
             made[name] = planned
@@ -144,3 +144,12 @@ def plan_extensions(
                     if getattr(context.config, key):
                         found.problem("not_kept_by_maker", key=key, maker=name)
     return found.of(made)
+
+
+def _is_answer(answer: Any, asked: Asked) -> bool:
+    if not isinstance(answer, Found) or not isinstance(answer.made, Planned | None):
+        return False
+    said = (answer.problems, answer.notes)
+    are_texts = all(isinstance(x, tuple) and all(isinstance(y, str) for y in x) for x in said)
+    has_reason = bool(answer.problems) or not asked.is_sound
+    return are_texts and (answer.made is not None or has_reason)

@@ -80,6 +80,6 @@ def sentences() -> dict[str, str]:
     An extension that has a key and sentences of its own has them in a file of this name, too.
     """
     own = files("synthesizer.plan").joinpath("sentences.toml").read_text("utf-8")
-    texts = [own, *(text for _, text in texts_of("sentences.toml"))]
+    texts = [*(text for _, text in texts_of("sentences.toml")), own]
     found = {code: words for text in texts for code, words in tomllib.loads(text).items()}
     return {code: " ".join(words.split()) for code, words in found.items()}

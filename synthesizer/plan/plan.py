@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -26,6 +26,7 @@ from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.view import PersonView, seen_names
 from synthesizer.data.parquet_sample import Whole
+from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import without_password
 from synthesizer.data.table import Column, Kind, Table
@@ -167,6 +168,11 @@ class Plan:
     def making(self) -> Planned:
         """What makes the datasets: an extension, or the chain."""
         return self.extended.get(self.source_key, Planned())
+
+    def guarded(self, what: str = "making datasets") -> AbstractContextManager[None]:
+        """Turn what an extension that makes the datasets did not expect into a sentence."""
+        key = self.source_key
+        return guarded(f"extension {key!r}: {what}") if key else nullcontext()
 
     @property
     def has_chain(self) -> bool:

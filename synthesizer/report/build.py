@@ -10,9 +10,9 @@ from typing import Any
 
 from synthesizer.data.errors import OutputError, SynthesizerError, plural
 from synthesizer.data.files import check_file, write_texts
-from synthesizer.data.plugins import Hook, hooks, installed, keyed
+from synthesizer.data.plugins import Hook, guarded, hooks, installed, keyed
 from synthesizer.report.blocks import DataTable, Note, Section, with_tables
-from synthesizer.report.page import render
+from synthesizer.report.page import render, sections_html
 from synthesizer.report.record import Labels, Record, read_record
 
 REPORT = "report.html"
@@ -104,6 +104,8 @@ def _page(name: str, hook: Hook, record: Record) -> Section:
     """Return the section of an extension, or why it cannot be shown: the rest of the page stays."""
     try:
         section: Section = hook(record)
+        with guarded(f"extension {name!r}: page"):
+            sections_html([replace(section, blocks=[*section.blocks])])
     except SynthesizerError as error:
         return Section(anchor=name, title=name, lead="", blocks=[Note(str(error), "alert")])
     return section

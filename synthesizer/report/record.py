@@ -540,6 +540,11 @@ def manifest_in(directory: Path) -> Manifest | None:
     if not os.path.isfile(path):
         return None
     content = _content(path, 1)
+    if any(v is not None and key not in Manifest.model_fields for key, v in content.items()):
+        raise DataError(
+            f"{path} has keys of another version of synthesizer; read it with that version, or run "
+            "again in another directory"
+        )
     try:
         return Manifest.model_validate(content)
     except ValidationError as error:

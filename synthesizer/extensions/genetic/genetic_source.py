@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from synthesizer.extensions.genetic.evolved import (
     EvolvedDataset,
     FrontierFile,
     Generation,
+    Point,
     Risk,
     Utility,
     history_text,
@@ -46,7 +48,7 @@ from synthesizer.extensions.genetic.scores import (
 )
 from synthesizer.models.step import Rule, Zero, forbidden_rows
 from synthesizer.plan.extended import Fitting, Planned
-from synthesizer.report.blocks import Block, Cell, value_table
+from synthesizer.report.blocks import Cell, DataTable, value_table
 
 RANDOM_FILES = 10
 """Files drawn from the margins for the risk that needs no information on anybody."""
@@ -282,7 +284,7 @@ class GeneticPlan(Planned):
         facts = {"start": self.start, "mode": self.options.mode, "interrupted": source.interrupted}
         return facts | {"moves": [name for name, rate in moves.items() if rate]}
 
-    def blocks(self, m: int) -> Iterator[Block]:
+    def blocks(self, m: int) -> Iterator[DataTable]:
         """Yield what will be evolved: the settings of m evolutions."""
         options = self.options
         names = ["population", "generations", "patience", "seconds", "mode", "weight"]
@@ -440,11 +442,6 @@ class Evolving(Source):
         front, evolution = self._frontier(self._last), self._evolution(seed)
         points = [self._last.point(candidate) for candidate in front]
 
-        def named(files: Sequence[str]) -> Evolution:
-            pairs = zip(files, points, strict=True)
-            own = tuple(FrontierFile(file=name, **point.model_dump()) for name, point in pairs)
-            return evolution.model_copy(update={"written": own})
-
         return Beside(
             result=evolution,
             texts={HISTORY: history_text(evolution.datasets)},
@@ -452,7 +449,7 @@ class Evolving(Source):
                 self._table(candidate, seed, 0, number) for number, candidate in enumerate(front, 1)
             ],
             stem="frontier",
-            named=named,
+            named=partial(_with_files, evolution, points),
         )
 
     def _frontier(self, outcome: Outcome) -> list[Candidate]:
@@ -512,6 +509,13 @@ class Evolving(Source):
             risk_floor=random if options.risk_floor is None else options.risk_floor,
             datasets=tuple(self.results),
         )
+
+
+def _with_files(evolution: Evolution, points: Sequence[Point], files: Sequence[str]) -> Evolution:
+    """Return an evolution with the files of its frontier."""
+    pairs = zip(files, points, strict=True)
+    own = tuple(FrontierFile(file=name, **point.model_dump()) for name, point in pairs)
+    return evolution.model_copy(update={"written": own})
 
 
 def told_in_words(

@@ -63,7 +63,7 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
     owner = {step.variable: step.of for step in facts.steps}
     owners = [*dict.fromkeys(owner[name] for name in leaning)]
     is_panel = facts.unit == "person"
-    return {
+    return further(facts) | {
         "modelled": facts.is_modelled,
         "m": len(released.files),
         "several": len(released.files) > 1,
@@ -90,7 +90,6 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         "maker": facts.maker,
         "untold": facts.maker is not None and not further(facts),
         "limits": "" if facts.is_modelled else " ".join(limits(facts)),
-        **further(facts),
         **_of_weights(facts),
     }
 

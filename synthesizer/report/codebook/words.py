@@ -193,7 +193,8 @@ def sentences() -> dict[str, Any]:
     said = packaged_yaml("synthesizer.report.codebook", "sentences.yaml")
     for name, text in texts_of("codebook.yaml"):
         for part, own in parse_yaml(text, origin=f"codebook.yaml of {name!r}").items():
-            said[part] = [*own, *said[part]] if part == "cautions" else [*said[part], *own]
+            if isinstance(own, list) and isinstance(said.get(part), list):
+                said[part] = [*own, *said[part]] if part == "cautions" else [*said[part], *own]
     return said
 
 
