@@ -57,6 +57,7 @@ def run(tmp_path: Path) -> Any:
     (info / "entry_points.txt").write_text(POINTS)
     people = "about this file\nage sex\n" + "30 f\n41 m\n57 f\n" * 20
     (tmp_path / "people.blanks").write_text(people)
+    (tmp_path / "small.csv").write_text("sex,age\nf,30\nm,41\nf,57\n" + "m,30\nf,41\nm,57\n" * 20)
 
     path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     return partial(typed, path, tmp_path)
@@ -109,7 +110,7 @@ def test_what_is_taken_or_broken_is_a_sentence(
 
 
 def test_hooks_that_cannot_be_imported_are_a_sentence(run: Any, tmp_path: Path) -> None:
-    (tmp_path / "run.yaml").write_text("{data: {sample: fair}, random_rows: true, workers: 1}")
+    (tmp_path / "run.yaml").write_text("{data: {path: small.csv}, random_rows: true, workers: 1}")
     for name in ("rows", "random_rows_options"):
         module = tmp_path / f"synthesizer_{name}.py"
         text = module.read_text()
@@ -123,7 +124,7 @@ def test_hooks_that_cannot_be_imported_are_a_sentence(run: Any, tmp_path: Path) 
 
 def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {sample: fair}, random_rows: true, workers: 1, checks: false, secret: none}"
+        "{data: {path: small.csv}, random_rows: true, workers: 1, checks: false, secret: none}"
     )
     module = tmp_path / "synthesizer_rows.py"
     text = module.read_text()
@@ -264,7 +265,7 @@ def test_a_fault_is_a_sentence_and_leaves_nothing(
     run: Any, tmp_path: Path, name: str, right: str, wrong: str, words: str
 ) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {sample: fair}, random_rows: true, workers: 1, secret: none, checks: false}"
+        "{data: {path: small.csv}, random_rows: true, workers: 1, secret: none, checks: false}"
     )
     place = name if words != "is no dataclass or model" else "random_rows"
     module = tmp_path / f"synthesizer_{place}.py"
@@ -281,7 +282,7 @@ def test_a_fault_is_a_sentence_and_leaves_nothing(
 
 def test_faulty_blocks_lose_no_run(run: Any, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {sample: fair}, random_rows: true, workers: 1, secret: none, checks: false}"
+        "{data: {path: small.csv}, random_rows: true, workers: 1, secret: none, checks: false}"
     )
     module = tmp_path / "synthesizer_rows.py"
     module.write_text(module.read_text().replace("yield from on_screen(record)", "yield 5"))
@@ -293,7 +294,7 @@ def test_faulty_blocks_lose_no_run(run: Any, tmp_path: Path) -> None:
 
 def test_words_of_an_extension_that_are_none_trouble_nobody_else(run: Any, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {sample: fair}, default_method: sample, workers: 1, secret: none, checks: false}"
+        "{data: {path: small.csv}, default_method: sample, workers: 1, secret: none, checks: false}"
     )
     entry = tmp_path / "synthesizer_random_rows.py"
     hook = '    codebook=late("a:b"),\n    sentences="words",\n    plan='
