@@ -8,7 +8,7 @@ import pytest
 from measuring import JOBS
 
 TRIALS = {
-    "noise_trials.law": {"draws": 4_000},
+    "noise_trials.law": {"draws": 10_000},
     "noise_trials.floats": {},
     "noise_trials.forks": {},
     "noise_trials.modes": {},
