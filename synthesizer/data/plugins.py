@@ -183,13 +183,11 @@ def commands_of(name: str) -> Sequence[Command | CommandGroup]:
     Raises
     ------
     ConfigError
-        If they cannot be imported, or are none.
+        If they cannot be had, or are none.
     """
     where = f"commands of extension {name!r}"
-    try:
+    with guarded(where):
         found = tuple(extensions()[name].commands())
-    except Exception as error:
-        raise ConfigError(_broken(where, error)) from error
     if not all(callable(one) or isinstance(one, CommandGroup) for one in found):
         raise ConfigError(f"{where} must be functions or CommandGroups")
     return found

@@ -210,10 +210,10 @@ def run(
         exceeded = limits_exceeded(plan.limits, source, results)
         manifest = manifest_of(plan, source, seed, phases)
         result = folder.write(Record(manifest, results, exceeded, beside))
-        result = replace(result, interrupted=source.interrupted)
     own = release_of(result.manifest, result.checks, result.directory)
     notes = list_release(plan.data.path, own)
-    return replace(result, new_notes=(*result.new_notes, *notes))
+    new_notes = (*result.new_notes, *notes)
+    return replace(result, interrupted=source.interrupted, new_notes=new_notes)
 
 
 @public

@@ -27,6 +27,7 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
     ("careers", "careers_section", lambda record: record.manifest.panel is not None),
     ("variables", "variable_section", None),
     ("utility", "utility_section", None),
+    ("build", "extension_sections", None),
     ("propensity_scores", "propensity_section", None),
     ("model_fits", "estimates_section", None),
     ("appendix", "further_utility", None),
@@ -45,8 +46,8 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
 )
 """The report in order: file, function, and which runs have the section (every run where None).
 
-A function takes a record and returns its section, or None without a subject. A file is loaded when
-a run needs it.
+A function takes a record and returns its section, several, or None without a subject. A file is
+loaded when a run needs it.
 """
 _OPEN = ("glance", "careers", "variables", "utility")
 """Sections that a reader sees at once; the others say what they hold and open on demand."""
@@ -82,10 +83,8 @@ def sections(record: Record) -> list[Section]:
     built: list[Section | None] = []
     for file, function, is_needed in _SECTIONS:
         if is_needed is None or is_needed(record):
-            built.append(_of(file, function)(record))
-        if function == "utility_section":
-            built += [_page(*page, record) for page in hooks("page", record.extensions)]
-            built += [_absent(key) for key in record.manifest.extensions if key not in keyed()]
+            made = _of(file, function)(record)
+            built += made if isinstance(made, list) else [made]
     return [
         replace(
             section,
@@ -98,6 +97,12 @@ def sections(record: Record) -> list[Section]:
         for section in built
         if section is not None and section.blocks
     ]
+
+
+def extension_sections(record: Record) -> list[Section]:
+    """Return the sections of extensions that had a part in a run; of absent ones, that they had."""
+    shown = [_page(*page, record) for page in hooks("page", record.extensions)]
+    return shown + [_absent(key) for key in record.manifest.extensions if key not in keyed()]
 
 
 def _page(name: str, hook: Hook, record: Record) -> Section:

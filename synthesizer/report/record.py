@@ -339,15 +339,6 @@ class Manifest(Result):
     """Runs with these settings that this one replaced, each with other draws."""
     files: tuple[FileEntry, ...] = Field(default=())
 
-    @model_validator(mode="before")
-    @classmethod
-    def _without_former(cls, content: Any) -> Any:
-        """Leave out what an earlier version had and left empty."""
-        if not isinstance(content, Mapping):
-            return content
-        known = cls.model_fields
-        return {key: v for key, v in content.items() if v is not None or key in known}
-
     @property
     def public(self) -> PublicManifest:
         """What a codebook may read; everything else stays with the steward."""
@@ -540,13 +531,14 @@ def manifest_in(directory: Path) -> Manifest | None:
     if not os.path.isfile(path):
         return None
     content = _content(path, 1)
-    if any(v is not None and key not in Manifest.model_fields for key, v in content.items()):
+    former = content.keys() - Manifest.model_fields.keys()
+    if any(content[key] is not None for key in former):
         raise DataError(
             f"{path} has keys of another version of synthesizer; read it with that version, or run "
             "again in another directory"
         )
     try:
-        return Manifest.model_validate(content)
+        return Manifest.model_validate({k: v for k, v in content.items() if k not in former})
     except ValidationError as error:
         raise DataError(_damaged(path, error)) from error
 

@@ -15,7 +15,6 @@ from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.combining import Rule, rule_for
 from synthesizer.report.codebook.datasets import Facts, FileFormat, Released, listed
 from synthesizer.report.codebook.words import (
-    further,
     holds,
     imposed,
     limits,
@@ -63,7 +62,7 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
     owner = {step.variable: step.of for step in facts.steps}
     owners = [*dict.fromkeys(owner[name] for name in leaning)]
     is_panel = facts.unit == "person"
-    return further(facts) | {
+    return facts.of_extensions | {
         "modelled": facts.is_modelled,
         "m": len(released.files),
         "several": len(released.files) > 1,
@@ -88,7 +87,7 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         **_lost(facts, leaning),
         "whole": facts.maker is not None,
         "maker": facts.maker,
-        "untold": facts.maker is not None and not further(facts),
+        "untold": facts.maker is not None and not facts.of_extensions,
         "limits": "" if facts.is_modelled else " ".join(limits(facts)),
         **_of_weights(facts),
     }

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import missing_codes
 from synthesizer.data.panel.forms import PERIOD
+from synthesizer.data.plugins import hooks
 from synthesizer.data.sources import RawTable, Texts, parquet_files, read_path
 from synthesizer.data.spreadsheets import safe_texts
 from synthesizer.data.table import BoolArray, FloatArray, Kind
@@ -114,7 +116,13 @@ class Facts:
         """Whether every record was drawn from fitted models, even if it changed later."""
         return not any(step.model == self.maker for step in self.steps)
 
-    @property
+    @cached_property
+    def of_extensions(self) -> dict[str, Any]:
+        """What extensions that made the datasets tell researchers, by name."""
+        told = (hook(self) for _, hook in hooks("codebook", self.extensions))
+        return {name: fact for facts in told for name, fact in facts.items()}
+
+    @cached_property
     def drawn_after(self) -> list[str]:
         """Numbers and dates, which models drew given the categories that had been made."""
         if self.maker is None:

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.expressions import Expression
-from synthesizer.data.plugins import hooks, texts_of
+from synthesizer.data.plugins import texts_of
 from synthesizer.data.table import Kind
 from synthesizer.data.values import finite_number
 from synthesizer.data.yaml_text import packaged_yaml, parse_yaml
@@ -198,12 +198,6 @@ def sentences() -> dict[str, Any]:
     return said
 
 
-def further(facts: Facts) -> dict[str, Any]:
-    """Return what extensions that made the datasets tell researchers, by name."""
-    told = (hook(facts) for _, hook in hooks("codebook", facts.extensions))
-    return {name: fact for facts_of_one in told for name, fact in facts_of_one.items()}
-
-
 def holds(when: str, facts: Mapping[str, Any]) -> bool:
     """Return whether names of facts, with commas between them and perhaps "not", are all true.
 
@@ -256,7 +250,7 @@ def making(
     how = _how(name, step, facts)
     career = facts.career if how == "time" else ""
     named: dict[str, Any] = (
-        further(facts)
+        facts.of_extensions
         | dict.fromkeys(_HOW, False)
         | {
             how: True,
