@@ -128,19 +128,19 @@ CEILINGS = {
     "data": 10689,
     "models": 9112,
     "measures": 14470,
-    "engine": 1975,
-    "report": 6641,
-    "config": 942,
-    "plan": 4042,
-    "jobs": 3333,
-    "cli": 1647,
+    "engine": 1796,
+    "report": 6618,
+    "config": 929,
+    "plan": 3700,
+    "jobs": 3296,
+    "cli": 1645,
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.genetic": 2335,
     "extensions.households": 367,
     "extensions.labelled": 880,
     "extensions.releases": 850,
-    "extensions.survey": 818,
+    "extensions.survey": 1548,
     "extensions.verification": 7460,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
@@ -157,7 +157,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 307
+MOST_FILES = 309
 """Most Python files of the package. It only falls, but for what a new extension divides."""
 
 

@@ -25,7 +25,7 @@ from scipy.stats import t as student
 from synthesizer import Synthesizer
 from synthesizer.data.randomness import NO_SECRET
 from synthesizer.data.table import Column, Table
-from synthesizer.engine.survey_weights import Redrawing, times_drawn, units_of
+from synthesizer.extensions.survey.survey_weights import Redrawing, times_drawn, units_of
 from synthesizer.jobs.check import check
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.measures.utility.combining import Rule, combine

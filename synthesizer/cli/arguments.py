@@ -97,8 +97,8 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
     return {option: text or None for option, text in texts.items()}
 
 
-FOR_CHECKS = ("limits", "data", "variables", "panel", "household", "weights", "seed", "workers")
-"""Keys of a configuration beside ``checks`` that decide about checks of files."""
+FOR_CHECKS = ("limits", "data", "variables", "panel", "household", "seed", "workers")
+"""Keys of a configuration beside ``checks``, and those of sections, that decide about checks."""
 
 PATHS = ("data.path", "output.directory", "secret.from")
 """Keys that are paths: on the command line they begin at the working directory, as paths among
@@ -212,7 +212,7 @@ def refuse_others(content: Mapping[str, Any], known: Collection[str], problems: 
         problems += [
             f"--set {name}: unknown key of this command; {did_you_mean(name, known, listed)}"
             for name in names
-            if name not in known
+            if name not in known and section not in known
         ]
 
 

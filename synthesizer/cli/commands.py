@@ -77,7 +77,7 @@ FORMER = {
 FORMER_OPTIONS = {
     "--profile": "limits.profile", "--purpose": "limits.purpose", "--release": "limits.release",
     "--secret": "secret", "--seed": "seed", "--workers": "workers", "--rows": "rows", "-m": "m",
-    "--extends": "extends.run", "--revised": "extends.revised", "--plugin": "plugins",
+    "--plugin": "plugins",
     "--encoding": "data.encoding", "--delimiter": "data.delimiter", "--quote": "data.quote",
     "--comment": "data.comment", "--header-row": "data.header_row",
     "--names": "data.names", "--career": "panel.career",

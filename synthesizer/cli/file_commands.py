@@ -74,12 +74,13 @@ def check(
     fail on (--fail-on); 1 that a fit has no result (all else is there).
     """
     from synthesizer.cli.screen_checks import show_file_checks
+    from synthesizer.config.section import section_keys
     from synthesizer.jobs.check import check_files
 
-    problems = Problems()
+    problems, beside = Problems(), (*FOR_CHECKS, *section_keys())
     named = options_of(**names_in(problems, keys=keys), **name_in(problems, target=target))
     asked = settings_in(
-        settings, problems, named={"checks": named}, section="checks", beside=FOR_CHECKS
+        settings, problems, named={"checks": named}, section="checks", beside=beside
     )
     seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
     with progress(quiet=quiet or json, ended=False) as listener:

@@ -27,11 +27,7 @@ from synthesizer.cli.arguments import (
     say_written,
     settings_in,
 )
-from synthesizer.data.errors import (
-    ConfigError,
-    OutputError,
-    Problems,
-)
+from synthesizer.data.errors import ConfigError, OutputError, Problems
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
@@ -70,7 +66,6 @@ def init(
     identifier: Annotated[
         list[str] | None, option("Column that is an identifier (repeat for more).", "--id")
     ] = None,
-    weight: Annotated[Text, option("Column of the survey weight.")] = None,
     household: Annotated[Text, option("Column that all members of a household share.")] = None,
     person: Annotated[
         Text, option("Panel, a row a period: column that identifies persons.")
@@ -84,8 +79,8 @@ def init(
         list[str] | None,
         option(
             "KEY=VALUE: how the file is read, where that is not found out: data.encoding, "
-            "data.delimiter, data.header_row, data.names, panel.career, panel.absent, ...; may be "
-            "repeated.",
+            "data.delimiter, data.header_row, data.names, panel.career, panel.absent, ..., or what "
+            "it holds (KEY of an extension); may be repeated.",
             "--set",
         ),
     ] = None,
@@ -95,6 +90,7 @@ def init(
     """Write a commented YAML that runs, and say what needs a look."""
     from synthesizer.cli.screen import show_starter
     from synthesizer.config.keys import SqlConfig
+    from synthesizer.config.section import section_keys
     from synthesizer.data.formats import format_keys
     from synthesizer.jobs.starter import StarterOptions, file_options, panel_config, write_starter
 
@@ -103,7 +99,8 @@ def init(
         raise ConfigError("init needs a data file, or --sql URL QUERY, and not both")
     problems = Problems()
     asked = settings_in(settings, problems, paths=())
-    refuse_others(asked, (*IN_A_FILE, *(f"data.{key}" for key in format_keys())), problems)
+    of_formats = (f"data.{key}" for key in format_keys())
+    refuse_others(asked, (*IN_A_FILE, *of_formats, *section_keys()), problems)
     problems.settle(ConfigError)
     read = asked.get("data", {})
     options = StarterOptions(
@@ -112,7 +109,7 @@ def init(
         file=file_options(data or Path("x.csv"), **read),
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),
-        weight=weight,
+        sections={key: asked[key] for key in section_keys() if key in asked},
         household=household,
     )
     with progress(quiet=quiet) as listener:

@@ -20,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from synthesizer.config.section import SampleDesign, Section, section_keys
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
@@ -34,7 +35,6 @@ from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.measures.measure_options import Label, Labels, Names, Part
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.survey_design import ReplicateWeights
 
 
 def _no_boolean(value: object) -> object:
@@ -158,82 +158,6 @@ def _shape(value: object) -> str | None:
     if isinstance(value, Mapping):
         return "dict[]"
     return "str[]" if isinstance(value, str) else None
-
-
-FROM_DATA = "from_data"
-"""Totals that the confidential weights have."""
-
-Totals = Annotated[
-    Annotated[str, Tag("str[]")]
-    | Annotated[dict[Label, Annotated[float, Field(gt=0, allow_inf_nan=False)]], Tag("dict[]")],
-    Discriminator(
-        _shape,
-        custom_error_type="shape",
-        custom_error_message="must be from_data, a CSV file, or a map from level to total",
-    ),
-]
-
-
-class WeightsConfig(Part):
-    """The survey weight, the design of the sample, and the totals that everybody may know."""
-
-    variable: Label = Field(description="column of the weight; a number, drawn last")
-    draw: Literal["last", "design"] = Field(
-        "last",
-        description="last: given everything else; design: every dataset is made from a sample that "
-        "is drawn anew by the design, as if everybody had the same chance, and all weigh alike",
-    )
-    strata: Label | None = Field(None, description="column of the strata of the sample")
-    psu: Label | None = Field(
-        None,
-        description="column of the units drawn first, such as districts; codes count within strata",
-    )
-    replicates: ReplicateWeights | None = Field(
-        None,
-        description="columns of replicate weights and how they were made: the original's weighted "
-        "results have their variance from them; they take no part in the synthesis",
-    )
-
-    totals: dict[Label, Totals] = Field(
-        default_factory=dict,
-        description="variable: sums of the weights of its levels, which are public: from_data (the "
-        "confidential sums), a CSV file with columns VARIABLE and total, or a map from level to "
-        "total; the weights of every dataset are raked to them",
-    )
-
-    @property
-    def replication(self) -> ReplicateWeights | None:
-        """The replicate weights, where it is said how they were made."""
-        is_known = self.replicates is not None and self.replicates.method is not None
-        return self.replicates if is_known else None
-
-    def replicate_columns(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns of replicate weights among those of a file.
-
-        Examples
-        --------
-        >>> replicates = {"columns": "w[1-9]*", "method": "sdr"}
-        >>> WeightsConfig(variable="w", replicates=replicates).replicate_columns(["w", "w1", "x"])
-        ('w1',)
-        """
-        if self.replicates is None:
-            return ()
-        return self.replicates.among(names, but=[self.variable, self.strata, self.psu])
-
-
-def _text_or_map(value: object) -> str | None:
-    return "dict[]" if isinstance(value, WeightsConfig) else _shape(value)
-
-
-Weights = Annotated[
-    Annotated[str, Tag("str[]")] | Annotated[WeightsConfig, Tag("dict[]")],
-    Discriminator(
-        _text_or_map,
-        custom_error_type="shape",
-        custom_error_message="must be the column of the survey weight, or {variable: COLUMN, "
-        "totals: {VARIABLE: from_data}}",
-    ),
-]
 
 
 class SurvivalConfig(Part):
@@ -695,11 +619,6 @@ class _ChainConfig(Part):
     household: HouseholdConfig | None = Field(
         None, description="persons who belong together: drawn as households, head first"
     )
-    weights: Weights | None = Field(
-        None,
-        description="column of the survey weight, or {variable, totals}: drawn last given "
-        "everything else, and raked to public totals",
-    )
     after: AfterConfig | None = Field(
         None, description="disclosure control after synthesis: label, top_code, round and others"
     )
@@ -711,14 +630,13 @@ class _ChainConfig(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _redrawn_anew(cls, content: Any) -> Any:
-        """A dataset that is redrawn from the design has models of its own."""
-        weights = content.get("weights") if isinstance(content, dict) else None
-        if isinstance(weights, WeightsConfig):
-            weights = weights.model_dump()
-        if isinstance(weights, dict) and weights.get("draw") == "design":
-            return {"proper": True, **content}
-        return content
+    def _implied(cls, content: Any) -> Any:
+        """Add what follows from the sections of extensions, where nobody says otherwise."""
+        if not isinstance(content, Mapping):
+            return content
+        said = {name: kind for name, kind in section_keys().items() if name in content}
+        follows = (kind.implied(content[name]) for name, kind in said.items())
+        return {**dict(item for implied in follows for item in implied.items()), **content}
 
     @property
     def local_workers(self) -> int | None:
@@ -749,29 +667,51 @@ class _ChainConfig(Part):
         return {name: why for name, why in found.items() if why}
 
     @property
-    def weighting(self) -> WeightsConfig | None:
-        """The survey weight and its totals."""
-        named = self.weights
-        return WeightsConfig(variable=named) if isinstance(named, str) else named
+    def _of_data(self) -> list[Section]:
+        """The sections that say something of the data."""
+        return [own for own in self.sections.values() if isinstance(own, Section)]
+
+    @property
+    def design(self) -> SampleDesign | None:
+        """How the records of the file were sampled, where a section says so."""
+        return next((own.design for own in self._of_data if own.design is not None), None)
 
     @property
     def measuring(self) -> CheckSettings:
-        """The checks, with the survey weight of the configuration unless they name another."""
-        weighting, checks = self.weighting, self.checks
-        if weighting is None or "weight" in checks.model_fields_set:
+        """The checks, with the design of the sample unless they name another weight."""
+        design, checks = self.design, self.checks
+        if design is None or "weight" in checks.model_fields_set:
             return checks
-        return checks.with_options(
-            weight=weighting.variable,
-            strata=weighting.strata,
-            psu=weighting.psu,
-            replicates=weighting.replication,
-        )
+        named = {key: getattr(design, key) for key in ("weight", "strata", "psu", "replicates")}
+        return checks.with_options(**named)
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """Kinds of columns that sections name."""
+        return {name: kind for own in self._of_data for name, kind in own.kinds.items()}
+
+    @property
+    def section_methods(self) -> dict[str, tuple[str, str]]:
+        """Models that sections give to variables, with the key of the section."""
+        return {
+            name: (key, method)
+            for key, own in self.sections.items()
+            if isinstance(own, Section)
+            for name, method in own.methods.items()
+        }
+
+    @property
+    def last(self) -> list[str]:
+        """Variables that sections want to be drawn last."""
+        return [name for own in self._of_data for name in own.last]
+
+    def set_aside(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns of a file that take no part, though nobody drops them."""
+        return tuple(dict.fromkeys(name for own in self._of_data for name in own.set_aside(names)))
 
     def dropped(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return what is dropped of a file's columns, replicate weights too."""
-        weighting = self.weighting
-        replicates = () if weighting is None else weighting.replicate_columns(names)
-        return tuple(dict.fromkeys((*self.drop, *replicates)))
+        """Return what is dropped of a file's columns, and what is set aside."""
+        return tuple(dict.fromkeys((*self.drop, *self.set_aside(names))))
 
     @property
     def public_variables(self) -> tuple[str, ...]:
@@ -781,7 +721,7 @@ class _ChainConfig(Part):
     @property
     def redraws(self) -> bool:
         """Whether the sample of every dataset is drawn anew by the design of the survey."""
-        return self.weighting is not None and self.weighting.draw == "design"
+        return self.design is not None and self.design.redrawn
 
     @property
     def finds_support(self) -> bool:

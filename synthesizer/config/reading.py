@@ -17,11 +17,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from synthesizer.config.keys import (
-    FROM_DATA,
     ChainConfig,
     Config,
     SecretConfig,
-    WeightsConfig,
 )
 from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
@@ -455,26 +453,21 @@ def _resolved(config: Config, base: Path) -> Config:
         secret = SecretConfig(manifest=_joined(base, secret.manifest))
     changes: dict[str, Any] = {"data": data, "output": output}
     changes |= {name: _with_paths(own, base) for name, own in config.sections.items()}
-    if isinstance(config.weights, WeightsConfig):
-        totals = {
-            name: str(_joined(base, Path(said)))
-            if isinstance(said, str) and said != FROM_DATA
-            else said
-            for name, said in config.weights.totals.items()
-        }
-        changes["weights"] = config.weights.model_copy(update={"totals": totals})
     # only what was written is set, so that a manifest repeats no default
     return config.model_copy(update=changes | ({} if secret is None else {"secret": secret}))
 
 
 def _with_paths(options: Any, base: Path) -> Any:
-    """Make the paths of a section, alone or in a tuple, relative to the directory."""
-    changed: dict[str, Any] = {}
-    for name, value in vars(options).items():
-        if isinstance(value, Path):
-            changed[name] = _joined(base, value)
-        elif isinstance(value, tuple) and value and all(isinstance(one, Path) for one in value):
-            changed[name] = tuple(_joined(base, one) for one in value)
+    """Make the paths of a section, also in tuples and maps, relative to the directory."""
+
+    def joined(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(joined, value))
+        if isinstance(value, dict):
+            return {key: joined(one) for key, one in value.items()}
+        return _joined(base, value) if isinstance(value, Path) else value
+
+    changed = {name: new for name, old in vars(options).items() if (new := joined(old)) != old}
     if isinstance(options, BaseModel):
         return options.model_copy(update=changed)
     return replace(options, **changed)

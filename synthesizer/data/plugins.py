@@ -57,7 +57,7 @@ def _loaded(point: EntryPoint, kind: type[T], removable: str) -> T | None:
 
 
 def _broken(where: str, error: Exception) -> str:
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
+    reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
     return f"{where} cannot be imported: {reason}; reinstall or remove the package"
 
 
@@ -92,6 +92,8 @@ class Key:
     """Why it goes with whole files of single rows or persons only, such as "adds periods to a
     panel": not with households, samples that are drawn anew, or sources that are read in parts.
     What makes whole datasets never goes with these."""
+    finishers: Sequence[str] = ()
+    """``module:class`` of each `Finisher` of ``engine/chain.py`` that it may add to a chain."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
@@ -100,13 +102,14 @@ class Key:
     @property
     def type(self) -> Any:
         """The class of its section."""
-        found = _found(self.options)
+        found = found_at(self.options)
         if not is_dataclass(found) and not hasattr(found, "model_fields"):
             raise ConfigError(f"key {self.name!r}: {self.options!r} is no dataclass or model")
         return found
 
 
-def _found(target: str) -> Any:
+def found_at(target: str) -> Any:
+    """Return what an extension names as ``module:name``."""
     module, _, name = target.partition(":")
     try:
         return getattr(import_module(module), name)
@@ -126,7 +129,7 @@ def late(target: str) -> Hook:
     >>> late("math:sqrt")(4.0)
     2.0
     """
-    return lambda *args, **named: _found(target)(*args, **named)
+    return lambda *args, **named: found_at(target)(*args, **named)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -231,8 +234,7 @@ def hooks(kind: str, names: Container[str]) -> Iterator[tuple[str, Hook]]:
     value.
     """
     for name, one in keyed().items():
-        hook: Hook | None = getattr(one, kind)
-        if hook is not None and name in names:
+        if name in names and (hook := getattr(one, kind)) is not None:
             yield name, partial(_guarded, f"extension {name!r}: {kind}", hook)
 
 

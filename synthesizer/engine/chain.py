@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,15 @@ from joblib.parallel import get_active_backend
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
 from synthesizer.data.panel.households import HouseholdFrame
 from synthesizer.data.randomness import Seed
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table
+from synthesizer.data.table import (
+    Column,
+    FloatArray,
+    IntArray,
+    Kind,
+    Schema,
+    Table,
+    Variable,
+)
 from synthesizer.data.workers import load_blas, one_blas_thread
 from synthesizer.engine.drawing import (
     allocate,
@@ -33,7 +41,6 @@ from synthesizer.engine.drawing import (
     split_strata,
 )
 from synthesizer.engine.source import Progress, Request, Source
-from synthesizer.engine.survey_weights import Raking, Redrawing, Replicating
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.kit.predictors import Float32Array
 from synthesizer.models.limits import Support, found_supports
@@ -57,6 +64,38 @@ class KeptFits(Protocol):
         """Keep a fit."""
 
 
+class Finisher:
+    """Changes every dataset of a chain once it is drawn; it is saved with the model.
+
+    Subclasses are frozen dataclasses that an extension names in its `Key`.
+    """
+
+    name: ClassVar[str]
+    """How it is called in saved models and for its generator."""
+    variables: tuple[Variable, ...] = ()
+    """Columns that it adds."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Variables without which it cannot work."""
+        raise NotImplementedError
+
+    def check_against(self, schema: Schema) -> None:
+        """Raise ValueError unless it fits a schema; for files."""
+        raise NotImplementedError
+
+    def applied(self, table: Table, steps: Sequence[FittedStep], rng: np.random.Generator) -> Table:
+        """Return the changed dataset, which the steps drew."""
+        raise NotImplementedError
+
+
+class Resampling(Protocol):
+    """How the sample of a dataset is drawn anew, in place of a bootstrap of units."""
+
+    def applied(self, table: Table, rng: np.random.Generator) -> Table:
+        """Return a new sample of as many records."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ChainSpec:
     """What is fitted: the steps in order, the rules, the strata.
@@ -74,10 +113,9 @@ class ChainSpec:
     strata: tuple[str, ...] = ()
     proper: bool = False
     frame: Frame | RowFrame = ROWS
-    raking: Raking | None = None
-    replicating: Replicating | None = None
-    redrawing: Redrawing | None = None
-    """How the sample of a dataset is drawn anew; only with ``proper``."""
+    finishers: tuple[Finisher, ...] = ()
+    resampling: Resampling | None = None
+    """Only with ``proper``."""
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -87,7 +125,7 @@ class ChainSpec:
     def relearnt(self, table: Table, seed: Seed) -> ChainSpec:
         """Return the same for other data, such as a half: supports tell of their records only.
 
-        Weights are not raked: a half may lack a level that has a total. It has no replicates.
+        Nothing is finished: a half may lack what that needs.
         """
         table = self.frame.completed(table)
         forbids: list[Forbid | Support] = []
@@ -100,7 +138,7 @@ class ChainSpec:
             else:
                 opened[zero.combinations.names] = zero.opened
         forbids += found_supports(table, opened, seed.generator("support"))
-        return replace(self, forbids=tuple(forbids), raking=None, replicating=None)
+        return replace(self, forbids=tuple(forbids), finishers=())
 
     def fit(
         self,
@@ -163,8 +201,7 @@ class ChainSpec:
             forbids=self.forbids,
             proper=self.proper,
             frame=self.frame,
-            raking=self.raking,
-            replicating=self.replicating,
+            finishers=self.finishers,
         )
 
 
@@ -195,10 +232,8 @@ class FittedChain(Source):
     """Whether every dataset has fits of its own."""
     frame: Frame | HouseholdFrame | RowFrame = ROWS
     """The periods of a panel, whose units are persons; or the rows of a plain table."""
-    raking: Raking | None = None
-    """Brings the survey weights of every dataset to public totals."""
-    replicating: Replicating | None = None
-    """Gives every dataset replicate weights."""
+    finishers: tuple[Finisher, ...] = ()
+    """What changes every dataset, in this order."""
 
     def __post_init__(self) -> None:
         fits = {len(stratum.replicates) for stratum in self.strata}
@@ -213,10 +248,8 @@ class FittedChain(Source):
         for stratum in self.strata:
             for steps in stratum.replicates:
                 _check_steps(steps, drawn, self.schema, self.frame)
-        if self.raking is not None:
-            self.raking.check_against(self.schema)
-        if self.replicating is not None:
-            self.replicating.check_against(self.schema)
+        for finisher in self.finishers:
+            finisher.check_against(self.schema)
 
     @property
     def n_units(self) -> int:
@@ -275,9 +308,7 @@ class FittedChain(Source):
             for d in datasets:
                 drawn = [next(tables) for _ in blocks[d]]
                 table = self._assemble(drawn, rows, seed.generator("shuffle", d))
-                if self.replicating is not None:
-                    table = self.replicating.applied(table, seed.generator("replicates", d))
-                yield table
+                yield self._finished(table, seed, d)
 
     def part(self, seed: Seed, dataset: int, first: int, end: int) -> Table:
         """Return the units from ``first`` to ``end`` of a dataset, as `drawn` draws them.
@@ -303,8 +334,8 @@ class FittedChain(Source):
 
         strata = [replace(s, replicates=tuple(map(some, s.replicates))) for s in self.strata]
         schema = Schema(tuple(v for v in self.schema if v.name in names))
-        raking = self.raking if self.raking and self.raking.variable in names else None
-        return replace(self, schema=schema, strata=tuple(strata), raking=raking, replicating=None)
+        finishers = tuple(one for one in self.finishers if one.needs <= {*names})
+        return replace(self, schema=schema, strata=tuple(strata), finishers=finishers)
 
     def completed(self, table: Table, seed: Seed, *, n_jobs: int | None = None) -> Table:
         """Draw for every row the variables that ``table`` lacks, given those that it has.
@@ -320,12 +351,13 @@ class FittedChain(Source):
             )
             for block in blocks
         )  # fmt: skip
-        return self._raked(Table.concatenate(parallel(n_jobs, tasks, None)))
+        return self._finished(Table.concatenate(parallel(n_jobs, tasks, None)), seed, 0)
 
-    def _raked(self, table: Table) -> Table:
-        if self.raking is None:
-            return table
-        return self.raking.applied(table, self.strata[0].replicates[0])
+    def _finished(self, table: Table, seed: Seed, dataset: int) -> Table:
+        for finisher in self.finishers:
+            rng = seed.generator(finisher.name, dataset)
+            table = finisher.applied(table, self.strata[0].replicates[0], rng)
+        return table
 
     @property
     def _stratum_sizes(self) -> list[int]:
@@ -375,7 +407,7 @@ class FittedChain(Source):
             table = table.take_units(np.argsort(source))
         elif len(self.strata) > 1:
             table = table.take_units(rng.permutation(rows))
-        return self._raked(self.frame.finished(table, self.schema))
+        return self.frame.finished(table, self.schema)
 
 
 def _check_steps(
@@ -438,8 +470,8 @@ def _fit_step(
         if spec.proper and not step.model.abilities.copies_rows:
             # one bootstrap sample for all variables of a dataset: a joint draw of persons
             sample = seed.generator("bootstrap", stratum, replicate)
-            if spec.redrawing is not None:
-                table = spec.redrawing.applied(table, sample)
+            if spec.resampling is not None:
+                table = spec.resampling.applied(table, sample)
             else:
                 table = table.resampled(sample.integers(table.n_units, size=table.n_units))
         if type(spec.frame) is Frame:  # persons in periods, not members of households

@@ -19,8 +19,9 @@ from synthesizer.data.files import new_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.forms import FORMS
+from synthesizer.data.plugins import extension_keys, found_at, installed
 from synthesizer.data.randomness import Seed
-from synthesizer.engine.chain import FittedChain
+from synthesizer.engine.chain import Finisher, FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.models.base import FittedModel
 
@@ -81,7 +82,16 @@ class SavedModel:
 
 def codec(registry: Registry) -> Codec:
     """Return the codec of fitted models, each under its registered name."""
-    return Codec(Family(FittedModel, registry.name_of_fitted, registry.fitted_type), FORMS)
+    models = Family(FittedModel, registry.name_of_fitted, registry.fitted_type)
+    return Codec(models, Family(Finisher, lambda kind: str(vars(kind)["name"]), _finisher), FORMS)
+
+
+def _finisher(name: str) -> type[Finisher]:
+    targets = [target for key in extension_keys().values() for target in key.finishers]
+    known: dict[str, type[Finisher]] = {kind.name: kind for kind in map(found_at, targets)}
+    if name not in known:
+        raise SavedModelError(f"{name!r} belongs to an extension that is not here; {installed()}")
+    return known[name]
 
 
 def save_model(path: Path, model: SavedModel, registry: Registry) -> None:

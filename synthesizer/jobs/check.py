@@ -476,7 +476,7 @@ def _synthesis_of(synthetic: Sequence[Path]) -> Synthesis | None:
             return Synthesis(
                 proper=manifest.config.get("proper") is True,
                 kept=tuple(step.variable for step in manifest.chain if step.kept),
-                redrawn=manifest.weights is not None and manifest.weights.draw == "design",
+                redrawn=manifest.design is not None and manifest.design.redrawn,
             )
     return None
 

@@ -36,15 +36,14 @@ from synthesizer.plan.plan import Plan
 from synthesizer.report.record import (
     PACKAGES,
     DataEntry,
+    DesignEntry,
     FileEntry,
     HouseholdEntry,
     Manifest,
     PanelEntry,
-    ReplicatesEntry,
     StepEntry,
     TreesEntry,
     VariableEntry,
-    WeightsEntry,
     manifest_in,
 )
 
@@ -116,7 +115,6 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
     data = plan.data
     settings = json.dumps(plan.settings, sort_keys=True)
     layout = data.layout
-    replicating = plan.spec.replicating
     said = layout.labellings
     return Manifest(
         created=now(),
@@ -130,7 +128,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         ),
         panel=_panel(plan),
         household=_household(plan),
-        weights=_weights(plan),
+        design=_design(plan),
         seed=seed.entropy,
         secret=seed.secret_told,
         m=plan.m,
@@ -147,7 +145,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
             for variable in (
                 *data.table.schema,
                 *plan.after.label_variables,
-                *(() if replicating is None else replicating.variables),
+                *(variable for one in plan.spec.finishers for variable in one.variables),
             )
         ),
         chain=tuple(_planned_step(plan, step) for step in plan.spec.steps),
@@ -307,30 +305,11 @@ def _household(plan: Plan) -> HouseholdEntry | None:
     return HouseholdEntry(id=form.household, households=table.n_units, persons=table.n_rows)
 
 
-def _weights(plan: Plan) -> WeightsEntry | None:
-    """Return the survey weight with the totals that every dataset has."""
-    if plan.weight is None:
+def _design(plan: Plan) -> DesignEntry | None:
+    """Return how the records were sampled."""
+    design = plan.design
+    if design is None:
         return None
-    raking, totals = plan.spec.raking, dict[str, dict[str, float]]()
-    for margin in () if raking is None else raking.margins:
-        labels = plan.table[margin.variable].variable.labels
-        pairs = zip(labels, margin.totals.tolist(), strict=True)
-        totals[margin.variable] = {label: total for label, total in pairs if total > 0}
-    return WeightsEntry(
-        variable=plan.weight,
-        totals=totals,
-        draw="last" if plan.spec.redrawing is None else "design",
-        strata=plan.strata,
-        psu=plan.psu,
-        replicates=_replicates(plan),
+    return DesignEntry(
+        weight=design.weight, strata=design.strata, psu=design.psu, redrawn=design.redrawn
     )
-
-
-def _replicates(plan: Plan) -> ReplicatesEntry | None:
-    """Return the replicate weights that every dataset has, and how they are analysed."""
-    replicating, replicates = plan.spec.replicating, plan.checks.replicates
-    if replicating is None or replicates is None or replicates.method is None:
-        return None
-    names = [variable.name for variable in replicating.variables]
-    scales = replicates.scales(len(names))
-    return ReplicatesEntry(first=names[0], last=names[-1], method=replicates.method, scales=scales)

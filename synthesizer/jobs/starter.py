@@ -7,13 +7,13 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from synthesizer.config.keys import HouseholdConfig, PanelConfig, SqlConfig
+from synthesizer.config.keys import ChainConfig, HouseholdConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
@@ -27,6 +27,7 @@ from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.panel_table import are_numbers, natural_order
 from synthesizer.data.parquet_sample import Whole, read_at_most
+from synthesizer.data.plugins import extension_keys
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
@@ -86,8 +87,8 @@ class StarterOptions:
     """Columns to leave out."""
     ids: tuple[str, ...] = ()
     """Identifiers."""
-    weight: str | None = None
-    """The survey weight."""
+    sections: Mapping[str, Any] = field(default_factory=dict)
+    """What is said under keys of extensions that say something of the data."""
     household: str | None = None
     """The column that members of a household share."""
 
@@ -101,11 +102,27 @@ class StarterOptions:
         """Whether persons or households have several rows, so that identifiers may repeat."""
         return self.panel is not None or self.household is not None
 
+    @cached_property
+    def config(self) -> ChainConfig:
+        """The sections as a configuration.
+
+        Raises
+        ------
+        ConfigError
+            With every problem of them.
+        """
+        return read_chain_config(self.sections)
+
     @property
     def named(self) -> list[tuple[str, str]]:
         """Options and the columns that they name."""
         panel = self.form
-        one = [("--weight", self.weight), ("--household", self.household)]
+        one: list[tuple[str, str | None]] = [("--household", self.household)]
+        one += [
+            (f"--set {key}", name)
+            for key, own in self.config.sections.items()
+            for name in own.kinds
+        ]
         one += [("--person", panel.person), ("--time", panel.time)]
         if not panel.wide:
             one.append(("--set panel.career", panel.career))
@@ -205,8 +222,7 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
     wide = {name: wide_columns(cells, raw.names) for name, cells in panel.wide.items()}
     declared = _declared(raw, options, wide)
     declared |= {name: Declaration(kind=Kind.ID) for name in options.ids if name not in declared}
-    if options.weight is not None:
-        declared[options.weight] = Declaration(kind=Kind.NUMERIC)
+    declared |= {name: Declaration(kind=kind) for name, kind in options.config.kinds.items()}
     fixed = {name for key, name in options.named if key != "--drop"}
     fixed |= {column for columns in wide.values() for column in columns}
     roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=options.has_form)
@@ -341,7 +357,8 @@ def make_starter(
     relations: tuple[Relation, ...] = ()
     if not options.has_form:
         with phases.phase("columns that follow from others", len(raw.names)) as advance:
-            drawn = () if options.weight is None else (options.weight,)
+            design = options.config.design
+            drawn = () if design is None else (design.weight,)
             joined = reading.rare.to
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     units = reading.units if options.has_form else grouped
@@ -349,6 +366,7 @@ def make_starter(
     layout = list(_layout(options.file, found))
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
+    keys = extension_keys()
     text = _rendered(
         name=path.name,
         query=data if isinstance(data, SqlConfig) else None,
@@ -363,7 +381,7 @@ def make_starter(
         panel=options.panel,
         household=reading.household,
         household_rules=list(_household_rules(reading.household, reading.table)),
-        weight=options.weight,
+        sections=[(key, said, keys[key].description) for key, said in options.sections.items()],
         variables=list(
             _entries(reading, describe(raw, reading.roles.inferred, reading.table), relations)
         ),
@@ -388,7 +406,7 @@ def make_starter(
             *_rare_notes(len(done) - len(many)),
             *reading.rare.left(grouped),
             *hints_of(
-                reading.table, where, _labels(raw), options.weight, has_form=options.has_form
+                reading.table, where, _labels(raw), options.sections, has_form=options.has_form
             ),
             *_scenario_notes(scenario),
         ),

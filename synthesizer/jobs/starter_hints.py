@@ -1,4 +1,4 @@
-"""What a file looks like: survey weights, a panel, households; and the command that says so.
+"""What a file looks like: a panel, households, what extensions find; and the command that says so.
 
 All of it is guessed from names and counts, and nothing follows from it but a line on the screen.
 """
@@ -6,12 +6,13 @@ All of it is guessed from names and counts, and nothing follows from it but a li
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Final
 
 import numpy as np
 
+from synthesizer.config.section import section_keys
 from synthesizer.data.code_lists import TIME_NAMES, words_of
 from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
@@ -20,20 +21,6 @@ from synthesizer.data.missing_codes import far_codes, guessed_codes
 from synthesizer.data.panel.panel_table import MONTHS
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table
 
-_WEIGHT_NAMES: Final = re.compile(
-    r"(pw|w|hh|fin|final|sample|survey|person|p|h|d|cs|l)?_?(weights?|wgts?|wghts?|wts?|wgtp)"
-    r"|pwgtp|pond\w*|gewicht|hochrechn\w*|poids|peso|waga|expansion|raking"
-)
-_WEIGHT_LABEL: Final = re.compile(
-    r"\b(person|individual|household|survey|sampl\w*|design|final|calibrat\w*|raked|expansion"
-    r"|post-?stratification|analysis|population|cross-sectional|longitudinal)\W+(\w+\W+)?weights?\b"
-    r"|\bweight(ing)? (factor|variable)\b|gewichtung|hochrechnungsfaktor|pond[eé]ration"
-    r"|factor de expansi[oó]n|ponderaci[oó]n",
-    re.IGNORECASE,
-)
-"""Labels of weights of a survey, and not of weights in kilograms."""
-_BODY: Final = {"height", "bmi", "size", "stature"}
-"""Names beside which a weight is one in kilograms."""
 _TIME_NAMES: Final = TIME_NAMES - {"day", "hour", "age"}
 _HOUSE_NAMES: Final = re.compile(
     r"(id)?(hh|hid|hous\w*|famil\w*|serial\w*|dwelling|hogar|menage)\w*"
@@ -50,20 +37,21 @@ _NEARER: Final = 0.05
 
 
 def hints_of(
-    table: Table, where: str, labels: Mapping[str, str], weight: str | None, *, has_form: bool
+    table: Table, where: str, labels: Mapping[str, str], said: Container[str], *, has_form: bool
 ) -> Iterator[str]:
     """Yield what a file looks like, and the command to run instead.
 
-    ``labels`` are those of variables, where the file has some; ``weight`` and ``has_form`` say
-    whether a weight, and a panel or households, are named already.
+    ``labels`` are those of variables, where the file has some; ``said`` are keys of extensions
+    that are there already, and ``has_form`` says whether a panel or households are.
     """
     command = f"synthesizer init {where}"
     yield from _codes_in_doubt(table)
     if codes := guessed_codes(table):
         yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
-    if weight is None:
-        for name in survey_weights(table, labels):
-            yield f"{name} looks like a survey weight: {command} --weight {name}"
+    for key, section in section_keys().items():
+        if key not in said:
+            for what, setting in section.suggested(table, labels):
+                yield f"{what}: {command} --set {setting}"
     if has_form:
         return
     for column in table.columns:
@@ -144,34 +132,6 @@ def _is_key(owners: IntArray, column: Column) -> bool:
     values = np.unique(column.data, return_inverse=True)[1]
     pairs = owners.astype(np.int64) * (int(values.max()) + 1) + values
     return len(np.unique(pairs)) == len(pairs)
-
-
-def survey_weights(table: Table, labels: Mapping[str, str]) -> list[str]:
-    """Return numbers that by name, or by label, and values are weights of a survey."""
-    has_body = any(word in _BODY for name in table.names for word in words_of(name))
-    return [
-        column.name
-        for column in table.columns
-        if (
-            _WEIGHT_LABEL.search(labels.get(column.name, ""))
-            or (not has_body and _is_named(column))
-        )
-        and _has_weights(column)
-    ]
-
-
-def _is_named(column: Column) -> bool:
-    """Whether a column is named like a weight."""
-    words = [*words_of(column.name), re.sub(r"\d+$", "", column.name.lower())]
-    return any(map(_WEIGHT_NAMES.fullmatch, words))
-
-
-def _has_weights(column: Column) -> bool:
-    """Whether the values can be weights."""
-    if column.variable.kind is not Kind.NUMERIC:
-        return False
-    values = column.data[column.is_observed]
-    return len(np.unique(values)) > _WIDE and bool((values >= 0).all()) and bool(values.any())
 
 
 def of_periods(table: Table, *, has_periods: bool) -> set[str]:

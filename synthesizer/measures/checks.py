@@ -145,7 +145,7 @@ class Checks:
         counts_kept: bool = False,
         workers: int = 1,
         listener: Listener = silent,
-        replicates: Table | None = None,
+        aside: Table | None = None,
     ) -> None:
         self.original, self.settings = original, settings
         self.scenarios, self.control = tuple(scenarios), control
@@ -171,7 +171,7 @@ class Checks:
             control=control,
             workers=workers,
             listener=listener,
-            replicates=replicates,
+            aside=aside,
         )
         self._collected = self._collections()
         self._unlike: dict[str, tuple[str, str, str]] = {}

@@ -130,15 +130,15 @@ class Case:
     """Fitted and unseen records, and what was made of the fitted."""
     listener: Listener = silent
     """Is told about work that may take long."""
-    replicates: Table | None = None
-    """Replicate weights of the original, where they take no part in the synthesis."""
+    aside: Table | None = None
+    """Columns of the original that take no part in the synthesis, such as replicate weights."""
 
     @property
-    def with_replicates(self) -> Table:
-        """The original with its replicate weights."""
-        if self.replicates is None:
+    def with_aside(self) -> Table:
+        """The original with these columns."""
+        if self.aside is None:
             return self.original
-        return self.original.with_columns(self.replicates.columns)
+        return self.original.with_columns(self.aside.columns)
 
     @property
     def weight(self) -> str | None:

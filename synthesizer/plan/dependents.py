@@ -35,8 +35,8 @@ def dependents(
     )
     computed: dict[str, Expression] = {}
     busy, named = dict(_busy(context)), dict(_named(context))
-    weighting = context.config.weighting
-    weight = () if weighting is None else (weighting.variable,)
+    design = context.config.design
+    weight = () if design is None else (design.weight,)
     for name, text in suggest_derivations(table, drawn=weight).items():
         expression = Expression.parse(text)
         groups = "cut(" in text

@@ -12,10 +12,9 @@ from synthesizer.data.plugins import hooks, makers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import Advance
-from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
+from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain, KeptFits, Resampling
 from synthesizer.engine.source import Source
 from synthesizer.measures.scenario import Scenario
-from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, Found
 from synthesizer.report.blocks import DataTable
@@ -30,8 +29,8 @@ class Asked:
     """Configuration and data."""
     options: Any
     """The section of its key."""
-    steps: Sequence[Step]
-    """The chain, in order."""
+    chain: ChainSpec
+    """The chain: steps in order, rules, forbidden rows."""
     scenarios: Sequence[Scenario]
     """What an intruder knows and seeks, the main scenario first."""
     is_sound: bool
@@ -90,6 +89,10 @@ class Planned:
     """How often each model of the chain is fitted."""
     since: int | None = None
     """First period that the checks look at as new."""
+    finishers: tuple[Finisher, ...] = ()
+    """What changes every dataset of the chain, in this order."""
+    resampling: Resampling | None = None
+    """How the sample of every dataset is drawn anew, in place of a bootstrap of units."""
     contained: Manifest | None = None
     """Manifest of the run whose datasets those of this one contain, the first in the first."""
 
@@ -124,7 +127,7 @@ _RULES = ("rules", "forbid", "support", "keep")
 
 
 def plan_extensions(
-    context: Context, steps: Sequence[Step], scenarios: Sequence[Scenario], *, is_sound: bool
+    context: Context, chain: ChainSpec, scenarios: Sequence[Scenario], *, is_sound: bool
 ) -> Found[dict[str, Planned]]:
     """Return what extensions planned whose keys the configuration has, by key."""
     found, made = Findings(), dict[str, Planned]()
@@ -133,7 +136,7 @@ def plan_extensions(
         found.problem("makers_differ", names=whole)
     sections = context.config.sections
     for name, hook in hooks("plan", sections):
-        asked = Asked(context, sections[name], steps, scenarios, is_sound=is_sound)
+        asked = Asked(context, sections[name], chain, scenarios, is_sound=is_sound)
         answer = hook(asked)
         if not _is_answer(answer, asked):
             raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")

@@ -222,8 +222,8 @@ class Input:
     """Those of the notes that nobody may miss: columns left out, and levels of few persons."""
     unwritable: tuple[str, ...] = ()
     """What the format of the output cannot hold."""
-    replicates: Table | None = None
-    """Replicate weights, which take no part in the synthesis."""
+    aside: Table | None = None
+    """Numbers that sections set aside: they take no part in the synthesis."""
 
     @classmethod
     def of(cls, table: Table) -> Self:
@@ -393,7 +393,7 @@ def _without_rare(found: Input, config: ChainConfig) -> Input:
 
     panel, names = config.panel or PanelConfig.model_construct(), found.columns.names or ()
     unit = panel.person if config.household is None else config.household.id
-    of_design = filter(None, (panel.time, *_kinds_of_design(config)))
+    of_design = filter(None, (panel.time, *config.kinds))
     rare = RareLevels(
         columns={name: wide_columns(cells, names) for name, cells in panel.wide.items()},
         persons=unit if unit in found.table.names else None,
@@ -433,15 +433,6 @@ def _blankable(found: Input, config: ChainConfig) -> Input:
     return replace(found, table=found.table.with_columns(changed))
 
 
-def _kinds_of_design(config: ChainConfig) -> dict[str, Kind]:
-    """Return the kinds of the survey weight, and of what says how the sample was drawn."""
-    weighting = config.weighting
-    if weighting is None:
-        return {}
-    names = filter(None, (weighting.strata, weighting.psu))
-    return {weighting.variable: Kind.NUMERIC} | dict.fromkeys(names, Kind.CATEGORICAL)
-
-
 def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, Declaration]:
     """Return the declarations of variables in a configuration, for reading the source.
 
@@ -449,7 +440,7 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     of the source are known.
     """
     declared = {name: variable.declaration() for name, variable in config.variables.items()}
-    for column, kind in _kinds_of_design(config).items():
+    for column, kind in config.kinds.items():
         if column not in declared or declared[column].kind is None:
             declared[column] = replace(declared.get(column, Declaration()), kind=kind)
     if config.household is not None:
@@ -510,16 +501,16 @@ def _encoded(
     config: ChainConfig,
     drop: Collection[str] = (),
 ) -> Input:
-    """Encode a source without what is dropped, and its replicate weights beside it."""
+    """Encode a source without what is dropped, and what is set aside beside it."""
     found = encoded(raw, declared, {*config.dropped(raw.names), *drop})
-    names = () if config.weighting is None else config.weighting.replicate_columns(raw.names)
+    names = config.set_aside(raw.names)
     if not names:
         return found
     try:
-        weights = encode(raw.select(names), dict.fromkeys(names, Declaration(kind=Kind.NUMERIC)))
+        aside = encode(raw.select(names), dict.fromkeys(names, Declaration(kind=Kind.NUMERIC)))
     except SynthesizerError as error:
         return replace(found, problems=(*found.problems, *error.problems))
-    return replace(found, replicates=weights)
+    return replace(found, aside=aside)
 
 
 def encoded(raw: RawTable, declared: Mapping[str, Declaration], drop: Collection[str]) -> Input:

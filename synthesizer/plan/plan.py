@@ -19,6 +19,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
+from synthesizer.config.section import SampleDesign, section_keys
 from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
@@ -63,7 +64,6 @@ from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.seeds import plan_seed, secret_in_words
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
-from synthesizer.plan.weighting import plan_redrawing, plan_replicating, plan_weights
 
 GENERATE = "generate and write"
 """The phase in which datasets are drawn."""
@@ -110,11 +110,8 @@ class Plan:
     """What they may find at most."""
     scenarios: tuple[Scenario, ...] = ()
     """Keys and target of the disclosure checks, the main one first; empty when there are none."""
-    weight: str | None = None
-    """The survey weight."""
-    strata: str | None = None
-    psu: str | None = None
-    """Variables of the design of the survey: strata, and units that were drawn first."""
+    design: SampleDesign | None = None
+    """How the records of the data were sampled, where a section says so."""
     public: tuple[str, ...] = ()
     """Variables whose levels are a public code list."""
     after: After = field(default_factory=After)
@@ -275,7 +272,7 @@ class Plan:
                 proper=self.spec.proper,
                 kept=self._kept_as_seen,
                 may_keep=bool(self._kept_as_seen),
-                redrawn=self.spec.redrawing is not None,
+                redrawn=self.spec.resampling is not None,
                 public=self.public,
             ),
             frame=self.spec.frame,
@@ -283,7 +280,7 @@ class Plan:
             since=self.making.since,
             workers=self.workers,
             listener=listener,
-            replicates=self.data.replicates,
+            aside=self.data.aside,
             **beside,
         )
 
@@ -429,35 +426,36 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     found.add(_row_findings(context, len(steps), keeps=keeps))
     draws = found.add(plan_seed(context, seed))
     rules, zeros = found.add(plan_rules(context, Places.of(context, order, steps), draws))
-    raking = found.add(plan_weights(context, steps, rules, zeros))
-    redrawing = found.add(plan_redrawing(context, steps))
     found.problems += overridden(paths, rules)
     scenarios = found.add(plan_scenarios(context))
     found.problems += fit_problems(context, keeps=keeps)
     after = found.add(plan_after(context, config.after, keeps=keeps))
-    extended = found.add(plan_extensions(context, steps, scenarios, is_sound=not found.problems))
+    found.notes += _overlooked(context)
+    chain = ChainSpec(
+        steps=tuple(steps),
+        rules=rules,
+        forbids=zeros,
+        strata=config.strata,
+        proper=config.proper,
+        frame=context.frame,
+    )
+    extended = found.add(plan_extensions(context, chain, scenarios, is_sound=not found.problems))
     if context.data.whole is not None:
         found.problems += sample_problems(context.data.whole, config, keeps=keeps)
         found.notes.append(sample_note(context.data.whole, context.original))
     found.notes += _few_units(context, steps)
     found.problems.settle(ConfigError)
-    replicating = found.add(plan_replicating(context))
     return Plan(
         data=context.data,
         arrangement=context.arrangement,
         table=context.table,
         original=context.original,
         registry=context.registry,
-        spec=ChainSpec(
+        spec=replace(
+            chain,
             steps=tuple(with_bounds(steps, zeros, context.completed)),
-            rules=rules,
-            forbids=zeros,
-            strata=config.strata,
-            proper=config.proper,
-            frame=context.frame,
-            raking=raking,
-            replicating=replicating,
-            redrawing=redrawing,
+            finishers=tuple(one for made in extended.values() for one in made.finishers),
+            resampling=next((r for made in extended.values() if (r := made.resampling)), None),
         ),
         extended=extended,
         maker=config.maker,
@@ -469,15 +467,21 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         checks=config.measuring,
         limits=config.limits,
         scenarios=scenarios,
-        weight=None if config.weighting is None else config.weighting.variable,
-        strata=None if config.weighting is None else config.weighting.strata,
-        psu=None if config.weighting is None else config.weighting.psu,
+        design=config.design,
         public=config.public_variables,
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),
         notes=tuple(found.notes),
         settings=plain_config(config),
     )
+
+
+def _overlooked(context: Context) -> Iterator[str]:
+    """Yield what the data look like that sections of extensions would say, where nobody did."""
+    for key, section in section_keys().items():
+        if key not in context.config.model_fields_set:
+            for what, setting in section.suggested(context.table, {}):
+                yield note("overlooked", what=what, setting=setting.replace("=", ": "), key=key)
 
 
 def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterator[str]:

@@ -160,11 +160,11 @@ def _method(
     if len(set(named.values())) > 1:
         found.problem("methods_disagree", name=name, named=" and ".join(named))
         return None
-    weighting = context.config.weighting
-    if weighting is not None and weighting.draw == "design" and name == weighting.variable:
+    if name in context.config.section_methods:
+        key, method = context.config.section_methods[name]
         if named:
-            found.problem("weight_is_even", name=name, key=next(iter(named)))
-        return Method(ROLES["even"], {}, is_configured=True)
+            found.problem("method_of_section", name=name, by=key, key=next(iter(named)))
+        return Method(method, {}, is_configured=True)
     if not named:
         return Method(
             default_for(context, context.table[name].variable),
@@ -265,7 +265,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> Found[list[st
             first=_FIRST if context.is_panel and context.career not in listed else "",
             unlisted=", ".join(unlisted),
         )
-    order = _weight_last(context, order, {*kept, *listed})
+    order = _last(context, order, {*kept, *listed})
     if context.config.maker is not None:  # categories are made, the others are drawn given them
         order.sort(key=lambda name: not context.table[name].is_coded)
     inputs = {
@@ -276,17 +276,9 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> Found[list[st
     return found.of(_after_inputs(order, inputs, set(listed), found))
 
 
-def _weight_last(context: Context, order: list[str], placed: Collection[str]) -> list[str]:
-    """Put the units of a survey and its weight behind everything else, unless they have a place.
-
-    Units that come late show in what they have to do with the other variables, not in the chance
-    of what few persons of each had.
-    """
-    weighting = context.config.weighting
-    if weighting is None:
-        return order
-    late = [name for name in (weighting.psu, weighting.variable) if name in order]
-    late = [name for name in late if name not in placed]
+def _last(context: Context, order: list[str], placed: Collection[str]) -> list[str]:
+    """Put what sections want last behind everything else, unless it has a place."""
+    late = [name for name in context.config.last if name in order and name not in placed]
     if context.is_household:  # what members share is drawn before them
         late = [name for name in late if context.changing[name]]
     return [*(name for name in order if name not in late), *late]

@@ -92,31 +92,14 @@ class HouseholdEntry(Result):
     persons: int
 
 
-class ReplicatesEntry(Result):
-    """Replicate weights of every dataset, made anew from its design."""
+class DesignEntry(Result):
+    """How the records of the confidential file were sampled."""
 
-    first: str
-    last: str
-    """First and last column."""
-    method: str
-    """How the original's were made, as which these are analysed."""
-    scales: tuple[float, ...]
-    """What the squared deviation of each is multiplied by."""
-
-
-class WeightsEntry(Result):
-    """The survey weight, and the public totals that every dataset has."""
-
-    variable: str
-    totals: Mapping[str, Mapping[str, float]] = Field(default_factory=dict)
-    """By variable and level."""
-    draw: Literal["last", "design"] = "last"
-    """Given everything else, or alike for all in samples that are drawn anew by the design."""
+    weight: str
     strata: str | None = None
     psu: str | None = None
-    """Variables of the design of the sample."""
-    replicates: ReplicatesEntry | None = None
-    """Replicate weights that every dataset has."""
+    redrawn: bool = False
+    """Whether every dataset was made from a sample that was drawn anew."""
 
 
 class VariableEntry(Result):
@@ -274,7 +257,7 @@ class PublicManifest(Result):
     panel: PanelEntry | None
     household: str | None = None
     """Column that members of a household share."""
-    weights: WeightsEntry | None = None
+    design: DesignEntry | None = None
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     maker: str | None = None
@@ -304,7 +287,7 @@ class Manifest(Result):
     data: DataEntry
     panel: PanelEntry | None
     household: HouseholdEntry | None = None
-    weights: WeightsEntry | None = None
+    design: DesignEntry | None = None
     seed: int
     secret: str | None = Field(default=None, repr=False)
     """The key of every draw, 64 hexadecimal digits; ``none`` where the seed alone decided."""
@@ -350,7 +333,7 @@ class Manifest(Result):
             config=config,
             panel=self.panel,
             household=None if self.household is None else self.household.id,
-            weights=self.weights,
+            design=self.design,
             variables=self.variables,
             chain=self.chain,
             maker=self.maker,

@@ -121,7 +121,7 @@ def unmeasured(record: Record) -> Iterator[Gap]:
         for check, measure in CHECKS.items()
         if measure.axis == "risk" and not measure.several
         if "panel" not in measure.needs or record.manifest.panel is not None
-        if "weight" not in measure.needs or record.manifest.weights is not None
+        if "weight" not in measure.needs or record.manifest.design is not None
     }
     off = {check for check in usual if not is_on(settings, check)}
     lacking = [

@@ -65,10 +65,7 @@ WORDS = {
     ),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
     "releases": (["plan", "run.yaml", "--set", "extends.run=x"], "extends: unknown key"),
-    "survey": (
-        ["plan", "run.yaml", "--set", "limits.weight_matches=1"],
-        "limits.weight_matches: unknown key",
-    ),
+    "survey": (["plan", "run.yaml", "--set", "weights=b"], "weights: unknown key"),
     "verification": (["verification", "schema", "one"], "no command 'verification'"),
 }
 """Words that need each extension, and how they are refused without it."""
@@ -101,6 +98,7 @@ DECLARED = {
     "releases.extends_options",
     "survey.weight_disclosure",
     "survey.weighted",
+    "survey.weights_options",
 }
 """Modules that declare keys of the configuration: options, formats and measures."""
 

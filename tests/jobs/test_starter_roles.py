@@ -115,11 +115,11 @@ def test_a_query_is_described_like_a_file(tmp_path: Path) -> None:
 
 def test_options_that_contradict_are_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
     persons_frame(60)[["sex", "age"]].to_csv(tmp_path / "d.csv", index=False)
-    said = StarterOptions(drop=("sex", "agge"), ids=("sex",), weight="sex", household="home")
+    said = StarterOptions(drop=("sex", "agge"), ids=("sex",), household="home")
     with pytest.raises((ConfigError, DataError)) as caught:
         write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", options=said, overwrite=False)
     for word, problem in zip(
-        ("did you mean 'age'", "--household home", "--drop and --id and --weight both name 'sex'"),
+        ("did you mean 'age'", "--household home", "--drop and --id both name 'sex'"),
         caught.value.problems,
         strict=True,
     ):
@@ -134,13 +134,10 @@ def test_what_a_file_looks_like_is_said_with_the_command(tmp_path: Path) -> None
     wide = persons_frame(N)[["sex", "age"]].assign(
         **{f"a{15 + j}": np.array(list("xyz"))[states[:, j]] for j in range(16)},
         **{f"q{j}": items[:, j] for j in range(16)},
-        weight=np.round(rng.gamma(2, 200, N), 1),
     )
     notes = "\n".join(started(tmp_path, wide).notes)
     assert "--wide 'a=a15..a30' --set panel.career=a" in notes
     assert "=q" not in notes
-    assert "--weight weight" in notes
-    assert "weight" not in "\n".join(started(tmp_path, wide.assign(height=170)).notes)
     long = pd.DataFrame({"pid": np.arange(N) // 4, "wave": np.arange(N) % 4, "x": states[:, 0]})
     assert "--person pid --time wave" in started(tmp_path, long).looks["pid"]
     starter = started(tmp_path, household_frame(120))

@@ -37,7 +37,7 @@ from synthesizer.plan.inputs import declarations
 def plan_genetic(asked: Asked) -> Found[GeneticPlan | None]:
     """Return what will be evolved, None where there are problems, or were before."""
     context, config, scenarios = asked.context, asked.options, asked.scenarios
-    steps, is_sound = asked.steps, asked.is_sound
+    steps, is_sound = asked.chain.steps, asked.is_sound
     found = Findings()
     found.problems.at("genetic", _problems(context, config, steps))
     if found.problems or not is_sound or not context.columns.is_complete:

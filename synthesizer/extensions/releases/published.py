@@ -214,7 +214,7 @@ def plan_published(asked: Asked) -> Found[Published | None]:
     config, found = asked.context.config, Findings()
     if not isinstance(config, Config):
         return Found(None, (problem("extends_needs_files"),))
-    made = found.add(_planned(asked.context, config, asked.options, asked.steps))
+    made = found.add(_planned(asked.context, config, asked.options, asked.chain.steps))
     if config.after is not None:
         found.problems += _after_problems(config.after)
     return found.of(made)

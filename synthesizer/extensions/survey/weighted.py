@@ -634,7 +634,7 @@ def _counter(case: Case) -> WeightedCounter:
         groups=settings.table_groups,
         proper=synthesis.proper,
         redrawn=synthesis.redrawn,
-        design=design_of(case.with_replicates, weight, strata, psu, settings.replicates),
+        design=design_of(case.with_aside, weight, strata, psu, settings.replicates),
         design_in_words="by replicate weights" if has_replicates else f"by {by}",
         models=models,
     )

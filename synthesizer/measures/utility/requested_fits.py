@@ -114,7 +114,7 @@ def _fit(case: Case) -> Collecting:
         table = table.select(name for name in names if name in table)
         return records_of(table, group) if group else table
 
-    original = case.with_replicates
+    original = case.with_aside
     original = needed(original) if group or person is not None else original
     note = (
         f"{request.formula}: fitted to the rows of persons and periods, with errors clustered by "

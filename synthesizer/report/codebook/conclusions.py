@@ -10,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from synthesizer.data.errors import plural
 from synthesizer.data.formats import writing_of
+from synthesizer.data.plugins import hooks
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.combining import Rule, rule_for
@@ -55,7 +56,7 @@ class Analysis(Result):
 
 def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
     """Return the facts of a release by the names that the sentences have for them."""
-    config, rare = facts.config, facts.config.rare
+    config, rare, design = facts.config, facts.config.rare, facts.design
     leaning = tilted(facts, released)
     n_apart = sum(map(len, unmodelled(facts).values())) // 2
     others, even = {*facts.trees} - {*leaning}, any(tree.even for tree in facts.trees.values())
@@ -87,9 +88,11 @@ def release_facts(facts: Facts, released: Released) -> dict[str, Any]:
         **_lost(facts, leaning),
         "whole": facts.maker is not None,
         "maker": facts.maker,
-        "untold": facts.maker is not None and not facts.of_extensions,
+        "untold": facts.maker is not None and next(hooks("codebook", {facts.maker}), None) is None,
         "limits": "" if facts.is_modelled else " ".join(limits(facts)),
-        **_of_weights(facts),
+        "redrawn": facts.is_redrawn,
+        "weight": design and design.weight,
+        "design": design and listed([n for n in (design.strata, design.psu) if n is not None]),
     }
 
 
@@ -105,28 +108,6 @@ def _lost(facts: Facts, leaning: Collection[str]) -> dict[str, Any]:
     weak_lost = not drawn or bool(drawn - {*leaning})
     others = "interactions and curved relations"
     return {"weak_lost": weak_lost, "lost": f"weak effects, {others}" if weak_lost else others}
-
-
-def _of_weights(facts: Facts) -> dict[str, Any]:
-    """Return the survey weight, the design of the sample, replicate weights and totals."""
-    weights = facts.weights
-    named: dict[str, Any] = dict.fromkeys(("weight", "design", "raked", "replicates"))
-    named["redrawn"] = facts.is_redrawn
-    if weights is None:
-        return named
-    named |= {
-        "weight": weights.variable,
-        "design": listed([name for name in (weights.strata, weights.psu) if name is not None]),
-        "raked": listed(list(weights.totals)),
-    }
-    if (own := weights.replicates) is not None:
-        scales = own.scales
-        named |= {
-            "replicates": f"{len(scales)} replicate weights {own.first} to {own.last}",
-            "replicate_method": own.method,
-            "scale": f"{scales[0]:.6g}" if len(set(scales)) == 1 else "those of the real data",
-        }
-    return named
 
 
 def cautions(named: Mapping[str, Any]) -> tuple[Caution, ...]:
@@ -190,7 +171,7 @@ def _rule(facts: Facts, m: int) -> Rule:
         proper=facts.config.proper,
         keeps=bool(facts.kept),
         redrawn=facts.is_redrawn,
-        designed=facts.weights is not None and facts.weights.psu is not None and m > 1,
+        designed=facts.design is not None and facts.design.psu is not None and m > 1,
     )
 
 
@@ -217,10 +198,10 @@ def _program(facts: Facts, released: Released, rule: Rule) -> str | None:
     example = _example(released, facts.time)
     if example is None:
         return None
-    n, weights = facts.original_rows, None if facts.is_redrawn else facts.weights
+    n, design = facts.original_rows, None if facts.is_redrawn else facts.design
     is_free = n is None and rule in ("partially", "design")
-    cluster = (weights and weights.psu) or facts.person
-    strata = weights and weights.strata
+    cluster = (design and design.psu) or facts.person
+    strata = design and design.strata
     opened, values = example
     return _template().render(
         files=released.files[:_MOST_FILES],
@@ -230,7 +211,7 @@ def _program(facts: Facts, released: Released, rule: Rule) -> str | None:
         units=f"{facts.unit}s" if facts.person else "records",
         opened=opened,
         values=values,
-        weight=weights and weights.variable,
+        weight=design and design.weight,
         cluster=cluster,
         strata=strata,
         groups=", ".join(f"data[{name!a}]" for name in (strata, cluster) if name),

@@ -37,12 +37,12 @@ from synthesizer.data.values import (
 from synthesizer.measures.figure import Result
 from synthesizer.report.record import (
     PACKAGES,
+    DesignEntry,
     PublicConfig,
     PublicManifest,
     PublicVariable,
     StepEntry,
     TreesEntry,
-    WeightsEntry,
 )
 
 # The facts of a manifest that researchers who get the datasets may know.
@@ -98,13 +98,13 @@ class Facts:
     """The variable of its careers."""
     wide: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Columns of each variable over time in the wide form."""
-    weights: WeightsEntry | None = None
-    """The survey weight, and its public totals."""
+    design: DesignEntry | None = None
+    """How the records of the data were sampled."""
 
     @property
     def is_redrawn(self) -> bool:
         """Whether the sample of every dataset was drawn anew by the design of the survey."""
-        return self.weights is not None and self.weights.draw == "design"
+        return self.design is not None and self.design.redrawn
 
     @property
     def trees(self) -> dict[str, TreesEntry]:
@@ -196,7 +196,7 @@ def facts_of(manifest: PublicManifest) -> Facts:
         time=(panel.time if panel else None) or (PERIOD if wide else ""),
         career=(panel.career if panel else None) or "",
         wide=wide,
-        weights=manifest.weights,
+        design=manifest.design,
     )
 
 

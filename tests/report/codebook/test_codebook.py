@@ -293,7 +293,7 @@ def test_the_example_runs_as_it_stands(two: Path, monkeypatch: pytest.MonkeyPatc
 def test_every_name_in_the_sentences_is_a_fact_of_a_release(two: Path) -> None:
     facts = facts_of(manifest_of(two).public)
     named = {*release_facts(facts, read_released(paths_of(two), facts))}
-    named |= {"replicate_method", "scale"}  # where there are replicate weights
+    named |= {"replicates", "replicate_method", "scale", "raked"}
     named |= {"evolved", "mutants", "files", "chain", "moves", "drawn_after"}
     named |= {"for_categories", "in_categories", "published_periods"}  # of extensions
     named |= {"rule", "formula", "applies", "single", "between", "sizes", "many_proper", "fully"}

@@ -20,7 +20,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.step import Step
-from synthesizer.report.record import Manifest, StepEntry, VariableEntry, WeightsEntry
+from synthesizer.report.record import DesignEntry, Manifest, StepEntry, VariableEntry
 from tests import run_directories
 from tests.report.codebook.books import book, executed, page_of
 from tests.run_directories import REGISTRY, step, words_of
@@ -185,7 +185,7 @@ def test_the_errors_of_a_weighted_panel_are_weighted(
     given = manifest_of(
         [step("pay", "numeric", LAG), step("w", "numeric", LAG)],
         {"person": "person", "persons": 30},
-    ).model_copy(update={"weights": WeightsEntry(variable="w")})
+    ).model_copy(update={"design": DesignEntry(weight="w")})
     found = book(given, [tmp_path / "synthetic_1.csv"])["analysis"]
     result = executed(found["code"], tmp_path, monkeypatch)
     share = frame["w"] / frame["w"].sum()

@@ -34,6 +34,7 @@ import numpy as np
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Schema, Table, Variable
+from synthesizer.engine.chain import Finisher
 from synthesizer.models.fixed import FittedDerived
 from synthesizer.models.step import FittedStep
 
@@ -60,13 +61,19 @@ class Margin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Raking:
+class Raking(Finisher):
     """The weight of a chain, and the totals that it has in every dataset."""
 
+    name = "raking"
     variable: str
     margins: tuple[Margin, ...]
     total: float | None = None
     """Sum of all weights where there are no margins."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The weight."""
+        return frozenset((self.variable,))
 
     def check_against(self, schema: Schema) -> None:
         """Raise ValueError unless weight and totals are those of a schema; for files."""
@@ -77,7 +84,12 @@ class Raking:
             if not variable.is_coded or len(margin.totals) != variable.n_codes:
                 raise ValueError("every code must have a total")
 
-    def applied(self, table: Table, steps: Sequence[FittedStep]) -> Table:
+    def applied(
+        self,
+        table: Table,
+        steps: Sequence[FittedStep],
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Table:
         """Return a dataset whose weights have the totals, and what follows from them anew.
 
         Raises
@@ -252,9 +264,10 @@ class Redrawing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Replicating:
+class Replicating(Finisher):
     """The replicate weights that every dataset gets."""
 
+    name = "replicates"
     weight: str
     strata: str | None = None
     psu: str | None = None
@@ -264,17 +277,26 @@ class Replicating:
     spreads: tuple[float, ...]
     """f of each column, in (0, 1]."""
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """The weight, and strata and units of the sample."""
+        return frozenset(filter(None, (self.weight, self.strata, self.psu)))
+
     def check_against(self, schema: Schema) -> None:
         """Raise ValueError unless weight and design are those of a schema; for files."""
         names = {variable.name for variable in schema}
-        design = {name for name in (self.strata, self.psu) if name is not None}
         columns = {variable.name for variable in self.variables}
-        if not design or not {self.weight, *design} <= names or columns & names:
+        if self.needs == {self.weight} or not self.needs <= names or columns & names:
             raise ValueError("replicate weights need a weight and a design")
         if len(self.spreads) != len(columns) or not all(0 < f <= 1 for f in self.spreads):
             raise ValueError("every column of replicate weights needs a spread in (0, 1]")
 
-    def applied(self, table: Table, rng: np.random.Generator) -> Table:
+    def applied(
+        self,
+        table: Table,
+        steps: Sequence[FittedStep],  # noqa: ARG002
+        rng: np.random.Generator,
+    ) -> Table:
         """Return a dataset with its replicate weights behind its other columns."""
         weights = np.asarray(table[self.weight].data, dtype=np.float64)
         stratum, unit = units_of(table, self.strata, self.psu)

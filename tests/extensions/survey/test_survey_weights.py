@@ -5,7 +5,7 @@ import pytest
 
 from synthesizer.data.errors import RuleError
 from synthesizer.data.table import Kind, Table, Variable
-from synthesizer.engine.survey_weights import (
+from synthesizer.extensions.survey.survey_weights import (
     Margin,
     Raking,
     Redrawing,
@@ -92,7 +92,7 @@ def test_replicates_made_anew_show_the_variance_of_the_design_by_the_method_of_t
         spreads=tuple((1 / np.sqrt(made_for * 2000)).tolist()),
     )
     replicating.check_against(table.schema)
-    made = replicating.applied(table, np.random.default_rng(4))
+    made = replicating.applied(table, (), np.random.default_rng(4))
     columns = np.column_stack([made[v.name].data for v in replicating.variables])
     assert made.names[-2000:] == tuple(v.name for v in replicating.variables)
     assert (columns >= 0).all()
@@ -165,7 +165,7 @@ def raking_of(totals):
 def test_weights_are_those_of_slow_raking():
     weights, codes, totals = margins(1)
     table = table_of(weights, codes, None)
-    raked = raking_of(totals).applied(table, ())["w"].data
+    raked = raking_of(totals).applied(table, (), None)["w"].data
     assert raked == pytest.approx(slowly_raked(weights, codes, totals, 60), rel=1e-9)
 
 
@@ -173,8 +173,8 @@ def test_weights_are_those_of_slow_raking():
 def test_rounded_weights_have_the_totals_as_they_are_written(decimals):
     weights, codes, totals = margins(1, n=600)
     table = table_of(weights, codes, decimals)
-    written = raking_of(totals).applied(table, ())["w"].data
-    exact = raking_of(totals).applied(table_of(weights, codes, None), ())["w"].data
+    written = raking_of(totals).applied(table, (), None)["w"].data
+    exact = raking_of(totals).applied(table_of(weights, codes, None), (), None)["w"].data
     assert np.abs(written - exact).max() < 10.0**-decimals
     assert (written == np.round(written, decimals)).all()
     for code, total in zip(codes, totals, strict=True):
@@ -199,11 +199,11 @@ def test_totals_without_weights_that_have_them_are_told():
     codes = [np.array([0, 1]), np.array([0, 1])]
     table = table_of(np.ones(2), codes, None)
     with pytest.raises(RuleError, match="contradict each other"):
-        raking_of([np.array([1.0, 2, 0, 0, 0]), np.array([2.0, 1, 0])]).applied(table, ())
+        raking_of([np.array([1.0, 2, 0, 0, 0]), np.array([2.0, 1, 0])]).applied(table, (), None)
     with pytest.raises(RuleError, match="level '2' has a total"):
-        raking_of([np.array([1.0, 1, 1, 0, 0])]).applied(table, ())
+        raking_of([np.array([1.0, 1, 1, 0, 0])]).applied(table, (), None)
     with pytest.raises(RuleError, match="have level '1', which has no total"):
-        raking_of([np.array([2.0, 0, 0, 0, 0])]).applied(table, ())
+        raking_of([np.array([2.0, 0, 0, 0, 0])]).applied(table, (), None)
 
 
 def test_cells_without_weight_stay_so():

@@ -5,29 +5,34 @@ from __future__ import annotations
 import csv
 import io
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from synthesizer.config.keys import FROM_DATA, AfterConfig, WeightsConfig
+from synthesizer.config.keys import AfterConfig
 from synthesizer.data.errors import ConfigError, did_you_mean, plural
 from synthesizer.data.files import read_text
-from synthesizer.data.table import Column, FloatArray, Kind
+from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import finite_number
-from synthesizer.engine.survey_weights import Margin, Raking, Redrawing, Replicating, units_of
-from synthesizer.models.step import Rule, Step, Zero
-from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, note, problem
-
-_NAMES = re.compile(
-    r"wgt|wght|^(asec|er|hh|mec|per|psp)_?wt|"
-    r"(survey|sampl|design|person|household|hh|calib|raked|final|base|cross|long)\w*?[ _.]*"
-    r"(weight|wt)",
-    re.IGNORECASE,
+from synthesizer.engine.chain import ChainSpec
+from synthesizer.engine.source import Source
+from synthesizer.extensions.survey.survey_weights import (
+    Margin,
+    Raking,
+    Redrawing,
+    Replicating,
+    units_of,
 )
-"""Names that hardly anything but a survey weight has; a body weight has others."""
+from synthesizer.extensions.survey.weights_options import FROM_DATA, WeightsOptions
+from synthesizer.models.step import Rule, Step
+from synthesizer.plan.context import Context
+from synthesizer.plan.extended import Asked, Planned
+from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.report.codebook.datasets import Facts, listed
+
 APART = 1e-6
 """Relative difference of grand totals that is no rounding."""
 ENOUGH = 20
@@ -38,17 +43,69 @@ FEW = 5
 """A level of fewer confidential records may be absent in a dataset by chance."""
 
 
-def plan_weights(
-    context: Context, steps: Sequence[Step], rules: Sequence[Rule], zeros: Sequence[Zero]
-) -> Found[Raking | None]:
-    """Return how the survey weight is raked; None without totals.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlannedWeights(Planned):
+    """The survey weight of the datasets."""
 
-    A column that looks like a weight is told in a note where the configuration names none.
-    """
-    weighting, found = context.config.weighting, Findings()
-    if weighting is None:
-        named = "weights" in context.config.model_fields_set
-        return Found(None, notes=() if named else tuple(_suggestion(context)))
+    options: WeightsOptions
+    variables: Mapping[str, Variable]
+    """Those of the table."""
+
+    def facts(self, source: Source) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return the totals that every dataset has, and the replicate weights, by their names."""
+        totals, replicates = dict[str, dict[str, float]](), None
+        for one in self.finishers:
+            for margin in one.margins if isinstance(one, Raking) else ():
+                labels = self.variables[margin.variable].labels
+                pairs = zip(labels, margin.totals.tolist(), strict=True)
+                totals[margin.variable] = {label: total for label, total in pairs if total > 0}
+            if isinstance(one, Replicating) and self.options.replication is not None:
+                names = [variable.name for variable in one.variables]
+                replicates = {
+                    "first": names[0],
+                    "last": names[-1],
+                    "method": self.options.replication.method,
+                    "scales": self.options.replication.scales(len(names)),
+                }
+        return {"totals": totals, "replicates": replicates}
+
+
+def codebook_facts(facts: Facts) -> dict[str, Any]:
+    """Return the variables whose totals are public, and the replicate weights."""
+    said = facts.extensions["weights"]
+    named: dict[str, Any] = {"raked": listed(list(said["totals"]))}
+    if (own := said["replicates"]) is not None:
+        scales = own["scales"]
+        named |= {
+            "replicates": f"{len(scales)} replicate weights {own['first']} to {own['last']}",
+            "replicate_method": own["method"],
+            "scale": f"{scales[0]:.6g}" if len(set(scales)) == 1 else "those of the real data",
+        }
+    return named
+
+
+def plan_weights(asked: Asked) -> Found[PlannedWeights | None]:
+    """Return what is done to the weight of every dataset, and how samples are drawn anew."""
+    context, weighting, found = asked.context, asked.options, Findings()
+    raking = found.add(_raking(context, weighting, asked.chain))
+    redrawing = None
+    if weighting.draw == "design":
+        redrawing = found.add(_redrawing(context, weighting, asked.chain.steps))
+    if found.problems or not asked.is_sound:
+        return found.of(None)
+    replicating = found.add(_replicating(context, weighting))
+    made = PlannedWeights(
+        options=weighting,
+        variables={variable.name: variable for variable in context.table.schema},
+        finishers=tuple(one for one in (raking, replicating) if one is not None),
+        resampling=redrawing,
+    )
+    return found.of(made)
+
+
+def _raking(context: Context, weighting: WeightsOptions, chain: ChainSpec) -> Found[Raking | None]:
+    """Return how the weight is raked; None without totals."""
+    found = Findings()
     if context.is_panel and weighting.variable not in context.original:
         found.note("weight_changes", variable=weighting.variable)
     found.add(_weight_findings(context, weighting))
@@ -58,7 +115,7 @@ def plan_weights(
         return found.of(None)
     if not weighting.totals and weighting.draw == "last":
         return found.of(None)
-    found.problems += _raking_problems(context, weighting, steps, rules, zeros)
+    found.problems += _raking_problems(context, weighting, chain)
     margins: list[Margin] = []
     for name, said in weighting.totals.items():
         with found.problems.gathered(f"weights.totals.{name}"):
@@ -87,10 +144,10 @@ def _coarse(context: Context, name: str, total: float) -> Iterator[str]:
         )
 
 
-def plan_replicating(context: Context) -> Found[Replicating | None]:
+def _replicating(context: Context, weighting: WeightsOptions) -> Found[Replicating | None]:
     """Return how datasets get replicate weights; None where they cannot, which a note says."""
-    weighting, weights = context.config.weighting, context.data.replicates
-    if weighting is None or weighting.replication is None or weights is None:
+    weights = _replicate_weights(context, weighting)
+    if weighting.replication is None or weights is None:
         return Found(None)
     scales = np.array(weighting.replication.scales(len(weights.names)))
     spreads = 1 / np.sqrt(scales * len(scales))
@@ -112,7 +169,7 @@ def plan_replicating(context: Context) -> Found[Replicating | None]:
     return Found(made, notes=(note,))
 
 
-def _why_without(context: Context, weighting: WeightsConfig, spread: float) -> str | None:
+def _why_without(context: Context, weighting: WeightsOptions, spread: float) -> str | None:
     if weighting.strata is None and weighting.psu is None:
         return (
             "those of independent records would be wrong, and those of real persons tell who was "
@@ -127,11 +184,10 @@ def _why_without(context: Context, weighting: WeightsConfig, spread: float) -> s
     return None
 
 
-def plan_redrawing(context: Context, steps: Sequence[Step]) -> Found[Redrawing | None]:
-    """Return how the sample of every dataset is drawn anew; None where the weight is drawn last."""
-    weighting = context.config.weighting
-    if weighting is None or weighting.draw == "last":
-        return Found(None)
+def _redrawing(
+    context: Context, weighting: WeightsOptions, steps: Sequence[Step]
+) -> Found[Redrawing]:
+    """Return how the sample of every dataset is drawn anew."""
     found = Findings()
     found.problems += _redrawing_problems(context, weighting, steps)
     found.note("redrawing_follows_population", variable=weighting.variable)
@@ -142,7 +198,7 @@ def plan_redrawing(context: Context, steps: Sequence[Step]) -> Found[Redrawing |
 
 
 def _redrawing_problems(
-    context: Context, weighting: WeightsConfig, steps: Sequence[Step]
+    context: Context, weighting: WeightsOptions, steps: Sequence[Step]
 ) -> Iterator[str]:
     """Yield what does not go with samples that are drawn anew."""
     config, name = context.config, weighting.variable
@@ -171,7 +227,7 @@ def _is_derived(step: Step) -> bool:
     return step.model.abilities.deterministic
 
 
-def design_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
+def design_findings(context: Context, weighting: WeightsOptions) -> Found[None]:
     """Return what is wrong with replicate weights, strata and primary sampling units."""
     found = Findings()
     found.add(_replicate_findings(context, weighting))
@@ -195,18 +251,19 @@ def design_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
     return found.of(None)
 
 
-def _replicate_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
+def _replicate_findings(context: Context, weighting: WeightsOptions) -> Found[None]:
     """Return what is wrong with replicate weights, and what becomes of them."""
     if weighting.replicates is None or not context.columns.names:
         return Found(None)
-    columns = weighting.replicate_columns(context.columns.names)
+    columns = weighting.set_aside(context.columns.names)
     found = Findings()
     found.problems.at("weights.replicates", weighting.replicates.problems(columns))
     if context.is_panel:
         found.problem("replicates_of_panel")
-    if found.problems or context.data.replicates is None:
+    weights = _replicate_weights(context, weighting)
+    if found.problems or weights is None:
         return found.of(None)
-    incomplete = [c.name for c in context.data.replicates.columns if not c.is_observed.all()]
+    incomplete = [c.name for c in weights.columns if not c.is_observed.all()]
     if incomplete and weighting.replication is not None:
         found.problem("replicates_missing", name=incomplete[0])
     what = (
@@ -221,18 +278,15 @@ def _replicate_findings(context: Context, weighting: WeightsConfig) -> Found[Non
     return found.of(None)
 
 
-def _suggestion(context: Context) -> Iterator[str]:
-    for name in context.names:
-        column = context.table[name]
-        if not _NAMES.search(name) or column.variable.kind is not Kind.NUMERIC:
-            continue
-        values = column.data[column.is_observed]
-        if len(values) and values.min() > 0 and values.max() > values.min():
-            yield note("looks_like_weight", name=name)
-            return
+def _replicate_weights(context: Context, weighting: WeightsOptions) -> Table | None:
+    """Return the replicate weights of the data, which were set aside."""
+    aside = context.data.aside
+    if aside is None or not (names := weighting.set_aside(aside.names)):
+        return None
+    return aside.select(names)
 
 
-def _weight_findings(context: Context, weighting: WeightsConfig) -> Found[None]:
+def _weight_findings(context: Context, weighting: WeightsOptions) -> Found[None]:
     """Return what is wrong with the weight: what else it is named for, and its values."""
     name, found = weighting.variable, Findings()
     found.problems += context.unusable("weights", name)
@@ -280,10 +334,8 @@ def _negative_codes(column: Column) -> str:
 
 def _raking_problems(
     context: Context,
-    weighting: WeightsConfig,
-    steps: Sequence[Step],
-    rules: Sequence[Rule],
-    zeros: Sequence[Zero],
+    weighting: WeightsOptions,
+    chain: ChainSpec,
 ) -> Iterator[str]:
     """Yield what does not go with weights that are raked."""
     name = weighting.variable
@@ -291,7 +343,7 @@ def _raking_problems(
         yield problem("totals_of_panel")
     if context.data.whole is not None:
         yield problem("totals_in_parts")
-    for step in steps:
+    for step in chain.steps:
         abilities = step.model.abilities
         is_fixed = abilities.deterministic and weighting.draw == "last"
         if step.variable == name and (abilities.copies_rows or is_fixed):
@@ -304,8 +356,8 @@ def _raking_problems(
     for other in (name, *weighting.totals):
         if other in (*after.round, *after.bottom_code, *after.top_code, *blanked):
             yield problem("totals_and_after", name=other)
-    ruled = [repr(rule.condition.text) for rule in rules if _is_about(name, rule)]
-    ruled += [zero.text for zero in zeros if name in (*zero.names, zero.variable)]
+    ruled = [repr(rule.condition.text) for rule in chain.rules if _is_about(name, rule)]
+    ruled += [zero.text for zero in chain.forbids if name in (*zero.names, zero.variable)]
     if ruled:
         yield problem("totals_and_rules", name=name, ruled=", ".join(ruled[:3]))
 
@@ -315,7 +367,7 @@ def _is_about(name: str, rule: Rule) -> bool:
 
 
 def _margin(
-    context: Context, weight: str, name: str, said: str | Mapping[str, float]
+    context: Context, weight: str, name: str, said: str | Path | Mapping[str, float]
 ) -> Found[Margin]:
     """Return the totals of one variable; raise with all problems of them."""
     unusable = context.unusable("totals", name)
@@ -328,7 +380,7 @@ def _margin(
     if said == FROM_DATA:
         totals = _confidential(column, context.table[weight])
         return Found(Margin(variable=name, totals=totals), notes=tuple(_few(column)))
-    stated = _file_totals(Path(said), name) if isinstance(said, str) else said
+    stated = said if isinstance(said, Mapping) else _file_totals(Path(said), name)
     return Found(Margin(variable=name, totals=_stated(column, stated)))
 
 

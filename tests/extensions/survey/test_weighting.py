@@ -64,14 +64,14 @@ def test_every_dataset_has_the_totals_and_proportional_weights(survey):
         assert_totals(pd.read_csv(path), frame)
     chain = [step.variable for step in result.manifest.chain]
     assert chain[-2:] == ["wgt", "norm"]
-    entry = result.manifest.weights
-    assert entry.variable == "wgt"
-    assert entry.totals["region"] == frame.groupby("region").wgt.sum().to_dict()
+    assert result.manifest.design.weight == "wgt"
+    totals = result.manifest.extensions["weights"]["totals"]
+    assert totals["region"] == frame.groupby("region").wgt.sum().to_dict()
     codebook = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
     assert "survey weight" in json.dumps(codebook)
     plain = run(config(folder, weights="wgt"))
     table = pd.read_csv(plain.datasets[0])
-    assert table.groupby("region").wgt.sum().to_dict() != entry.totals["region"]
+    assert table.groupby("region").wgt.sum().to_dict() != totals["region"]
 
 
 def test_saved_models_keep_the_totals(survey, tmp_path):
@@ -94,7 +94,7 @@ def test_a_place_of_the_configuration_is_kept_and_a_column_that_looks_like_a_wei
     ).spec.order
     assert order[0] == "wgt"
     notes = prepare(config(folder), Registry.load()).notes
-    assert any("'wgt' looks like a survey weight" in note for note in notes)
+    assert any("wgt looks like a survey weight: declare weights: wgt" in note for note in notes)
 
 
 def test_the_weight_of_the_configuration_is_that_of_the_checks(survey):
@@ -139,8 +139,8 @@ def test_datasets_are_redrawn_from_the_design(tmp_path):
         assert table.w.sum() == frame.w.sum()
         assert table.w.max() - table.w.min() <= 1
         assert set(table.district) <= set(frame.district)  # codes, no numbers
-    entry = result.manifest.weights
-    assert (entry.draw, entry.strata, entry.psu) == ("design", "stratum", "district")
+    entry = result.manifest.design
+    assert (entry.redrawn, entry.strata, entry.psu) == (True, "stratum", "district")
     book = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
     assert "T = (1 + 1/m) B - U (1 + k/n)" in json.dumps(book)
     totals = {"sex": "from_data"}
@@ -189,7 +189,7 @@ def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
     settings = {"weights": "w", "strata": "stratum", "psu": "district"}
     linearised = compare_fit(frame, table, "pay ~ sex", **settings)
     assert fit.combined.std_error == pytest.approx(linearised.combined.std_error, rel=0.15)
-    assert result.manifest.weights.replicates.scales[0] == pytest.approx(4 / 400)
+    assert result.manifest.extensions["weights"]["replicates"]["scales"][0] == pytest.approx(4 / 400)
     settings = tmp_path / "saved.yaml"
     settings.write_text(json.dumps({"data": {"path": "survey.csv"}, "weights": weights, "seed": 1}))
     fit_file(settings, tmp_path / "model.synth")
