@@ -131,8 +131,8 @@ class Synthesizer:
         What holds in every synthetic row, and what to do where the data break it.
     rare, after : mapping, optional
         Disclosure control before and after the synthesis.
-    panel, household, weights : mapping or str, optional
-        Periods of persons, members of households, the survey weight.
+    panel, household : mapping, optional
+        Periods of persons, members of households.
     checks : bool or mapping, optional
         What `checks` computes of the frames of `generate`; ``True`` takes all by default.
     limits : mapping, optional
@@ -200,7 +200,6 @@ class Synthesizer:
         after: Mapping[str, Any] | None = None,
         panel: Mapping[str, Any] | None = None,
         household: Mapping[str, Any] | None = None,
-        weights: str | Mapping[str, Any] | None = None,
         checks: bool | Mapping[str, Any] | CheckSettings | None = None,
         limits: Mapping[str, Any] | LimitConfig | None = None,
         plugins: Sequence[str] | None = None,

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from synthesizer.data.plugins import keyed
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
 from synthesizer.jobs.generate import generate
@@ -101,5 +102,6 @@ def test_init_knows_a_weight_by_its_label(tmp_path, monkeypatch):
     words = {"v1": "Person weight", "v2": "Weight of the person in kg", "sex": "Sex"}
     pyreadstat.write_sav(pd.DataFrame(rows), "s.sav", column_labels=words)
     told = call("init", "s.sav").stdout
-    assert "v1 looks like a survey weight: synthesizer init s.sav --weight v1" in told
+    said = "v1 looks like a survey weight: synthesizer init s.sav --set weights=v1"
+    assert (said in told) == ("weights" in keyed())
     assert "v2 looks like" not in told

@@ -189,7 +189,9 @@ def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
     settings = {"weights": "w", "strata": "stratum", "psu": "district"}
     linearised = compare_fit(frame, table, "pay ~ sex", **settings)
     assert fit.combined.std_error == pytest.approx(linearised.combined.std_error, rel=0.15)
-    assert result.manifest.extensions["weights"]["replicates"]["scales"][0] == pytest.approx(4 / 400)
+    assert result.manifest.extensions["weights"]["replicates"]["scales"][0] == pytest.approx(
+        4 / 400
+    )
     settings = tmp_path / "saved.yaml"
     settings.write_text(json.dumps({"data": {"path": "survey.csv"}, "weights": weights, "seed": 1}))
     fit_file(settings, tmp_path / "model.synth")
