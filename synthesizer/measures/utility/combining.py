@@ -93,7 +93,7 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = Fals
         return [
             f"rule '{rule}' is not for these data, whose samples "
             f"{'were' if redrawn else 'were not'} drawn anew by the design of a survey "
-            f"(weights.draw): its intervals would be of the wrong width; use rule '{best}'"
+            f"(see its design): its intervals would be of the wrong width; use rule '{best}'"
         ]
     if keeps and rule != "partially":
         return [

@@ -25,7 +25,6 @@ import errno
 import json
 import os
 import platform
-import resource
 import struct
 import sys
 import time
@@ -56,6 +55,9 @@ from synthesizer.extensions.verification.verify import Asked, concluded, sound_a
 from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.report.page import sections_html
+
+with suppress(ImportError):  # not on Windows, where jobs are refused
+    import resource
 
 DRY_RUN_TIMES = 5
 """A dry run may take so many times the processor time of a job: it rehearses and compares."""
