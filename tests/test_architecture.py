@@ -141,7 +141,7 @@ CEILINGS = {
     "extensions.labelled": 880,
     "extensions.releases": 850,
     "extensions.survey": 1548,
-    "extensions.verification": 7460,
+    "extensions.verification": 7457,
 }
 """Most lines of code of each room, without docstrings, comments and blanks. They only fall: what a
 room adds it takes out elsewhere. The verdict was granted 800 lines and took 600."""

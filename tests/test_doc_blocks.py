@@ -40,7 +40,7 @@ READ = {
     "run config.yaml --resume": "nothing was stopped",
     "frontier persons.yaml --vary cart.cap=30,100 --vary proper=true,false --plan": "plan alone",
 }
-OTHERS = {"R", "dask", "install", "pg_dump"}
+OTHERS = {"R", "dask", "install", "pg_dump", "podman", "python3", "synthesis/bin/pip"}
 """Programs of others."""
 FOREIGN = {"dask_jobqueue", "synthesizer.extensions.verification.client"}
 """What an example needs a cluster or a server for."""

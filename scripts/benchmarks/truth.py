@@ -14,7 +14,7 @@ Figures, by part:
 
 regressions  coefficients of a fit to the synthesis (first dataset, as many rows as A) less those
              of A, in the standard errors of A: mean size and share beyond 1.96. A right synthesis
-             has .80 and 5 %, a fresh sample 1.13 and 17 %. Models that the synthesis does not allow
+             has .80 and 5 %, a new sample 1.13 and 17 %. Models that the synthesis does not allow
              to fit count as beyond 1.96 and have no size. The same for the regressions of each
              variable on all others that the check `regressions` of a run suggests.
 tables       S_pMSE of all two-way tables: mean against A, worst pair, mean against B. Pairs of
@@ -93,7 +93,7 @@ OWN_COVERAGE = 0.9
 COMMON = (0.02, 0.98)
 """Share of a level whose interval is looked at."""
 Settings = Mapping[str, str | None]
-"""Configurations as YAML; None for the fresh sample."""
+"""Configurations as YAML; None for the new sample."""
 Figures = dict[str, float | None]
 Spread = tuple[float | None, float | None]
 """Mean and standard error of a figure over splits."""

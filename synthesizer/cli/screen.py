@@ -261,7 +261,7 @@ def _show_zeros(
         more = f", {threes} of three variables" if threes else ""
         say(
             f"support: auto keeps {len(kept) - follow} of these{more}, and {follow} that follow; "
-            "where a fresh sample has new combinations, as many are drawn"
+            "where a new sample has new combinations, as many are drawn"
         )
     elif not asked:
         say(

@@ -1,7 +1,7 @@
 """Search for variables, two or three together, with combinations that cannot occur.
 
 Of two variables, let U be the share of records that would have a combination which nobody in the
-data has, if the variables were independent, and g the share that a fresh sample of persons would
+data has, if the variables were independent, and g the share that a new sample of persons would
 have. g is estimated, whatever the variables, by what only one person has (Good 1953, The population
 frequencies of species, Biometrika 40). Where the variables are independent both are the same but
 for chance; where combinations are impossible, or next to it, U is larger, and what a model draws
@@ -38,7 +38,7 @@ which are found only where more than pairs joins them."""
 LEAST = 0.005
 """Share of records, at least, by which independence goes beyond the truth."""
 CLOSED = 0.01
-"""Where a fresh sample would have no more new combinations than that, none may be drawn."""
+"""Where a new sample would have no more new combinations than that, none may be drawn."""
 FEW = 5
 """Persons of a combination below which a support tells of few."""
 MOST_LEVELS = 60
@@ -67,7 +67,7 @@ class ZeroCells:
     independent: float
     """U: rows with a combination that nobody has, if nothing joined the variables, or all three."""
     fresh: float
-    """g: rows of a fresh sample with one."""
+    """g: rows of a new sample with one."""
     combinations: int
     """That the data have."""
     few: int
@@ -82,7 +82,7 @@ class ZeroCells:
         """Share of the other combinations that may be drawn.
 
         If so many are open, and variables are drawn as if independent, as many new combinations
-        are drawn as a fresh sample has: g = opened U / (1 - U + opened U).
+        are drawn as a new sample has: g = opened U / (1 - U + opened U).
         """
         if self.fresh <= CLOSED:
             return 0.0

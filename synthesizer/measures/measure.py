@@ -45,7 +45,7 @@ class Synthesis:
     ----------
     proper : bool
         Whether parameters were drawn anew for each dataset. A right synthesis is then as far from
-        the original as a fresh sample: S_pMSE is 1 + k/n in expectation, not 1.
+        the original as a new sample: S_pMSE is 1 + k/n in expectation, not 1.
     kept : tuple of str
         Variables whose values are the original's own.
     may_keep : bool

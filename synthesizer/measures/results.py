@@ -58,7 +58,7 @@ class RiskResult(_AxisResult):
     inference: tuple[InferenceResult, ...] = ()
     """Sensitive variables that might be inferred from public ones."""
     copied: CopiedUniques | None = None
-    """Whole records that only one person has and that are there again, against a fresh sample."""
+    """Whole records that only one person has and that are there again, against a new sample."""
     replicated: ReplicatedUniques | None = None
     """Whole records that are unique in both files."""
     releases: Together | None = None
@@ -154,7 +154,7 @@ class UtilityResult(_AxisResult):
 
     @property
     def fresh(self) -> float:
-        """S_pMSE that a fresh sample of the population has: 1 + k/n, mean over the datasets."""
+        """S_pMSE that a new sample of the population has: 1 + k/n, mean over the datasets."""
         return 1 + sum(self.n_synthetic) / (len(self.n_synthetic) or 1) / (self.n or 1)
 
     @property

@@ -173,7 +173,7 @@ class ZeroRow(Row):
     independent: float = column(
         "if independent", "share", "rows that would have a combination nobody has"
     )
-    fresh: float = column("fresh", "share", "the same of a fresh sample (Good 1953)")
+    fresh: float = column("fresh", "share", "the same of a new sample (Good 1953)")
     combinations: int = column("occur", "count", "combinations that the data have")
     few: int = column("of few", "count", "of these, held by fewer than 5")
     persons: int = column("persons of few", "count", "persons who have one of those")

@@ -23,7 +23,7 @@ from synthesizer.report.blocks import (
 )
 from synthesizer.report.expected import expected_of
 from synthesizer.report.figures import CATALOGUE, figure_table, result_blocks
-from synthesizer.report.record import Manifest, Record, StepEntry
+from synthesizer.report.record import Record, StepEntry
 from synthesizer.report.risk import in_words
 
 
@@ -101,12 +101,11 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
     manifest, panel = record.manifest, record.manifest.panel
     persons: list[tuple[str, Cell]] = []
     if panel is not None:
-        persons = [
-            ("Original persons", f"{panel.persons:,}"),
-            ("Periods", f"{panel.periods:,}"),
-        ]
+        persons = [("Original persons", f"{panel.persons:,}"), ("Periods", f"{panel.periods:,}")]
     if manifest.household is not None:
         persons = [("Original households", f"{manifest.household.households:,}")]
+    public = "none: the seed alone decides every draw, for public or simulated data only"
+    secret = public if manifest.secret == NO_SECRET else _KEPT
     return [
         ("Data", manifest.data.origin),
         ("Original records", f"{manifest.data.rows:,}"),
@@ -115,19 +114,9 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         ("Synthetic datasets (m)", f"{manifest.m:,}"),
         (f"{record.drawn_units.capitalize()} in each", f"{manifest.rows:,}"),
         ("Checked" if record.of_files else "Made", manifest.created),
-        *([] if record.of_files else _draws(manifest)),
+        *([] if record.of_files else [("Seed", _KEPT), ("Secret of the draws", secret)]),
         ("SHA-256 of the data", manifest.data.sha256),
     ]
-
-
-def _draws(manifest: Manifest) -> list[tuple[str, Cell]]:
-    return [("Seed", _KEPT), ("Secret of the draws", _secret(manifest.secret))]
-
-
-def _secret(secret: str | None) -> str:
-    if secret == NO_SECRET:
-        return "none: the seed alone decides every draw, for public or simulated data only"
-    return _KEPT
 
 
 def _chain(steps: Sequence[StepEntry]) -> DataTable:
@@ -183,31 +172,27 @@ def figures_section(record: Record) -> Iterator[Block]:
         record.units,
         "All figures; the baseline is what guessing without a release achieves; chance is what a "
         "release gives that has nothing to do with the persons or, for utility, what is expected "
-        "of a right synthesis (by a tree: of a fresh sample); the original is what releasing it as "
+        "of a right synthesis (by a tree: of a new sample); the original is what releasing it as "
         "it is would give",
     )
 
 
 _TERMS = (
-    ("Synthetic data", "Records drawn from models that were fitted to the original. No record "
-     "stands for a person, but the models may have learned something about persons."),
+    ("Synthetic data", "Records drawn from models that were fitted to the original."),
+    ("Training records", "Records that the models were fitted to."),
+    ("Holdout records", "Records of the same population that the models were not fitted to."),
     ("Right synthesis", "Independent draws from the model that is true. No synthesis is quite "
      "right; it is what figures of utility are compared with."),
-    ("Fresh sample", "Another sample of as many records as the synthetic data, from the same "
-     "population as the original, not of the same persons."),
+    ("New sample", "Another sample of the same size from the same population."),
     ("Overlap", "Share that two confidence intervals have in common. 1 is all, below 0 they do "
      "not touch. A right synthesis does not reach 1: with fixed parameters and as many records "
      "as the original, 0.80 is expected of one dataset and 0.91 of five."),
     ("Keys and target", "What an intruder knows of a person, and what the intruder seeks."),
-    ("Baseline", "What somebody achieves who has no release. Of CAP: who guesses the target of "
-     "everybody from its distribution in the original (Taub et al. 2018, eq. 5). A figure below "
-     "it tells less than that distribution, which is often public anyway."),
-    ("Chance", "What the same release would give if what it shows had nothing to do with the "
-     "persons. Of CAP: the same matches with anybody's targets; who finds no match reads off "
-     "nothing, so it lies below the baseline. A figure above it says that the keys tell "
-     "something of the target, even where it is below the baseline."),
-    ("95 % interval", "What the figure may be if chance had fallen otherwise: it covers the true "
-     "value in 95 of 100 cases."),
+    ("Baseline", "Result of guessing without a release. For CAP: guesses by the distribution of "
+     "the target in the original (Taub et al. 2018, eq. 5)."),
+    ("Chance", "Result of a release that has nothing to do with the persons. For CAP: the same "
+     "matches with targets of random persons. Above it the keys reveal something of the target."),
+    ("95 % interval", "It contains the true value in 95 of 100 cases."),
 )  # fmt: skip
 
 

@@ -231,6 +231,8 @@ class Section:
     blocks: Sequence[Block]
     folded: bool = False
     """Whether only title and lead are seen until a reader opens it."""
+    part: str = ""
+    """Entry of the contents that leads to it and to others; its title where empty."""
 
 
 S = TypeVar("S")

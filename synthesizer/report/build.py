@@ -22,29 +22,19 @@ BANNER = (
 )
 
 
-_SECTIONS: tuple[tuple[str, str, Callable[[Record], bool] | None], ...] = (
-    ("decision", "glance_section", None),
-    ("careers", "careers_section", lambda record: record.manifest.panel is not None),
-    ("variables", "variable_section", None),
-    ("utility", "utility_section", None),
-    ("build", "extension_sections", None),
-    ("propensity_scores", "propensity_section", None),
-    ("model_fits", "estimates_section", None),
-    ("appendix", "further_utility", None),
-    ("risk", "glance_section", None),
-    ("risk_attribution", "cap_section", None),
-    ("risk_attribution", "differential_section", None),
-    ("risk_disclosure", "disclosure_section", None),
-    ("risk_disclosure", "uniques_section", None),
-    ("risk", "nearest_section", None),
-    ("risk_disclosure", "inference_section", None),
-    ("risk", "attacks_section", None),
-    ("appendix", "further_risk", None),
-    ("appendix", "run_section", None),
-    ("appendix", "figures_section", None),
-    ("appendix", "reading_section", None),
-)
-"""The report in order: file, function, and which runs have the section (every run where None).
+_PARTS = {
+    "Verdict": "decision.glance_section",
+    "Variables": "variables.variable_section",
+    "Relations": "careers.careers_section utility.utility_section "
+    "propensity_scores.propensity_section model_fits.estimates_section appendix.further_utility",
+    "Disclosure risk": "risk.glance_section risk_attribution.cap_section "
+    "risk_attribution.differential_section risk_disclosure.disclosure_section "
+    "risk_disclosure.uniques_section risk.nearest_section risk_disclosure.inference_section "
+    "risk.attacks_section appendix.further_risk",
+    "How it was made": "build.extension_sections appendix.run_section",
+    "All figures": "appendix.figures_section appendix.reading_section",
+}
+"""The report in order: its contents, and file and function of each section of a part.
 
 A function takes a record and returns its section, several, or None without a subject. A file is
 loaded when a run needs it.
@@ -74,28 +64,30 @@ def build_report(record: Record) -> str:
         subtitle=f"Report on utility and risk, {plural(manifest.m, 'synthetic dataset')}, "
         f"{manifest.rows:,} {record.drawn_units} each, "
         f"{'checked' if record.of_files else 'made'} {manifest.created[:10]}",
-        data=_of("utility", "utility_data")(record),
+        data=_of("utility.utility_data")(record),
     )
 
 
 def sections(record: Record) -> list[Section]:
     """Return the sections of the report, in order, without empty ones."""
-    built: list[Section | None] = []
-    for file, function, is_needed in _SECTIONS:
-        if is_needed is None or is_needed(record):
-            made = _of(file, function)(record)
-            built += made if isinstance(made, list) else [made]
+    is_panel, built = record.manifest.panel is not None, list[Section]()
+    for part, names in _PARTS.items():
+        for name in names.split():
+            if is_panel or not name.startswith("careers"):
+                made = _of(name)(record)
+                every = made if isinstance(made, list) else [made]
+                built += (replace(one, part=part) for one in every if one and one.blocks)
+
+    def labelled(table: DataTable) -> DataTable:
+        return _with_labels(table, record.labels)
+
     return [
         replace(
             section,
-            blocks=[
-                with_tables(block, lambda table: _with_labels(table, record.labels))
-                for block in section.blocks
-            ],
+            blocks=[with_tables(block, labelled) for block in section.blocks],
             folded=section.anchor not in _OPEN,
         )
         for section in built
-        if section is not None and section.blocks
     ]
 
 
@@ -141,7 +133,8 @@ def _with_labels(table: DataTable, labels: Labels) -> DataTable:
     return replace(table, rows=rows)
 
 
-def _of(file: str, function: str) -> Callable[[Record], Any]:
+def _of(name: str) -> Callable[[Record], Any]:
+    file, function = name.split(".")
     built: Callable[[Record], Any] = getattr(import_module(f"synthesizer.report.{file}"), function)
     return built
 

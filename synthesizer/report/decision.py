@@ -88,7 +88,7 @@ def _alerts(record: Record) -> Iterator[str]:
     if "control" in tests:
         yield "the control is no new sample"
     if record.results.unlike:
-        yield "missing values are coded differently"
+        yield "missing codes differ"
 
 
 def _reasons(record: Record) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Expected values of S_pMSE: of a right synthesis of this kind, and of a fresh sample."""
+"""Expected values of S_pMSE: of a right synthesis of this kind, and of a new sample."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ class Expected:
     """Of a right synthesis of this kind: 1 with fixed parameters, 1 + k/n with parameters drawn
     anew for each dataset, for k synthetic and n original records."""
     fresh: float | None = 2.0
-    """Of a fresh sample of the same population, 1 + k/n; None where k or n is not known."""
+    """Of a new sample of the same population, 1 + k/n; None where k or n is not known."""
     proper: bool = False
     """Whether parameters were drawn anew for each dataset."""
 
     @property
     def limit(self) -> float:
-        """What tables should not exceed: the fresh sample's value, or two where it is unknown."""
+        """What tables should not exceed: the new sample's value, or two where it is unknown."""
         return max(self.right, 2.0 if self.fresh is None else self.fresh)
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        """Upper ends of the colours; the third is the fresh sample's value."""
+        """Upper ends of the colours; the third is the new sample's value."""
         return tuple(self.limit * share for share in (0.5, 0.75, 1, 1.5, 2.5, 5, 10, 25))
 
     @property
@@ -70,9 +70,9 @@ class Expected:
 
     @property
     def fresh_words(self) -> str:
-        """The fresh sample with its value."""
+        """The new sample with its value."""
         value = "1 + k/n" if self.fresh is None else short(self.fresh)
-        return f"a fresh sample of the same population ({value})"
+        return f"a new sample of the same population ({value})"
 
     @property
     def sentence(self) -> str:
@@ -80,9 +80,9 @@ class Expected:
         ratio_here = "" if self.fresh is None else f", here {short(self.fresh)}"
         ratio = f"1 + k/n{ratio_here} (k synthetic and n original records)"
         if self.proper:
-            return f"New parameters make a right synthesis as far off as a fresh sample: {ratio}."
+            return f"New parameters make a right synthesis as far off as a new sample: {ratio}."
         return (
-            f"A right synthesis has {short(self.right)} in expectation, a fresh sample of the "
+            f"A right synthesis has {short(self.right)} in expectation, a new sample of the "
             f"same population {ratio}."
         )
 
@@ -102,7 +102,7 @@ def table_mark(expected: Expected) -> float:
 
     The customary rule for two-way tables of a synthesis of the size of the original is that all
     should be below 10, better below 3 (Raab, Nowok and Dibben 2021). That is five times the value
-    of a fresh sample, to which the mark rises where more records were drawn or parameters anew.
+    of a new sample, to which the mark rises where more records were drawn or parameters anew.
     """
     return max(_LOOK, 5 * expected.limit)
 
@@ -136,11 +136,11 @@ def chance_in_words(ratio: float | None, deviations: float | None, level: float 
     """Say what a pMSE ratio means whose expectation is from permuted labels.
 
     ``deviations`` are standard deviations of pMSE above its expectation; a right synthesis may go
-    down to ``level``, which is 1 where it is as far off as a fresh sample.
+    down to ``level``, which is 1 where it is as far off as a new sample.
     """
     if ratio is None:
         return _UNKNOWN
-    reference = "a fresh sample of the same population (1)"
+    reference = "a new sample of the same population (1)"
     down = "" if level >= 1 else f"; a right synthesis may go down to {short(level)}"
     if ratio <= 1 or (deviations is not None and deviations <= 2):
         return f"told apart no better than {reference}{down}"

@@ -133,8 +133,8 @@ def _settled(scores: PropensityMeans) -> str:
 def ratio_in_words(scores: PmseResult, record: Record) -> str:
     """Say what the mean pMSE ratio of a model means; the two kinds of expectation differ.
 
-    A formula gives what draws from a right model show, and a fresh sample has 1 + k/n of that;
-    permutations give what a fresh sample shows.
+    A formula gives what draws from a right model show, and a new sample has 1 + k/n of that;
+    permutations give what a new sample shows.
     """
     ratio, expected = scores.mean.s_pmse, expected_of(record)
     if scores.permutations:

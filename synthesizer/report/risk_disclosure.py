@@ -265,11 +265,11 @@ def _copied_blocks(result: CopiedUniques, about: str, record: Record) -> Iterato
     if result.kept:
         words.append(f"Left out, since they are kept on purpose: {joined(result.kept)}.")
     if result.worst.most >= result.uniques:
-        words.append("A fresh sample could have all of them: nothing can be told.")
+        words.append("A new sample could have all of them: nothing can be told.")
     yield Words(words)
     yield number_table(result, f"{about}: uniques of the original, and what the limit rests on")
     shown = [*result.rows, *([] if result.control is None else [result.control])]
-    yield row_table(shown, f"{about}: uniques that are there again, and what a fresh sample has")
+    yield row_table(shown, f"{about}: uniques that are there again, and what a new sample has")
 
 
 def _replicated(record: Record) -> Iterator[Block]:

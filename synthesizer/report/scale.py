@@ -125,26 +125,47 @@ def picture(e: Evidence, title: str) -> Markup:
     return svg(_WIDTH, _HEIGHT, *parts, title=title, description="")
 
 
+_FIGURES = {
+    "near_verbatim": "Near copies: {ends}% more training than holdout records",
+    "near_verbatim_0": "Copies: {ends}% more training than holdout records",
+    "near_verbatim_loose": "Nearest records: {ends}% more training than holdout records",
+    "guesses": "Worst guess: right for {ends}% more training than holdout records",
+    "guesses_of_anybody": "Worst guess: {ends}% more right than from a new sample",
+    "exact_numbers": "Exact {test}: {ends}% more of training than of holdout records",
+    "attack_risk": "{test}: {ends}% more hits on training than on holdout records",
+    "copied_uniques": "Unique records that are copied: {ends}",
+    "copied_keys": "Records unique by the keys that are copied: {ends}",
+    "cap_beyond": "{test}: {ends}% more right than from a new sample",
+    "unseen_pairs": "Two-way tables: accuracy of a random {ends}% sample",
+    "associations": "Associations between variables that are kept: {ends}%",
+    "impossible_records": "Impossible records: {ends}%",
+    "regressions_beyond": "Regression coefficients that differ: {ends}%",
+}
+"""What a figure of a test is, with its unit; others have the name of the test."""
+
+
 def sentence_of(one: VerdictLine) -> str:
-    """Return what decides a line in one sentence of at most 14 words, with figure and limit."""
+    """Return what decides a line in one sentence of at most 20 words, with figure and limit."""
     e = drawn(one)
     others = sum(not other.measured for other in one.evidence) - 1
     if not e.measured:
         return f"Not measured: {e.test}{f' and {others} more' if others > 0 else ''}."
-    first, *more = e.test.split()
-    name = " ".join([f"{first[:1].upper()}{first[1:]}", *more[: _MOST_WORDS - 1]])
+    test = " ".join(e.test.split()[:_MOST_WORDS])
     if e.value is None or e.mark is None:
-        return f"{name}: {e.word}, see Why."
+        return f"{test[:1].upper()}{test[1:]}: {e.word}, see Why."
+    figure = _FIGURES.get(e.key, "{test}: {ends}")
+    unit, percent = (100, "%") if "%" in figure else (1, "")
     ends = [e.value] if e.low is None or e.high is None or e.low == e.high else [e.low, e.high]
     sample = [e.fresh] if one.subject == "use" and e.fresh is not None else []
     counted = max(e.mark, e.value) > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
-    unit, percent = (100, "%") if e.sentence.endswith("%).") else (1, "")
-    told = [unit * x for x in (*ends, *sample)]
-    digits = 0 if counted else 1 if sample else 2
-    *shown, mark = (x + percent for x in agreeing(told, unit * e.mark, digits))
-    beside = f"; a new sample: {shown.pop()}" if sample else ""
+    digits = 0 if counted else 1 if percent else 2
+    *shown, mark = agreeing([unit * x for x in (*ends, *sample)], unit * e.mark, digits)
+    beside = f"; a new sample: {shown.pop()}{percent}" if sample else ""
+    if len(shown) == 1 and e.value < 0:
+        shown, figure = [shown[0].removeprefix("-")], figure.replace("% more ", "% fewer ")
+    words = figure.format(test=test, ends=" to ".join(shown))
     least = "at least " if e.key in AT_LEAST else ""
-    return with_minus(f"{name}: {' to '.join(shown)}{beside}; the limit is {least}{mark}.")
+    return with_minus(f"{words[:1].upper()}{words[1:]}{beside}; limit {least}{mark}{percent}.")
 
 
 def drawn(one: VerdictLine) -> Evidence:

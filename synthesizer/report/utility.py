@@ -45,7 +45,7 @@ _FEATURED = 4
 _LISTED = 300
 """Rows of the list of pairs and of variables: what a reader looks through, and a page carries."""
 _ODD = 2.5
-"""Times the value of a fresh sample: marked."""
+"""Times the value of a new sample: marked."""
 _P = 0.01
 _LEVEL = 0.05
 MOST = 60

@@ -159,18 +159,19 @@ def _item(cells: Distribution, off: Mapping[str, float], record: Record) -> Mark
 
 
 def variable_chart(
-    cells: Distribution,
-    units: Units = "records",
-    labels: Labels | None = None,
+    cells: Distribution, units: Units = "records", labels: Labels | None = None
 ) -> Chart:
     """Return the distribution of a variable, original beside synthetic, with its numbers."""
     name = cells.variable if labels is None else labels.variable(cells.variable)
     shares = cell_shares(cells, labels)
     worst = max(shares, key=lambda share: abs(share.original - share.mean))
+    original, synthetic = written(worst.original, "share"), written(worst.mean, "share")
     summary = (
-        f"Largest difference at “{worst.label}”: {written(worst.original, 'share')} of the "
-        f"original and {written(worst.mean, 'share')} of the synthetic {units}."
+        f"Largest difference at “{worst.label}”: {original} of the original and {synthetic} of the "
+        f"synthetic {units}."
     )
+    if original == synthetic:
+        summary = "The shares of original and synthetic data are equal."
     if cells.others:
         summary += (
             f" The most frequent levels are shown; {plural(cells.others, 'rarer level')} together "

@@ -19,7 +19,7 @@ from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 DECLARED = SAMPLES["fair"].declarations
 pytestmark = pytest.mark.filterwarnings("ignore:synthetic rows may break")
 SIZE = 2122
-"""A third of the file: the original, records that nobody fits, a fresh sample."""
+"""A third of the file: the original, records that nobody fits, a new sample."""
 RIGHT = {
     "original": ("fail", "fail", "pass"),
     "bootstrap": ("fail", "fail", "pass"),

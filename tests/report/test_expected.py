@@ -30,14 +30,14 @@ def test_sizes_and_kind_of_synthesis_decide(
 ) -> None:
     own = run(n_synthetic=n_synthetic, proper=proper)
     assert expected_of(own) == expected
-    assert ("as far off as a fresh sample" in expected.sentence) is proper
+    assert ("as far off as a new sample" in expected.sentence) is proper
 
 
 def test_distances_are_worded_by_what_a_new_sample_shows() -> None:
     for value, expected, words in (
         (None, Expected(), "no good news"),
         (1.2, Expected(), "as near as a right synthesis (1)"),
-        (2.0, Expected(), "no further off than a fresh sample of the same population (2)"),
+        (2.0, Expected(), "no further off than a new sample of the same population (2)"),
         (3.0, Expected(), "somewhat"),
         (13.0, Expected(), "6 times"),
         (2.3, Expected(2.0, 2.0, True), "as near as a right synthesis (2)"),

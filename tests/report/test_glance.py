@@ -36,7 +36,7 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
     first = section.blocks[0]
     assert isinstance(first, Chart)
     assert (first.title, first.word) == ("A person in the data", "fail")
-    assert first.reads.startswith("Verbatim unique records: 100; the limit is ")
+    assert first.reads.startswith("Unique records that are copied: 100; limit ")
     told = of_kind(section, Note)[0]
     assert (told.tone, told.start) == ("alert", "A person in the data: fail.")
     assert "100 of 100 records that nobody else shares" in told.text

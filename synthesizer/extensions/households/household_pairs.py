@@ -5,7 +5,7 @@ Every pair of members is one row of a table: the head with each spouse, child or
 members of one kind one after the other, as siblings. The tables of a variable with itself, and of
 two variables, are compared as in `utility.tables`. A household of many children has many pairs, so
 that what chance gives is not 1: it is measured by bootstraps of the original's households (Efron
-1979; Davison and Hinkley 1997, section 3.8, resampling of clusters). A fresh sample of the
+1979; Davison and Hinkley 1997, section 3.8, resampling of clusters). A new sample of the
 population is about twice as far off as they are, since it has its own chance besides that of the
 original.
 """
@@ -57,7 +57,7 @@ class MemberRow(Row):
     distance_bootstrap: float = column("TV, bootstrap", "share")
 
     @property
-    @shown("Ratio", "number", "S_pMSE over that of a bootstrap; a fresh sample has about 2")
+    @shown("Ratio", "number", "S_pMSE over that of a bootstrap; a new sample has about 2")
     def ratio(self) -> float | None:
         """S_pMSE over that of a bootstrap."""
         if self.s_pmse is None or not self.bootstrap:

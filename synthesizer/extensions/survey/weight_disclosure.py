@@ -7,7 +7,7 @@ Statistical disclosure control and sampling weights, JOS 13(4)); a weight that o
 for that person. Fienberg (2009), The relevance or irrelevance of weights for confidentiality and
 statistical analyses, JPC 1(2), reviews both sides.
 
-Everything stands beside a fresh sample of the population, which no one could blame: some of its
+Everything stands beside a new sample of the population, which no one could blame: some of its
 weights are those of original persons, too. A record of the sample left out is such a fresh record
 to the others (Good 1953, The population frequencies of species, Biometrika 40): a value that it
 shares with r others is one that r persons have.
@@ -53,7 +53,7 @@ class RareWeightRow(Row):
     synthetic: float = column(
         "Synthetic", "share", "of its records have exactly such a weight; mean over the datasets"
     )
-    fresh: float = column("Fresh sample", "share", "the same of a fresh sample of the population")
+    fresh: float = column("New sample", "share", "the same of a new sample of the population")
 
 
 RARE_WEIGHTS = FigureKind(
@@ -110,13 +110,13 @@ class WeightsShown(Measured):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Where more is shown than a fresh sample or chance would show."""
+        """Where more is shown than a new sample or chance would show."""
         row = self.rows[-1]
         cautions = []
         if side_of(row.synthetic, row.fresh, self.n_synthetic, errors=3) == "above":
             cautions.append(
                 f"{row.synthetic:.1%} of the synthetic {{records}} have exactly a weight that "
-                f"fewer than {row.fewer_than} original ones have, of a fresh sample "
+                f"fewer than {row.fewer_than} original ones have, of a new sample "
                 f"{row.fresh:.1%}: round {self.weight!r} (after: round), or model it with fewer "
                 "distinct values"
             )
@@ -260,9 +260,9 @@ class WeightRow(Row):
     matches: float = column(
         "Synthetic: one match", "share", "of the synthetic records that equal one original record"
     )
-    fresh_matches: float = column("Fresh: one match", "share", "the same of a fresh sample")
+    fresh_matches: float = column("Fresh: one match", "share", "the same of a new sample")
     cap: float = column("Synthetic: CAP", "share", "mean over the datasets; no match counts as 0")
-    fresh_cap: float = column("Fresh: CAP", "share", "the same of a fresh sample")
+    fresh_cap: float = column("Fresh: CAP", "share", "the same of a new sample")
     original_cap: float = column("Original: CAP", "share", "if the original were released")
 
 
@@ -309,7 +309,7 @@ def weight_as_key(
 ) -> WeightAsKey | None:
     """Return what a survey weight adds to the keys; None where it is a key or the target itself.
 
-    The weight counts by its exact value. A fresh sample is as large as the original: CAP of each
+    The weight counts by its exact value. A new sample is as large as the original: CAP of each
     record is computed from the others, and uniques of the others are matched.
 
     Examples

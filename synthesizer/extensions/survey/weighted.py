@@ -143,7 +143,7 @@ class WeightedEstimates(Measured):
     n_synthetic: tuple[int, ...]
     """Records of each dataset."""
     proper: bool
-    """Whether parameters were drawn anew for each dataset: right is then what a fresh sample is."""
+    """Whether parameters were drawn anew for each dataset: right is then what a new sample is."""
     total_original: float
     """Sum of the weights in the original: how many it stands for."""
     total_synthetic: float

@@ -164,7 +164,7 @@ class CapResult(OfTarget):
     identity_original: float | None = None
     """The same from the original itself."""
     fresh: tuple[FreshRow, ...] = ()
-    """CAP and DiSCO beside those of a fresh sample of the same population."""
+    """CAP and DiSCO beside those of a new sample of the same population."""
 
     def row(self, m: int, subset: str = "all") -> CapRow:
         """Return the row for ``m`` pooled datasets; raises KeyError if there is none."""

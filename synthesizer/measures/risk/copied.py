@@ -1,11 +1,11 @@
-"""Copied uniques: are more people there as they are than a fresh sample could have?
+"""Copied uniques: are more people there as they are than a new sample could have?
 
 The attack: somebody who knows a person well finds the person's whole record in the synthetic data.
 Some records of single persons are there by chance, since another person may look alike; a fresh
 sample of the same population has them, too. A copy, a bootstrap of the original or a model that
 has learnt its records by heart has far more, though its rates and tables look fine.
 
-How many a fresh sample could have is told by the original alone. Let records come independently
+How many a new sample could have is told by the original alone. Let records come independently
 (Poisson) from a population, n of them in the original and k in the sample, and let x be how many
 original records a combination of values can expect. It is of one original record and in the
 sample with probability x exp(-x) (1 - exp(-x k / n)). That is at most x^2 exp(-x) k / n, which is
@@ -15,7 +15,7 @@ again with probability at most q = (2 k / n) / (1 + 2 k / n). Hence, with p comb
 original records, the number of uniques there again is at most negative binomial: the successes of
 probability q before p + 1 failures. Its quantile is an upper limit for every population; nothing
 is estimated and no model is fitted. It is wide where variables are so few or so coarse that a
-fresh sample has most combinations anyway: then nothing can be told.
+new sample has most combinations anyway: then nothing can be told.
 
 Sources: Good (1953), The population frequencies of species and the estimation of population
 parameters, Biometrika 40 (the share of the population in cells of one record is that of records
@@ -43,11 +43,11 @@ from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, checked_tables
 
 CONFIDENCE = 0.999
-"""Share of the fresh samples of which none of the datasets, nor their pool, is above its limit."""
+"""Share of the new samples of which none of the datasets, nor their pool, is above its limit."""
 
 
 def fresh_limit(pairs: int, times: float, confidence: float = CONFIDENCE) -> int:
-    """Return how many uniques of the original a fresh sample could have at most.
+    """Return how many uniques of the original a new sample could have at most.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ class CopiedRow(Row):
     data: str = column("Data", "text", "a dataset, all of them, or the control")
     n: int = column("Records", "count", "of these data")
     present: int = column("Uniques there", "count", "of the original, there once or more")
-    most: int = column("Fresh sample, at most", "count", "so many could be there by chance")
+    most: int = column("New sample, at most", "count", "so many could be there by chance")
     kept: tuple[str, ...] = ()
     """Variables that are the original's own in every record, in its order, though not all are: a
     partial synthesis, or a copy of which some variables were changed."""
 
     @property
     def is_above(self) -> bool:
-        """Whether there are more than a fresh sample could have."""
+        """Whether there are more than a new sample could have."""
         return self.present > self.most
 
 
@@ -123,12 +123,12 @@ class CopiedUniques(Measured):
     uniques: int = column("unique by these variables", "count", "records that nobody else shares")
     pairs: int = column("combinations of two records", "count", "which the limit is computed from")
     confidence: float = column(
-        "confidence", "number", "share of fresh samples of which nothing is above a limit"
+        "confidence", "number", "share of new samples of which nothing is above a limit"
     )
     rows: tuple[CopiedRow, ...]
     """Every synthetic dataset, all of them together, and a control."""
     control: CopiedRow | None = None
-    """Other people of the same population: a fresh sample indeed."""
+    """Other people of the same population: a new sample indeed."""
 
     @property
     def worst(self) -> CopiedRow:
@@ -188,7 +188,7 @@ class CopiedUniques(Measured):
             end = "this looks like a copy"
         return (
             f"{start} {row.present:,} of {self.uniques:,} {{records}} that nobody else shares "
-            f"stand in {which} with the same values of {_listed(self.names)}; a fresh sample of "
+            f"stand in {which} with the same values of {_listed(self.names)}; a new sample of "
             f"the same population could have at most {row.most:,}{shown}: {end}"
         )
 
@@ -325,7 +325,7 @@ def copied_uniques(
     control: Data | None = None,
     confidence: float = CONFIDENCE,
 ) -> CopiedUniques:
-    """Count the original's unique records that stand in synthetic data, against a fresh sample.
+    """Count the original's unique records that stand in synthetic data, against a new sample.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def copied_uniques(
     control : Table or DataFrame, optional
         Other people of the same population, who are counted beside.
     confidence : float
-        Share of fresh samples, in (0, 1), of which neither a dataset nor the pool is above its
+        Share of new samples, in (0, 1), of which neither a dataset nor the pool is above its
         limit.
 
     Returns
@@ -407,7 +407,7 @@ MEASURES = (
         after="unfamiliar",
         result_field="copied",
         of_person=True,
-        words="unique records that are there again, against what a fresh sample could have",
+        words="unique records that are there again, against what a new sample could have",
         needs=("names",),
         compute=lambda case: _copied(case, CopiedUniques),
         figures=(COPIED_UNIQUES,),

@@ -1,10 +1,10 @@
-"""What a release shows about anybody, beside what a fresh sample of the same population shows.
+"""What a release shows about anybody, beside what a new sample of the same population shows.
 
 The attack: an intruder knows the keys of a person and reads the target off the records that have
 them. Much of what is read off so is knowledge of the population, which any sample would give. How
 much, the original tells by itself: each of its n records is attacked with the other n - 1, which
-are a fresh sample as far as this record is concerned. If s others have its keys, and h of these its
-target too, a fresh sample with a share f of the n - 1 records has a match with probability
+are a new sample as far as this record is concerned. If s others have its keys, and h of these its
+target too, a new sample with a share f of the n - 1 records has a match with probability
 1 - (1 - f)^s, and CAP is then h / s in expectation, since matches are alike by chance; it shows one
 target only, the true one (DiSCO), with probability (1 - f)^(s - h) (1 - (1 - f)^h). Nothing is
 drawn. A synthetic dataset with more records than the original is held against f = 1, which a fresh
@@ -42,12 +42,12 @@ BEYOND = {
 
 
 class FreshRow(Row):
-    """What is read off, beside a fresh sample of the same population."""
+    """What is read off, beside a new sample of the same population."""
 
     name: str = column("Measure", "text", "CAP (no match counts as 0), or DiSCO")
     n: int = column("Records", "count", "of the original, which are attacked")
     synthetic: float = column("Synthetic", "share", "mean over the datasets, each alone")
-    fresh: float = column("Fresh sample", "share", "of the same population, of the same size")
+    fresh: float = column("New sample", "share", "of the same population, of the same size")
     released: float = column("Original", "share", "if the original itself were released")
     difference: float = column("Difference", "share", "synthetic minus fresh")
     low: float | None = column("From", "share", "lower end of its 95 % interval")
@@ -69,7 +69,7 @@ class FreshRow(Row):
 def beyond_fresh(
     scores: FloatArray, original: FloatArray, keys: Codes, sizes: Sequence[int]
 ) -> tuple[FreshRow, ...]:
-    """Compare CAP and DiSCO of datasets with those of fresh samples.
+    """Compare CAP and DiSCO of datasets with those of new samples.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ A number is guessed right within a hundredth of its standard deviation. Where th
 record, the commonest value of the file is guessed. The lower ends of all targets hold together.
 
 What is shown about *anybody* is guessed of persons held out, from the synthetic records and from
-the training records: these are a fresh sample as far as the holdout is concerned. The gain is what
+the training records: these are a new sample as far as the holdout is concerned. The gain is what
 is guessed from the synthetic records beyond that, person by person.
 
 Sources: Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability for

@@ -4,11 +4,11 @@ The attack: somebody knows a person's state in k periods, a stretch of consecuti
 moved, or the order of her states. Where nobody else of the original has the same, she stands out.
 The intruder looks for a synthetic person who has the same and takes the rest of that person's
 history for hers. Much of it will be right with fresh persons too, since careers are slow: what the
-release adds is what it tells beyond a fresh sample of the same population.
+release adds is what it tells beyond a new sample of the same population.
 
 A fresh person tells of a unique one what one of two original persons who share a key tells of the
 other: leaving out one person after the other, the rest being the data, gives without bias what a
-fresh sample would show (Good 1953). Its error has the terms of those who share a key by two and by
+new sample would show (Good 1953). Its error has the terms of those who share a key by two and by
 three; they follow from Poisson counts, as those of Robbins (1968) for unseen species do.
 
 Sources: k points of a trajectory and the share of persons whom they single out (unicity): de
@@ -72,14 +72,14 @@ class KnownRow(Row):
     sets: int = column("Sets", "count", "sets of periods that were looked at")
     unique: float = column("Unique", "share", "{records} whom nobody shares it with")
     found: float | None = column("There again", "share", "of these, those whom a dataset has")
-    most: float | None = column("Fresh, at most", "share", "the same of a fresh sample, at most")
+    most: float | None = column("Fresh, at most", "share", "the same of a new sample, at most")
     hits: float = column("Hits", "share", "synthetic {records} who share it with exactly one")
     chance_hits: float = column("Fresh hits", "share", "the same of fresh {records}")
     right: float | None = column("Rest right", "share", "of hits: other periods that are right")
     chance_right: float | None = column("Fresh, right", "share", "the same of fresh {records}")
     told: float = column("Told", "share", "hits times the rest right")
-    chance: float = column("Fresh told", "share", "the same of a fresh sample")
-    low: float = column("Beyond, low", "number", "told minus that of a fresh sample: 95 %")
+    chance: float = column("Fresh told", "share", "the same of a new sample")
+    low: float = column("Beyond, low", "number", "told minus that of a new sample: 95 %")
     high: float = column("Beyond, high", "number", "upper end")
 
 
@@ -156,7 +156,7 @@ class Trajectories(Measured):
     """Most periods that are known."""
     known: tuple[KnownRow, ...] = Field(
         description="What an intruder may know, whom it singles out, and what the synthetic data "
-        "tell beside a fresh sample: beyond it about 0 is good, and an interval above 0 is a leak"
+        "tell beside a new sample: beyond it about 0 is good, and an interval above 0 is a leak"
     )
     minimal: tuple[SudaSize, ...] = Field(
         description="Minimal sets of periods that single somebody out (SUDA), by their size"
@@ -194,7 +194,7 @@ class Trajectories(Measured):
         return tuple(
             f"careers: who knows {row.known} is told {row.told:.4f}, no less than by the original "
             f"itself ({row.unique:.4f}): a copy tells so much, and so do careers that repeat those "
-            "of single {records}, whatever a fresh sample would tell"
+            "of single {records}, whatever a new sample would tell"
             for row in self.known
             if row.told >= row.unique > 0
         )
@@ -203,7 +203,7 @@ class Trajectories(Measured):
     def notes(self) -> tuple[str, ...]:
         """What the tables rest on."""
         return (
-            "Absence is a state that may be known. A fresh sample is what one original person "
+            "Absence is a state that may be known. A new sample is what one original person "
             "tells of another who shares what is known, each left out in turn: it tells much "
             "where careers are slow, and nothing about anybody in the data. Above it lie syntheses "
             "that repeat persons, and those whose careers are more varied than the population's: "
@@ -405,13 +405,13 @@ class _Seen:
 
 @dataclass(frozen=True)
 class _Fresh:
-    """What the original says of itself and of fresh samples."""
+    """What the original says of itself and of new samples."""
 
     unique: float
     hits: float
     told: float
     variance: float
-    """Of what a fresh sample tells: see the module."""
+    """Of what a new sample tells: see the module."""
 
 
 class TrajectoryIntruder:

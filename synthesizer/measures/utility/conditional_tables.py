@@ -8,7 +8,7 @@ Methods of Statistics, 21.9) with one of the pair is the largest there is in the
 
 Within each group g the counts are compared as in `utility.tables`, given the group's number of
 records on either side, and the conditional S_pMSE is the sum of VW over the sum of degrees of
-freedom: 1 in expectation for a right synthesis with fixed parameters, 1 + k/n for a fresh sample.
+freedom: 1 in expectation for a right synthesis with fixed parameters, 1 + k/n for a new sample.
 Groups that only one side has are left out.
 """
 
@@ -64,7 +64,7 @@ class ConditionalTables(Measured):
     n: int
     """Records of all files."""
     expected: tuple[float, float]
-    """S_pMSE of a right synthesis of this kind, and of a fresh sample of the population."""
+    """S_pMSE of a right synthesis of this kind, and of a new sample of the population."""
     rows: tuple[ConditionalRow, ...]
     """The pairs, the worst of the first dataset first."""
 

@@ -10,7 +10,7 @@ anybody understands.
 A cell's share p in a sample of f n of n records is off by p (1 - p) (1 - f) / (f n) in the mean
 square, so that the distance is in proportion to x = sqrt((1 - f) / f), and between two samples f is
 interpolated by x. For k synthetic records a right synthesis with fixed parameters has p (1 - p) / k
-and is as good as a share 1 / (1 + n/k) of the original; a fresh sample of the population, as
+and is as good as a share 1 / (1 + n/k) of the original; a new sample of the population, as
 1 / (2 + n/k): for k = n a half and a third.
 """
 
@@ -75,7 +75,7 @@ class EquivalentSample(Measured):
     n_synthetic: tuple[int, ...]
     """Records of each dataset."""
     proper: bool
-    """Whether parameters were drawn anew for each dataset: right is then what a fresh sample is."""
+    """Whether parameters were drawn anew for each dataset: right is then what a new sample is."""
     pairs: int
     """Pairs of variables that were tabulated."""
     datasets: tuple[SyntheticRow, ...]
@@ -85,7 +85,7 @@ class EquivalentSample(Measured):
 
     @property
     def expected(self) -> tuple[float, float]:
-        """Share that a right synthesis is as good as, and a fresh sample of the population."""
+        """Share that a right synthesis is as good as, and a new sample of the population."""
         ratio = self.n * len(self.n_synthetic) / sum(self.n_synthetic)
         fresh = 1 / (2 + ratio)
         return (fresh if self.proper else 1 / (1 + ratio), fresh)

@@ -193,7 +193,7 @@ class PmseResult(Comparison):
     def _null(self) -> str:
         if self.model == "logit":
             return "of draws from a right model with fixed parameters"
-        return "when {records} are called original or synthetic at random, as of a fresh sample"
+        return "when {records} are called original or synthetic at random, as of a new sample"
 
     @property
     def _limits(self) -> str:
@@ -459,8 +459,8 @@ def pmse(
     -------
     PmseResult
         pMSE is in [0, max(c, 1 - c)^2]. The logit's ratio is about 1 for draws from a right model
-        with fixed parameters, about 1 + k/n for a fresh sample of k records beside n; the trees'
-        is about 1 for a fresh sample and goes down to 1 - c for such draws.
+        with fixed parameters, about 1 + k/n for a new sample of k records beside n; the trees'
+        is about 1 for a new sample and goes down to 1 - c for such draws.
 
     Raises
     ------

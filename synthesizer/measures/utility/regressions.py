@@ -21,7 +21,7 @@ Everything is decided by the original and applied to both sides. Errors of coeff
 in the original's standard errors, which are robust to unequal variances (White 1980, HC1), since a
 file keeps no promise of a researcher's model. What is expected follows from their normal
 distribution: with n original and k synthetic records a right synthesis with fixed parameters is off
-by a normal error of variance n/k, a fresh sample of the population by one of 1 + n/k. For k = n the
+by a normal error of variance n/k, a new sample of the population by one of 1 + n/k. For k = n the
 mean size is .80 and 1.13, and 5 and 16.6 per cent lie beyond 1.96. Overlaps of confidence intervals
 are those of Karr et al. (2006), see `utility.compare_fit`.
 """
@@ -131,7 +131,7 @@ class Regressions(Measured):
     n_synthetic: tuple[int, ...]
     """Records of each dataset, likewise."""
     proper: bool
-    """Whether parameters were drawn anew for each dataset: right is then what a fresh sample is."""
+    """Whether parameters were drawn anew for each dataset: right is then what a new sample is."""
     rows: tuple[RegressionRow, ...]
     """One for each response."""
     notes: tuple[str, ...] = ()
@@ -170,19 +170,19 @@ class Regressions(Measured):
 
     @property
     def expected_shares(self) -> tuple[float, float]:
-        """Share beyond 1.96 standard errors in a right synthesis, and in a fresh sample."""
+        """Share beyond 1.96 standard errors in a right synthesis, and in a new sample."""
         right, fresh = (2 * float(scipy.stats.norm.sf(CRITICAL / scale)) for scale in self._scales)
         return right, fresh
 
     @property
     def expected_errors(self) -> tuple[float, float]:
-        """Mean size of errors in a right synthesis, and in a fresh sample."""
+        """Mean size of errors in a right synthesis, and in a new sample."""
         right, fresh = (scale * math.sqrt(2 / math.pi) for scale in self._scales)
         return right, fresh
 
     @property
     def _scales(self) -> tuple[float, float]:
-        """Standard deviations of errors, in standard errors: right synthesis, fresh sample."""
+        """Standard deviations of errors, in standard errors: right synthesis, new sample."""
         ratio = self.n * len(self.n_synthetic) / sum(self.n_synthetic)
         fresh = math.sqrt(1 + ratio)
         return (fresh if self.proper else math.sqrt(ratio), fresh)

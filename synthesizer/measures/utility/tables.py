@@ -237,7 +237,7 @@ class TableUtility(Result):
     def figures(self, *, n: int, expected: float, fresh: float) -> Iterator[Figure]:
         """Yield the figures of every order of tables."""
         good = (
-            f"expected of a right synthesis is {expected:.3g}, of a fresh sample of the "
+            f"expected of a right synthesis is {expected:.3g}, of a new sample of the "
             f"population {fresh:.3g}"
         )
         for order in self.orders:

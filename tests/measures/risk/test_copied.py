@@ -1,4 +1,4 @@
-"""Copied uniques: slow counting, the limit by its definition, fresh samples and copies."""
+"""Copied uniques: slow counting, the limit by its definition, new samples and copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fresh sample shows, told by the original alone."""
+"""What a new sample shows, told by the original alone."""
 
 from itertools import product
 

@@ -81,7 +81,7 @@ def test_equal_records_are_ties():
 
 
 def test_the_larger_half_is_not_nearer_for_its_size():
-    """Three times as many fitted records would be nearest to three quarters of a fresh sample."""
+    """Three times as many fitted records would be nearest to three quarters of a new sample."""
     result = nearer_share(people(1200, 5), people(400, 6), people(400, 7), seed=0)
     assert result.records == 400
     assert (result.all_fitted, result.all_unseen) == (1200, 400)

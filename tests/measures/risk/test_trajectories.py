@@ -1,4 +1,4 @@
-"""Parts of careers as keys: slow code, a planted history, both ends, fresh samples."""
+"""Parts of careers as keys: slow code, a planted history, both ends, new samples."""
 
 from __future__ import annotations
 

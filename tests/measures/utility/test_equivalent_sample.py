@@ -67,7 +67,7 @@ def test_both_ends():
 
 @pytest.mark.parametrize(
     ("made", "share"),
-    [("a quarter", 0.25), ("draws from itself", 0.5), ("a fresh sample", 1 / 3), ("half", 0.25)],
+    [("a quarter", 0.25), ("draws from itself", 0.5), ("a new sample", 1 / 3), ("half", 0.25)],
 )
 def test_shares_are_those_of_theory(made, share):
     found = []
@@ -76,7 +76,7 @@ def test_shares_are_those_of_theory(made, share):
         table = {
             "a quarter": original.take(rng.permutation(1500)[:375]),
             "draws from itself": original.take(rng.integers(0, 1500, 1500)),
-            "a fresh sample": persons(1500, 2 * seed + 1),
+            "a new sample": persons(1500, 2 * seed + 1),
             "half": persons(750, 2 * seed + 1),
         }[made]
         found.append(compared(original, table, seed=seed).sample)

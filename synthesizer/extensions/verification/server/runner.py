@@ -43,7 +43,7 @@ from pydantic import BaseModel
 from synthesizer.data.errors import DataError, SynthesizerError
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table
-from synthesizer.data.workers import one_blas_thread
+from synthesizer.data.workers import one_blas_thread, used_memory
 from synthesizer.extensions.verification.choosing import chosen
 from synthesizer.extensions.verification.mechanisms import DryNoise, OpenDP, Planned
 from synthesizer.extensions.verification.messages import WORDS, Outlook
@@ -55,9 +55,6 @@ from synthesizer.extensions.verification.verify import Asked, concluded, sound_a
 from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.report.page import sections_html
-
-with suppress(ImportError):  # not on Windows, where jobs are refused
-    import resource
 
 DRY_RUN_TIMES = 5
 """A dry run may take so many times the processor time of a job: it rehearses and compares."""
@@ -167,7 +164,7 @@ def _begin(sender: Connection, task: str, limits: str) -> None:
 @one_blas_thread()
 def outcome(task: Task, limits: JobLimits) -> Outcome:
     """Return what comes of a task; only what is wrong with the query itself is a problem."""
-    schema, memory = strictly(PublicSchema, task.public_schema), _peak_mb()
+    schema, memory = strictly(PublicSchema, task.public_schema), used_memory() / 1e6
     is_dry = task.prepared is None
     query = query_of({key: value for key, value in task.query.items() if value is not None})
     try:
@@ -180,7 +177,7 @@ def outcome(task: Task, limits: JobLimits) -> Outcome:
         planned = Planned(DryNoise() if is_dry else OpenDP(), mechanisms)
         if is_dry:
             asked.ask.whole_numbers(asked.query, prepared, _largest(asked, task.rows))
-            megabytes, seconds = _peak_mb() - memory, time.process_time() - begun
+            megabytes, seconds = used_memory() / 1e6 - memory, time.process_time() - begun
             if megabytes > limits.memory_mb / 2 or seconds > limits.seconds / 2:
                 raise DataError(WORDS["too_large"])
     except SynthesizerError as error:
@@ -238,12 +235,6 @@ def _largest(asked: Asked, rows: int) -> View:
     return view
 
 
-def _peak_mb() -> float:
-    """Return the most memory that this process had at a time, in MB."""
-    unit = 1 if sys.platform == "darwin" else 1_024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
-
-
 _CALLS = {  # socket, connect, bind, listen, sendto, sendmsg, execve, execveat, ptrace,
     # process_vm_readv, process_vm_writev, io_uring_setup: numbers of the kernel
     "x86_64": (0xC000003E, (41, 42, 49, 50, 44, 46, 59, 322, 101, 310, 311, 425)),
@@ -283,6 +274,8 @@ def confine(*, seconds: float, memory_mb: int) -> None:
 
 def limit(*, seconds: float, memory_mb: int) -> None:
     """Set the limits of this process that every Unix has."""
+    import resource  # not on Windows
+
     cpu = ceil(seconds) + 1
     for kind, most in (
         (resource.RLIMIT_CPU, cpu),
