@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MOST_ZEROS = 10
 
 
-ONE_DRAW = "results vary from run to run: do not rerun until it passes, change a setting instead"
+ONE_DRAW = "Results vary from run to run. Do not rerun until it passes; change a setting instead."
 _MOST_LOST = 3
 """Measures that failed and are named."""
 _FURTHER, _NOTES = 10, 20
@@ -144,7 +144,8 @@ def _file_lines(result: RunResult) -> Iterator[str]:
     others = [entry.name for entry in result.manifest.files if entry.name not in shown]
     report = [result.report.name] if result.report else []
     yield f"files in {result.directory}"
-    yield f"  to release, or not: {', '.join([*_first_to_last(datasets), *codebook])}"
+    released = ", ".join([*_first_to_last(datasets), *codebook])
+    yield f"  for researchers, if you decide to release: {released}"
     secret = "" if result.manifest.secret == NO_SECRET else " (it holds the secret)"
     kept = ", ".join([*report, *_in_short(others), f"manifest.json{secret}"])
     yield f"  confidential: {kept}"
@@ -209,7 +210,7 @@ def show_plan(
     for line in ahead.lines if ahead else ():
         say(line)
     cost = "; cost: share of the fit's work" if plan.has_chain else ""
-    say(f"rare levels: held by fewer than {RARE} {units}{cost}")
+    say(f"rare levels: of fewer than {RARE} {units}{cost}")
 
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
@@ -227,7 +228,7 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
         say(f"{_short(relation.said)} (computed)")
     for forbid in plan.spec.forbids:
         if forbid.is_firm:
-            say(f"{forbid.text} (redraws {forbid.variable})")
+            say(f"{forbid.text} ({forbid.variable} is drawn again)")
 
 
 def _show_zeros(
@@ -243,31 +244,28 @@ def _show_zeros(
         return
     columns = ("names", "independent", "fresh", "combinations", "few", "persons", "held")
     for rows, title in (
-        (pairs, "pairs of variables of which many combinations do not occur"),
-        (triples, "three variables of which many combinations do not occur, though each pair does"),
+        (pairs, "pairs with combinations that do not occur"),
+        (triples, "three variables with combinations that do not occur, though each pair does"),
     ):
         if rows:
-            show_rows(rows[:MOST_ZEROS], f"{title}, the largest first", *columns)
+            show_rows(rows[:MOST_ZEROS], title, *columns)
         if len(rows) > MOST_ZEROS:
             say(f"and {len(rows) - MOST_ZEROS} more")
-    say("if independent, fresh: rows with a combination that nobody in the data has")
-    if triples:
-        say("of three variables, independent means that nothing but their pairs joins them")
-    say("of few: combinations that fewer than 5 persons have; who keeps them tells that they occur")
+    say("new: share of rows with a combination that the data lack; rare: of fewer than 5 persons")
     kept = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
     if kept:
         follow = sum(isinstance(f, Support) and f.opened == 1.0 for f in kept)
         threes = sum(isinstance(f, Support) and f.excludes for f in kept)
         more = f", {threes} of three variables" if threes else ""
         say(
-            f"support: auto keeps {len(kept) - follow} of these{more}, and {follow} that follow; "
-            "where a new sample has new combinations, as many are drawn"
+            f"support: auto forbids new combinations of {len(kept) - follow} of these{more}, and "
+            f"of {follow} that follow, but for as many as a new sample would have"
         )
     elif not asked:
         say(
-            f"support: not kept; 'support: auto' keeps all {len(pairs) + len(triples)}, or list "
-            "those that matter. It tells which combinations occur: mind those of few, and look at "
-            "the margins of what is kept"
+            "Combinations that do not occur may be invented. 'support: auto' forbids that for "
+            f"these {len(pairs) + len(triples)}, or list those that matter under support. It "
+            "reveals which rare combinations exist, and changes margins"
         )
 
 
@@ -388,10 +386,12 @@ def show_advised(advised: Advised) -> None:
 
 def show_starter(starter: Starter) -> None:
     """Show what a starter configuration guesses, and what a person should decide."""
-    say(f"wrote {starter.path} ({starter.about})")
+    columns = ("name", "kind", "levels", "missing", "reason", "instead")
+    show_rows(starter.columns[:_MOST_COLUMNS], starter.about, *columns)
+    if (n_more := len(starter.columns) - _MOST_COLUMNS) > 0:
+        say(f"and {n_more} more: see {starter.path}")
     if starter.looks:
-        many = "need" if len(starter.looks) > 1 else "needs"
-        say(f"{len(starter.looks)} of {starter.n_columns} columns {many} a look:")
+        say(f"{len(starter.looks)} of {plural(starter.n_columns, 'column')} to look at:")
         for look, names in _alike(starter.looks).items():
             more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
             say(f"  {', '.join(names[:_MOST_NAMED])}{more}: {look}")
@@ -403,7 +403,7 @@ def show_starter(starter: Starter) -> None:
         say(f"  {_short(relation.said + how)}")
     if (n_more := len(starter.relations) - _MOST_RELATIONS) > 0:
         say(f"  and {n_more} more: see {starter.path}")
-    say(f"look it over, then: synthesizer run {starter.path}")
+    say(f"wrote {starter.path}. Look it over, then: synthesizer run {starter.path}")
 
 
 def _short(text: str) -> str:
@@ -412,6 +412,8 @@ def _short(text: str) -> str:
 
 _LONGEST = 100
 """Characters of a formula that are printed."""
+_MOST_COLUMNS = 40
+"""Columns of a file that are printed."""
 _MOST_RELATIONS = 10
 """Relations that are printed."""
 _MOST_NAMED = 5

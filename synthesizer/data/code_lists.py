@@ -19,7 +19,7 @@ import numpy as np
 
 from synthesizer.data.table import FloatArray, IntArray
 
-QUANTITIES: Final = "; but declare numeric if these are quantities"
+QUANTITIES: Final = "; but `kind: numeric` if these are quantities"
 MOST_DENSE: Final = 24
 """Codes without gaps are at most so many, unless their name says more."""
 MOST_CODES: Final = 1_000
@@ -96,7 +96,7 @@ def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
         named = is_named_like_order(name)
         turns = _turning(counts) >= _TURNS[0] and not _has_peaks(numbers, counts)
         if k <= MOST_DENSE and (named or turns):
-            why = "named like steps" if named else "whose frequencies go up and down like codes'"
+            why = "named like steps" if named else "as frequent as codes are"
             return f"{k} whole numbers {why}{'' if named else QUANTITIES}"
         return ""
     is_list = numbers[0] >= _LEAST_CODE and _turning(counts) >= _TURNS[1]

@@ -65,10 +65,10 @@ NO_ID_NAME: Final = re.compile(
 )
 
 NAMED: Final = "named like an identifier"
-DISTINCT: Final = "text, all distinct: an identifier, of which no value is kept"
+DISTINCT: Final = "text, all different: an identifier, of which no value is released"
 NUMBERING: Final = (
-    "all distinct whole numbers without large gaps: an identifier, of which no value is kept; "
-    "declare `kind: numeric` if these are amounts"
+    "whole numbers, all different, without large gaps: an identifier, of which no value is "
+    "released; but `kind: numeric` if these are amounts"
 )
 
 MAX_LEVELS: Final = 100_000
@@ -450,7 +450,7 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
     if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
         kind = _guess_text(column)[0]
-        return kind, f"{why}, all distinct" if kind is Kind.ID else why
+        return kind, f"{why}, all different" if kind is Kind.ID else why
     numbers = column.numbers
     column.check_size()
     if not (numbers == np.rint(numbers)).all():
@@ -460,7 +460,7 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
     if column.all_distinct and not texts.format.clock and _counts_rows(column):
         return Kind.ID, NUMBERING
     if column.all_distinct and np.abs(numbers).max() > MAX_EXACT:
-        return Kind.ID, "very large whole numbers, all distinct"
+        return Kind.ID, "very large whole numbers, all different"
     if not _is_written_with_point(column) and (why := _why_codes(column)):
         ordered = len(numbers) > 2 and is_named_like_order(texts.name)
         return Kind.ORDERED if ordered else Kind.CATEGORICAL, why
@@ -469,7 +469,7 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
     if column.share_distinct > NEARLY_ALL and np.abs(numbers).max() >= LARGE:
         return (
             Kind.NUMERIC,
-            "whole numbers, nearly all distinct; but declare id if it is an identifier",
+            "whole numbers, nearly all different; but `kind: id` if they identify persons",
         )
     return Kind.NUMERIC, "whole numbers"
 
@@ -479,8 +479,8 @@ def _format_doubt(form: NumberFormat) -> str:
     if not form.is_ambiguous:
         return ""
     if form.thousands:
-        return "; but declare `decimals: 3` if 1,234 means 1.234"
-    return "; but declare `decimals: 0` if 1,234 means 1234"
+        return "; but `decimals: 3` if 1,234 means 1.234"
+    return "; but `decimals: 0` if 1,234 means 1234"
 
 
 def _why_codes(column: _Column) -> str:
@@ -493,7 +493,7 @@ def _why_codes(column: _Column) -> str:
     are_codes = is_named_like_code(texts.name) or not amounts
     n_most = counts.sum() // 2
     if are_codes and len(numbers) <= min(FEW_INTEGERS, n_most):
-        return f"whole numbers with only {len(numbers)} distinct values"
+        return f"only {len(numbers)} different whole numbers"
     return why_codes(texts.name, numbers, counts)
 
 
@@ -576,7 +576,7 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
     if column.is_named_like_id:
         return Kind.ID, "named like an identifier"
     if column.all_distinct:
-        free = "; but drop it if it is free text, of which only numbers are left"
+        free = "; but leave it out (`drop`) if it is free text: the output has 1, 2, 3, ..."
         return Kind.ID, f"{DISTINCT}{free if column.is_prose else ''}"
     distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):

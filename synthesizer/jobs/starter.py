@@ -156,6 +156,8 @@ class Starter:
     looks: Mapping[str, str]
     """Columns that need a look, and why."""
     n_columns: int
+    columns: tuple[CodebookVariable, ...]
+    """All columns: as what each is taken, and why."""
     notes: tuple[str, ...] = ()
     """What else a person should know."""
     relations: tuple[Relation, ...] = ()
@@ -367,6 +369,7 @@ def make_starter(
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
     keys = extension_keys()
+    codebook = describe(raw, reading.roles.inferred, reading.table)
     text = _rendered(
         name=path.name,
         query=data if isinstance(data, SqlConfig) else None,
@@ -382,9 +385,7 @@ def make_starter(
         household=reading.household,
         household_rules=list(_household_rules(reading.household, reading.table)),
         sections=[(key, said, keys[key].description) for key, said in options.sections.items()],
-        variables=list(
-            _entries(reading, describe(raw, reading.roles.inferred, reading.table), relations)
-        ),
+        variables=list(_entries(reading, codebook, relations)),
         survival=_survival(reading.table) if options.panel is None else None,
         zeros=_zeros(reading.zeros),
         dropped=reading.roles.dropped,
@@ -399,6 +400,7 @@ def make_starter(
         + (f", {encoding.name}" if encoding is not None else ""),
         looks=looks,
         n_columns=n_columns,
+        columns=codebook.variables,
         notes=(
             *_encoding_notes(encoding),
             *(f"the file is read with {k}: {json.dumps(v)}: {why}" for k, v, why in layout if why),
@@ -547,6 +549,7 @@ def _entry(row: CodebookVariable, reading: Reading, relation: Relation | None) -
     if variable.kind is Kind.ORDERED:
         comment += "; the list of levels comes from the data"
     comment += f"; {row.reason}"
+    comment += f"; if wrong: {row.instead}" if row.name in reading.roles.looks else ""
     if said is not None and said.date_format is not None:
         entry["date_format"] = said.date_format
     if relation is not None:

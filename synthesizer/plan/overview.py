@@ -34,10 +34,11 @@ class CodebookVariable(Row):
     name: str = column("variable", "text")
     kind: str = column("kind", "text")
     levels: int = column("values", "count", "distinct ones that occur, without missing codes")
-    missing: int = column("missing rows", "count")
+    missing: int = column("missing", "count")
     missing_codes: str = column("codes", "text", "an empty cell is shown as (empty)")
     shows: str = column("levels or range", "text", "frequent levels, or three percentiles")
     reason: str = column("why", "text", "why this kind")
+    instead: str = column("if wrong, write", "text", "under `variables` of the YAML")
 
 
 class Codebook(Result):
@@ -96,8 +97,13 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
         else _levels(column)
         if column.is_coded
         else _percentiles(column),
-        reason=inferred.reason,
+        reason=inferred.reason.partition("; but ")[0],
+        instead=inferred.doubt or _INSTEAD.get(variable.kind, "kind: categorical"),
     )
+
+
+_INSTEAD = {Kind.CATEGORICAL: "kind: ordered, or numeric", Kind.DATE: "date_format: ..."}
+"""What to write where another kind than the first guess is meant; else a category."""
 
 
 def _levels(column: Column) -> str:
@@ -132,7 +138,7 @@ class PlanRow(Row):
     model: str = column("model", "text", "what makes whole datasets, where no model is fitted")
     predictors: int = column("predictors", "count")
     levels: int = column("levels", "count", "values that occur, without missing codes")
-    missing: int = column("missing rows", "count")
+    missing: int = column("missing", "count")
     rare: int = column("rare levels", "count", "held by fewer than `RARE` rows, or persons")
     cost: float = column("cost", "percent", "share of the work of the fit, in [0, 1]")
     """n log n, times predictors, times outputs; 0 where nothing is fitted."""
@@ -171,13 +177,13 @@ class ZeroRow(Row):
 
     names: str = column("variables", "text")
     independent: float = column(
-        "if independent", "share", "rows that would have a combination nobody has"
+        "new if independent", "share", "rows with an unseen combination if unrelated"
     )
-    fresh: float = column("fresh", "share", "the same of a new sample (Good 1953)")
-    combinations: int = column("occur", "count", "combinations that the data have")
-    few: int = column("of few", "count", "of these, held by fewer than 5")
-    persons: int = column("persons of few", "count", "persons who have one of those")
-    held: float = column("rows of few", "share", "rows that have one of those")
+    fresh: float = column("new in a new sample", "share", "the same of a new sample (Good 1953)")
+    combinations: int = column("combinations", "count", "that occur in the data")
+    few: int = column("rare ones", "count", "of fewer than 5 persons")
+    persons: int = column("persons in them", "count")
+    held: float = column("rows in them", "share")
 
 
 def zero_rows(plan: Plan) -> tuple[list[ZeroRow], list[ZeroRow], str]:

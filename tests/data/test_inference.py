@@ -136,7 +136,7 @@ def test_most_values_of_an_identifier_are_distinct():
     assert kind_and_reason("idhous00", [v // 3 for v in households])[0] is Kind.NUMERIC
     kind, reason = kind_and_reason("wages", households)
     assert kind is Kind.NUMERIC
-    assert "declare id if it is an identifier" in reason
+    assert "but `kind: id` if they identify persons" in reason
     assert kind_and_reason("wages", [v // 3 for v in households]) == (Kind.NUMERIC, "whole numbers")
 
 

@@ -57,7 +57,7 @@ def test_every_column_has_a_role_and_a_run_goes_through(tmp_path: Path) -> None:
     nasty_frame().to_csv(tmp_path / "data.csv", index=False)
     told = call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml")
     assert told.exit_code == 0, told.output
-    assert "9 of 13 columns need a look" in told.output
+    assert "9 of 13 columns to look at" in told.output
     content = yaml.safe_load((tmp_path / "run.yaml").read_text())
     left = ["comment", "odd", "large", "hid", "empty"]
     assert sorted(content["drop"]) == sorted(left)
@@ -81,9 +81,9 @@ def test_every_column_has_a_role_and_a_run_goes_through(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("encoding", "named", "key"),
     [
-        ("utf-16", "utf-16)", None),
-        ("utf-16-le", "utf-16-le)", "utf-16-le"),
-        ("latin-1", "cp1252)\nnote: the file is not UTF-8", "cp1252"),
+        ("utf-16", "rows, utf-16", None),
+        ("utf-16-le", "rows, utf-16-le", "utf-16-le"),
+        ("latin-1", "note: the file is not UTF-8", "cp1252"),
     ],
 )
 def test_the_encoding_is_found_named_and_kept(
