@@ -15,7 +15,7 @@ from synthesizer.measures.figure import Figure, conclusions
 from synthesizer.measures.verdict import TITLES
 from synthesizer.report.decision import worst_things
 from synthesizer.report.figures import figure_table
-from synthesizer.report.scale import drawn, in_letters
+from synthesizer.report.scale import drawn, in_letters, sentence_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from synthesizer.measures.results import RiskResult, UtilityResult
     from synthesizer.measures.utility.coefficients import FitComparison
     from synthesizer.measures.utility.longitudinal import PanelResult
-    from synthesizer.measures.verdict import CheckResults, Subject, Verdict
+    from synthesizer.measures.verdict import CheckResults, Subject, Verdict, VerdictLine
     from synthesizer.report.record import Record
 
 WORST_PAIRS = 3
@@ -59,10 +59,10 @@ def add_decision(
     """
     lines = [line for line in decided.lines if line.subject in subjects]
     for one in lines:
-        words = f"{one.sentence if ending.every else one.brief}\n{in_letters(drawn(one))}".strip()
-        ending.say(words, start=f"{one.title}:", word=one.word.upper(), colour=one.colour)
+        words = f"{one.sentence if ending.every else _in_short(one)}\n{in_letters(drawn(one))}"
+        ending.say(words.strip(), start=f"{one.title}:", word=one.word.upper(), colour=one.colour)
     ending.say(f"limits: {decided.terms}{f'. {decided.source}' if ending.every else ''}")
-    told = " ".join(line.brief for line in lines)
+    told = " ".join(line.sentence for line in lines if ending.every)
     for number, advice in enumerate(worst := worst_things(decided, record, subjects=subjects), 1):
         (_, first), *others = advice.findings
         # what the lines above say already is only named
@@ -71,6 +71,13 @@ def add_decision(
         heading = "findings, the worst first: 1." if number == 1 else f"  {number}."
         heading = f"finding{'s' * bool(others)}:" if len(worst) == 1 else heading
         ending.say(f"{heading} {tests}{advice.change}".rstrip(), rank=number - 1, kind="finding")
+
+
+def _in_short(one: VerdictLine) -> str:
+    """Return what decides a line, and what was not measured."""
+    missing = one.brief.partition("Not measured: ")[1:]
+    short = f"{sentence_of(one)} {''.join(missing)}".strip()
+    return short if drawn(one).measured else one.brief
 
 
 def show_file_checks(

@@ -160,6 +160,8 @@ def sentence_of(one: VerdictLine) -> str:
     counted = max(e.mark, e.value) > 1 and all(x % 1 == 0 for x in (*ends, e.mark))
     digits = 0 if counted else 1 if percent else 2
     *shown, mark = agreeing([unit * x for x in (*ends, *sample)], unit * e.mark, digits)
+    if counted:
+        *shown, mark = (f"{float(x):,.0f}" for x in (*shown, mark))
     beside = f"; a new sample: {shown.pop()}{percent}" if sample else ""
     if len(shown) == 1 and e.value < 0:
         shown, figure = [shown[0].removeprefix("-")], figure.replace("% more ", "% fewer ")
