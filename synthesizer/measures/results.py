@@ -58,7 +58,7 @@ class RiskResult(_AxisResult):
     inference: tuple[InferenceResult, ...] = ()
     """Sensitive variables that might be inferred from public ones."""
     copied: CopiedUniques | None = None
-    """Whole records that only one person has and that are there again, against a new sample."""
+    """Unique whole records that occur in the synthetic data, against a new sample."""
     replicated: ReplicatedUniques | None = None
     """Whole records that are unique in both files."""
     releases: Together | None = None

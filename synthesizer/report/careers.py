@@ -226,7 +226,7 @@ def _replicated(record: Record) -> Iterator[Block]:
     careers = record.results.risk.careers
     if careers is None:
         yield Gap(
-            "careers that are there again",
+            "careers that occur in the synthetic data",
             "They were not counted; they are unless checks.replicated_careers is false.",
         )
         return
@@ -239,6 +239,6 @@ def _replicated(record: Record) -> Iterator[Block]:
             "fresh person of the same population would show without being in the data."
         ]
     )
-    title = "Careers of the original that are there again"
+    title = "Careers of the original that occur in the synthetic data"
     figures = [figure.counting(record.units) for figure in careers.figures]
     yield Fold(title, [words, *figure_blocks(figures, title)])

@@ -269,7 +269,7 @@ def _copied_blocks(result: CopiedUniques, about: str, record: Record) -> Iterato
     yield Words(words)
     yield number_table(result, f"{about}: uniques of the original, and what the limit rests on")
     shown = [*result.rows, *([] if result.control is None else [result.control])]
-    yield row_table(shown, f"{about}: uniques that are there again, and what a new sample has")
+    yield row_table(shown, f"{about}: unique records in the synthetic data and in a new sample")
 
 
 def _replicated(record: Record) -> Iterator[Block]:

@@ -39,7 +39,7 @@ def test_what_looks_like_a_copy_comes_before_everything() -> None:
     assert first.reads.startswith("Unique records that are copied: 100; limit ")
     told = of_kind(section, Note)[0]
     assert (told.tone, told.start) == ("alert", "A person in the data: fail.")
-    assert "100 of 100 records that nobody else shares" in told.text
+    assert "100 of 100 records that are unique by pay" in told.text
 
 
 # What no line of the verdict says.

@@ -110,7 +110,7 @@ MEASURES = (
         "datasets",
         after="replicated_careers",
         of_person=True,
-        words="households: those of the data that are there again, with all members",
+        words="households: those of the data that occur in the synthetic data, with all members",
         needs=("households", "names"),
         compute=lambda case: HouseholdsSeen(case.members, case.names),
         result=RepeatedHouseholds,

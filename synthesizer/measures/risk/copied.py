@@ -90,9 +90,8 @@ class CopiedRow(Row):
 
 
 _COPIED = (
-    "{records} of the original that nobody else shares and that stand in the synthetic data with "
-    "the same values of {what}, over the most that a new sample of the same population could have; "
-    "above 1 the data look like a copy"
+    "unique {records} of the original that occur in the synthetic data, with equal values of "
+    "{what}, divided by the most that a new sample would have; above 1 the data look like a copy"
 )
 COPIED_UNIQUES = FigureKind(
     "copied_uniques",
@@ -109,7 +108,7 @@ COPIED_KEYS = FigureKind(
 
 
 class CopiedUniques(Measured):
-    """Records of the original that nobody else shares, and which stand in the synthetic data."""
+    """Unique records of the original that occur in the synthetic data."""
 
     kind: ClassVar[FigureKind] = COPIED_UNIQUES
     """The kind of its figure."""
@@ -120,7 +119,7 @@ class CopiedUniques(Measured):
     may_keep: bool = True
     """Whether others may be kept on purpose, too."""
     n: int = column("original records", "count")
-    uniques: int = column("unique by these variables", "count", "records that nobody else shares")
+    uniques: int = column("unique by these variables", "count")
     pairs: int = column("combinations of two records", "count", "which the limit is computed from")
     confidence: float = column(
         "confidence", "number", "share of new samples of which nothing is above a limit"
@@ -187,9 +186,9 @@ class CopiedUniques(Measured):
         else:
             end = "this looks like a copy"
         return (
-            f"{start} {row.present:,} of {self.uniques:,} {{records}} that nobody else shares "
-            f"stand in {which} with the same values of {_listed(self.names)}; a new sample of "
-            f"the same population could have at most {row.most:,}{shown}: {end}"
+            f"{start} {row.present:,} of {self.uniques:,} {{records}} that are unique by "
+            f"{_listed(self.names)} occur in {which}. A new sample would have at most "
+            f"{row.most:,} by chance{shown}: {end}"
         )
 
 
@@ -407,7 +406,7 @@ MEASURES = (
         after="unfamiliar",
         result_field="copied",
         of_person=True,
-        words="unique records that are there again, against what a new sample could have",
+        words="unique records that occur in the synthetic data, beside a new sample",
         needs=("names",),
         compute=lambda case: _copied(case, CopiedUniques),
         figures=(COPIED_UNIQUES,),

@@ -42,7 +42,7 @@ class ScenarioRisk(Result):
     attribute: AttributeResult | None = None
     """Dorig, Dsyn, iS, DiS, DiSCO, DiSDiO, with warnings."""
     copied: CopiedKeys | None = None
-    """Uniques by keys and target that are there again, against a new sample."""
+    """Uniques by keys and target that occur in the synthetic data, against a new sample."""
     determined: DeterminedResult | None = None
     """Whether a key gives the target away by construction."""
     differential: DifferentialResult | None = None

@@ -61,7 +61,7 @@ def test_what_a_run_leaves_is_marked(folder: Path) -> None:
 def test_a_plan_shows_a_chain_where_one_is_fitted(folder: Path, start: str) -> None:
     path = configured(folder, "plan", start=start, risk_at_most=0.25)
     told = output("plan", path)
-    for word in ("cart", "cost: share of", "predictors", "redraws"):
+    for word in ("cart", "cost: share of", "predictors", "drawn again"):
         assert (word in told) == (start == "chain")
     for words in ("population 6", "keys town, sex, age; target job", "risk_at_most 0.25"):
         assert words in told

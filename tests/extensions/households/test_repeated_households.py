@@ -1,4 +1,4 @@
-"""Households that are there again, by slow obvious code and in files."""
+"""Households that occur in the synthetic data, by slow obvious code and in files."""
 
 from __future__ import annotations
 

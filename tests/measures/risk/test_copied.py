@@ -28,7 +28,7 @@ def test_the_limit_by_its_definition(pairs, times, confidence):
     limit, q = fresh_limit(pairs, times, confidence), 2 * times / (1 + 2 * times)
 
     def exceeded(count):
-        """Of count + 1 + pairs combinations, more than count are uniques that are there again."""
+        """Of count + 1 + pairs combinations, more than count are copied uniques."""
         n = count + 1 + pairs
         return sum(comb(n, k) * q**k * (1 - q) ** (n - k) for k in range(count + 1, n + 1))
 
