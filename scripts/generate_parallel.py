@@ -27,11 +27,12 @@ from synthesizer.cli.arguments import Plugins, models_with
 from synthesizer.cli.commands import errors_told
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import finished_file, new_directory
-from synthesizer.data.workers import cluster, worker_problems
+from synthesizer.data.workers import worker_problems
 from synthesizer.data.writing import suffix, write
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model
-from synthesizer.jobs.dataset_parts import seen_model, this_version
+from synthesizer.extensions.large_files.dask_cluster import cluster
+from synthesizer.extensions.large_files.dataset_parts import seen_model, this_version
 from synthesizer.jobs.generate import write_manifest
 
 
@@ -97,8 +98,7 @@ def main(
     with errors_told():
         registry = models_with(plugin)
         loaded = load_model(model, registry)
-        problems = [*loaded.chain.request_problems(m, rows), *worker_problems(workers)]
-        if problems:
+        if problems := [*loaded.chain.request_problems(m, rows), *worker_problems(workers)]:
             raise ConfigError(problems)
         names = [f"synthetic_{d + 1:0{len(str(m))}d}{suffix(loaded.layout)}" for d in range(m)]
         start = perf_counter()

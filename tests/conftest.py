@@ -64,7 +64,7 @@ THOROUGH = (
     "end_to_end/test_kill.py",
     "end_to_end/test_r_client.py",
     "faults/",
-    "jobs/test_clusters.py",
+    "extensions/large_files/test_clusters.py",
     "report/test_pages_in_browser.py",
     "scripts/",
     "test_site.py",

@@ -125,20 +125,21 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10689,
+    "data": 10481,
     "models": 9112,
     "measures": 14470,
     "engine": 1796,
     "report": 6618,
-    "config": 929,
-    "plan": 3700,
-    "jobs": 3296,
-    "cli": 1645,
+    "config": 927,
+    "plan": 3672,
+    "jobs": 3007,
+    "cli": 1644,
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.genetic": 2335,
     "extensions.households": 367,
     "extensions.labelled": 880,
+    "extensions.large_files": 672,
     "extensions.releases": 850,
     "extensions.survey": 1548,
     "extensions.verification": 7457,
@@ -157,7 +158,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 309
+MOST_FILES = 314
 """Most Python files of the package. It only falls, but for what a new extension divides."""
 
 
@@ -229,6 +230,7 @@ HANDED_A_FILE = {
     "data.archive: open",
     "engine.testing: tempfile",
     "engine.testing: TemporaryDirectory",
+    "extensions.large_files.dataset_parts: write_table",
     "extensions.releases.writing_onto: write_table",
     "extensions.verification.database: sqlite3",
     "extensions.verification.questions: write_table",

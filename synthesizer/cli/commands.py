@@ -115,28 +115,36 @@ class Options(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what was typed; what is wrong with it is told without the words of a library."""
-        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        switches = self.switches
+        known = {name for one in self.get_params(ctx) for name in one.opts} | switches.keys()
         for word in args:
             name = word.partition("=")[0]
             if name in FORMER_OPTIONS and name not in known and "--set" in known:
                 ctx.fail(f"'{name}' is now '--set {FORMER_OPTIONS[name]}=VALUE'.")
+            if name[:2] == "--" != name and name not in known:
+                ctx.fail(f"no option '{name}'; {did_you_mean(name, known, installed())}")
+        args = [f"--set=output.{a[2:]}=true" if a in switches else a for a in args]
         try:
             return super().parse_args(ctx, args)
         except typer.BadParameter as error:
             error.message = error.message.removeprefix("Value error, ")
             raise
 
+    @property
+    def switches(self) -> Mapping[str, str]:
+        """Options that extensions add to `run`, with what each does."""
+        return runs.SWITCHES if self.name == "run" else {}
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the lists."""
-        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        groups: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
+        groups["option"] += self.switches.items()
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                is_option = parameter.param_type_name == "option"
-                groups["Options" if is_option else "Arguments"].append(record)
+            if (record := parameter.get_help_record(ctx)) is not None:
+                groups[parameter.param_type_name].append(record)
         for heading, records in groups.items():
             if records:
-                with formatter.section(heading):
+                with formatter.section(f"{heading.capitalize()}s"):
                     formatter.write_dl(records)
 
 

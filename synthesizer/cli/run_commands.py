@@ -28,10 +28,13 @@ from synthesizer.cli.arguments import (
     settings_in,
 )
 from synthesizer.data.errors import ConfigError, OutputError, Problems
+from synthesizer.data.plugins import switches
 
 ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_default=False)]
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
 Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600).", "--json")]
+SWITCHES = switches()
+"""Options of `run` that extensions have, and what each does."""
 NOT_FOR_RELEASE = "not for release"
 
 
@@ -151,9 +154,6 @@ def run(
     no_checks: Annotated[
         bool, option("Leave out all checks; not where limits are set.", "--no-checks")
     ] = False,
-    resume: Annotated[
-        bool, option("Go on with a run in parts (data.fit_rows) that was stopped.", "--resume")
-    ] = False,
     fail_on: FailOn = None,
     quiet: Quiet = False,
     every: Every = False,
@@ -169,15 +169,13 @@ def run(
 
     if no_checks and fail_on is not None:
         raise ConfigError("--fail-on: there is no verdict without checks; leave out --no-checks")
-    output = options_of(
-        overwrite=overwrite or None, directory=None if out is None else str(out.absolute())
-    )
+    output = options_of(overwrite=overwrite or None, directory=out and str(out.absolute()))
     overrides = overrides_of(settings, m=m, seed=seed, workers=workers, output=output)
     if no_checks:
         # limits stay and are refused: a pipeline must not take unchecked data for checked ones
         overrides["checks"] = ALL_OFF
     with progress(quiet=quiet) as listener:
-        result = job.run(config, overrides=overrides, listener=listener, resume=resume)
+        result = job.run(config, overrides=overrides, listener=listener)
     reasons = refusals(result.exceeded, result.verdict, fail_on)
     if not quiet:
         show_result(result, every=every, later=reasons)

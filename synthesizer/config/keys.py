@@ -25,9 +25,8 @@ from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
-from synthesizer.data.parquet_sample import FIT_ROWS
-from synthesizer.data.plugins import extension_keys, keyed, makers
+from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Whole, no_boolean
+from synthesizer.data.plugins import extension_keys, makers, placed
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
@@ -35,15 +34,6 @@ from synthesizer.data.yaml_text import without_infinities
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.measures.measure_options import Label, Labels, Names, Part
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-
-
-def _no_boolean(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("must be a whole number")
-    return value
-
-
-Whole = Annotated[int, BeforeValidator(_no_boolean)]
 
 
 def _listed(value: object) -> object:
@@ -264,13 +254,6 @@ class _DataConfig(Part):
         description="MB that the file may unpack to; 100 times its size (at least 256) and half of "
         "the free memory when absent",
     )
-    fit_rows: Whole = Field(
-        FIT_ROWS,
-        ge=1_000,
-        description="Parquet: a larger source is not read whole; models are fitted on about so "
-        "many rows of a random sample of persons, or rows, and checks look at these; datasets have "
-        "the size of the whole and are written in parts",
-    )
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -299,29 +282,31 @@ class _DataConfig(Part):
         return [value for value in self.of_format.values() if isinstance(value, Path)]
 
 
+def _extended(
+    name: str, core: type[Part], place: str, fields: Mapping[str, Any], *further: str
+) -> Any:
+    """Return a part of the configuration with keys of extensions."""
+    if taken := [k for k in fields if hasattr(core, k) or k in (*core.model_fields, *further)]:
+        words = "an extension has this key of the core; remove it"
+        raise ConfigError(f"{place}{key}: {words}" for key in taken)
+    doc = core.__doc__
+    return create_model(name, __base__=core, __doc__=doc, __module__=__name__, **fields)
+
+
 _TYPES: Mapping[type, Any] = {str: Label, int: Whole}
-if taken := [
-    key for key in format_keys() if hasattr(_DataConfig, key) or key in _DataConfig.model_fields
-]:
-    raise ConfigError(f"data.{key}: a format has this key of the core; remove it" for key in taken)
 if TYPE_CHECKING:
 
     class DataConfig(_DataConfig):
-        """Where the confidential data are; some keys are those of formats."""
+        """Where the confidential data are; some keys are those of formats and extensions."""
 
         def __init__(self, **options: Any) -> None: ...
 
 else:
-    DataConfig = create_model(
-        "DataConfig",
-        __base__=_DataConfig,
-        __doc__=_DataConfig.__doc__,
-        __module__=__name__,
-        **{
-            key: (_TYPES.get(one.type, one.type) | None, Field(None, description=one.description))
-            for key, one in format_keys().items()
-        },
-    )
+    _of_formats = {
+        key: (_TYPES.get(one.type, one.type) | None, Field(None, description=one.description))
+        for key, one in format_keys().items()
+    }
+    DataConfig = _extended("DataConfig", _DataConfig, "data.", _of_formats | placed("data"))
 
 
 def _writable(form: str) -> str:
@@ -334,7 +319,7 @@ FORMS = (*CORE_FORMS, *(form for one in formats() for form in one.forms))
 """Formats in which datasets are written."""
 
 
-class OutputConfig(Part):
+class _OutputConfig(Part):
     """Where the result goes."""
 
     directory: Path = Field(Path("synthetic"), description="directory that the run creates")
@@ -355,6 +340,12 @@ class OutputConfig(Part):
     publish_rows: bool = Field(
         False, description="state the number of confidential records, or persons, in the codebook"
     )
+
+
+if TYPE_CHECKING:
+    OutputConfig = _OutputConfig
+else:
+    OutputConfig = _extended("OutputConfig", _OutputConfig, "output.", placed("output"))
 
 
 class VariableConfig(Part):
@@ -444,7 +435,7 @@ class BlankRareConfig(Part):
     )
 
 
-Number = Annotated[float, BeforeValidator(_no_boolean), Field(allow_inf_nan=False)]
+Number = Annotated[float, BeforeValidator(no_boolean), Field(allow_inf_nan=False)]
 Base = Annotated[Number, Field(gt=0)]
 
 
@@ -508,21 +499,21 @@ Secret = Annotated[
 ]
 
 
-class ClusterConfig(Part):
-    """Machines on which datasets are drawn."""
+if TYPE_CHECKING:
+    Machines = Part
+else:
+    Machines = _extended("Machines", Part, "workers.", placed("workers"))
 
-    dask: Label = Field(description="address of a Dask scheduler, such as tcp://host:8786")
 
-
-def _number_or_cluster(value: object) -> str:
+def _number_or_machines(value: object) -> str:
     """Name the branch of workers; problems are told for this branch only."""
-    return "dict[]" if isinstance(value, Mapping | ClusterConfig) else "int[]"
+    return "dict[]" if value and isinstance(value, Mapping | Machines) else "int[]"
 
 
 Workers = Annotated[
     Annotated[Whole, Field(ge=-MAX_WORKERS, le=MAX_WORKERS), Tag("int[]")]
-    | Annotated[ClusterConfig, Tag("dict[]")],
-    Discriminator(_number_or_cluster),
+    | Annotated[Machines, Tag("dict[]")],
+    Discriminator(_number_or_machines),
 ]
 
 
@@ -560,8 +551,10 @@ class _ChainConfig(Part):
     )
     workers: Workers | None = Field(
         None,
-        description="parallel workers of joblib, all cores if absent; or {dask: ADDRESS}: machines "
-        "that draw the parts of datasets (extra 'dask'; Parquet sources)",
+        description="; or ".join(
+            ["parallel workers of joblib, all cores if absent"]
+            + [f"{{{k}: ...}}: {field.description}" for k, (_, field) in placed("workers").items()]
+        ),
     )
     proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
     strata: Names = Field((), description="variables whose combinations get a chain each")
@@ -640,18 +633,16 @@ class _ChainConfig(Part):
 
     @property
     def local_workers(self) -> int | None:
-        """Workers on this machine; all cores where absent, or where a cluster draws."""
+        """Workers on this machine; all cores where absent, or where others draw."""
         return self.workers if isinstance(self.workers, int) else None
-
-    @property
-    def cluster(self) -> str | None:
-        """Address of the scheduler of a cluster; None where this machine draws."""
-        return self.workers.dask if isinstance(self.workers, ClusterConfig) else None
 
     @property
     def sections(self) -> dict[str, Any]:
         """What is said under keys of extensions, by key."""
-        said = {name: getattr(self, name) for name in keyed()}
+        said = {
+            name: key.gathered(self) if key.places else getattr(self, name)
+            for name, key in extension_keys().items()
+        }
         return {name: options for name, options in said.items() if options is not None}
 
     @property
@@ -741,12 +732,6 @@ class _ChainConfig(Part):
 
 _FURTHER = ("data", "output", "registry", "infer_missing", "self", "extensions")
 """Keys of a whole run, and parameters of `Synthesizer`."""
-if taken := [
-    name
-    for name in keyed()
-    if hasattr(_ChainConfig, name) or name in _ChainConfig.model_fields or name in _FURTHER
-]:
-    raise ConfigError(f"{name}: an extension has this key of the core; remove it" for name in taken)
 if TYPE_CHECKING:
 
     class ChainConfig(_ChainConfig):
@@ -755,16 +740,12 @@ if TYPE_CHECKING:
         def __init__(self, **options: Any) -> None: ...
 
 else:
-    ChainConfig = create_model(
-        "ChainConfig",
-        __base__=_ChainConfig,
-        __doc__=_ChainConfig.__doc__,
-        __module__=__name__,
-        **{
-            name: (key.type | None, Field(None, description=key.description))
-            for name, key in extension_keys().items()
-        },
-    )
+    _of_extensions = {
+        name: (key.type | None, Field(None, description=key.description))
+        for name, key in extension_keys().items()
+        if not key.places
+    }
+    ChainConfig = _extended("ChainConfig", _ChainConfig, "", _of_extensions, *_FURTHER)
 
 
 class Config(ChainConfig):

@@ -452,7 +452,8 @@ def _resolved(config: Config, base: Path) -> Config:
     if isinstance(secret, SecretConfig):
         secret = SecretConfig(manifest=_joined(base, secret.manifest))
     changes: dict[str, Any] = {"data": data, "output": output}
-    changes |= {name: _with_paths(own, base) for name, own in config.sections.items()}
+    written = ((n, own) for n, own in config.sections.items() if n in Config.model_fields)
+    changes |= {name: _with_paths(own, base) for name, own in written}
     # only what was written is set, so that a manifest repeats no default
     return config.model_copy(update=changes | ({} if secret is None else {"secret": secret}))
 

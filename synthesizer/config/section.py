@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from synthesizer.data.plugins import extension_keys
+from synthesizer.data.randomness import Seed
+from synthesizer.data.sources import RawTable, WholeSource
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.survey_design import ReplicateWeights
 
@@ -73,6 +76,21 @@ class Section:
     def set_aside(self, columns: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
         """Return those columns of the file, numbers, that take no part in the synthesis."""
         return ()
+
+    def sampled(
+        self,
+        path: Path,  # noqa: ARG002
+        unit: str | None = None,  # noqa: ARG002
+    ) -> tuple[RawTable, WholeSource] | None:
+        """Return a sample of a source that it does not read whole; None of others.
+
+        Rows with the same value of column ``unit`` stay together.
+        """
+        return None
+
+    def seed(self, output: Path) -> Seed | None:  # noqa: ARG002
+        """Return seed and secret of a run into this directory, where it knows them."""
+        return None
 
 
 def section_keys() -> dict[str, type[Section]]:

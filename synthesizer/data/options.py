@@ -30,7 +30,15 @@ from typing import (
     overload,
 )
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    TypeAdapter,
+    ValidationError,
+)
 from pydantic.dataclasses import dataclass
 from pydantic_core import ArgsKwargs, ErrorDetails
 
@@ -53,6 +61,16 @@ SYNONYMS = {
 MAX_GROUPS = 10_000
 MAX_ROWS = 50_000_000
 """Of a dataset, which is held in memory."""
+
+
+def no_boolean(value: object) -> object:
+    """Refuse true and false, which count as 1 and 0."""
+    if isinstance(value, bool):
+        raise ValueError("must be a whole number")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(no_boolean)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
@@ -278,7 +296,8 @@ def nearest(name: str, names: Collection[str]) -> str:
     """Name the known key that is nearest, or all of them and the extensions that may have more."""
     meant = SYNONYMS.get(name, name)
     name = meant if meant in names else name
-    return "; " + did_you_mean(name, names, f"known: {', '.join(sorted(names))}; {installed()}")
+    known = f"known: {', '.join(sorted(names))}; " if names else ""
+    return "; " + did_you_mean(name, names, known + installed())
 
 
 def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
@@ -297,7 +316,7 @@ def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
 def _is_branch(key: int | str) -> bool:
     """Whether a part of a location is pydantic's name for a branch of a union."""
     return isinstance(key, str) and key.startswith(
-        ("dict[", "tuple[", "str[", "literal[", "function-")
+        ("dict[", "tuple[", "str[", "int[", "literal[", "function-")
     )
 
 

@@ -94,10 +94,25 @@ class Key:
     What makes whole datasets never goes with these."""
     finishers: Sequence[str] = ()
     """``module:class`` of each `Finisher` of ``engine/chain.py`` that it may add to a chain."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where its options are, if not under ``name``: each is a key under ``data``, ``output`` or
+    ``workers``. Every configuration has the section then, and `plan` may return None."""
+    switches: Mapping[str, str] = field(default_factory=dict)
+    """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise ValueError("the name of a key must be small letters, digits and _")
+
+    @property
+    def paths(self) -> set[str]:
+        """Its name, and where its options are."""
+        return {self.name, *(f"{place}.{option}" for option, place in self.places.items())}
+
+    def gathered(self, config: Any) -> Any:
+        """Return its options from where they are in a configuration, others by default."""
+        parts = ((option, getattr(config, place, None)) for option, place in self.places.items())
+        return self.type(**{name: getattr(own, name) for name, own in parts if hasattr(own, name)})
 
     @property
     def type(self) -> Any:
@@ -214,9 +229,10 @@ def keyed() -> Mapping[str, Extension]:
     found: dict[str, Extension] = {}
     owners: dict[str, str] = {}
     for name, one in extensions().items():
-        if one.key is not None and (owner := owners.setdefault(one.key.name, name)) != name:
-            both = f"{owner!r} and {name!r}"
-            raise ConfigError(f"extensions {both} have key {one.key.name!r}; remove a package")
+        for path in () if one.key is None else sorted(one.key.paths):
+            if (owner := owners.setdefault(path, name)) != name:
+                both = f"{owner!r} and {name!r}"
+                raise ConfigError(f"extensions {both} have key {path!r}; remove a package")
         if one.key is not None:
             found[one.key.name] = one
     return found
@@ -225,6 +241,24 @@ def keyed() -> Mapping[str, Extension]:
 def extension_keys() -> dict[str, Key]:
     """Return the keys of extensions, by name."""
     return {name: one.key for name, one in keyed().items() if one.key is not None}
+
+
+def placed(place: str) -> dict[str, Any]:
+    """Return the options of extensions under a key of the core, as fields of pydantic."""
+    found: dict[str, Any] = {}
+    for key in extension_keys().values():
+        with guarded(f"key {key.name!r}: places"):
+            fields = {
+                n: key.type.__pydantic_fields__[n] for n, at in key.places.items() if at == place
+            }
+            found |= {name: (one.annotation, one) for name, one in fields.items()}
+    return found
+
+
+def switches() -> dict[str, str]:
+    """Return the options of `run` that extensions have, and what each does."""
+    keys = extension_keys().values()
+    return {f"--{name}": words for key in keys for name, words in key.switches.items()}
 
 
 def hooks(kind: str, names: Container[str]) -> Iterator[tuple[str, Hook]]:

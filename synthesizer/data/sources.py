@@ -341,6 +341,24 @@ class RawTable:
         return RawTable(arrow, self.layout.select(tuple(names)), self.origin)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WholeSource:
+    """How much a source holds of which only a sample was read."""
+
+    n_rows: int
+    n_units: int
+    """Units: rows, or persons or households with several."""
+    numbered: tuple[str, ...] = ()
+    """Columns that number all rows."""
+
+    def check(self) -> None:
+        """Raise DataError where the source is not what it was."""
+
+    def told(self, raw: RawTable) -> str:
+        """Say of how many rows a sample is."""
+        return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
+
+
 def _value_type(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 

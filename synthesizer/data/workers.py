@@ -10,12 +10,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-
-from synthesizer.data.errors import ConfigError, ModelError, Problems
 
 if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
@@ -23,59 +20,12 @@ if TYPE_CHECKING:
 MAX_WORKERS = 1024
 """More threads than that a system may refuse to start."""
 
-SECONDS_TO_CONNECT = 10
-"""A scheduler that does not answer in this time cannot be reached."""
-
-
-@contextmanager
-def cluster(address: str) -> Iterator[None]:
-    """Let the tasks of joblib run on the workers of a Dask scheduler while the block runs.
-
-    Raises
-    ------
-    ConfigError
-        If the extra is not installed or the scheduler cannot be reached.
-    ModelError
-        If one task ends several workers.
-    """
-    from joblib import parallel_config
-
-    try:
-        dask: Any = import_module("distributed")
-    except ImportError:
-        raise ConfigError("workers.dask: needs pip install 'synthesizer[dask]'") from None
-    try:
-        client = dask.Client(address, timeout=SECONDS_TO_CONNECT)
-    except (OSError, ValueError, TypeError):  # distributed raises all three of an address
-        raise ConfigError(
-            f"workers.dask: no Dask scheduler answers at {address}; start one (dask scheduler), "
-            "name its address, or give a number of workers"
-        ) from None
-    with client:
-        if not client.scheduler_info()["workers"]:
-            raise ConfigError(
-                f"workers.dask: the scheduler at {address} has no workers; start some (dask worker "
-                f"{address} --nthreads 1)"
-            )
-        try:
-            with parallel_config(backend="dask"):
-                yield
-        except dask.scheduler.KilledWorker:
-            raise ModelError(
-                "workers.dask: the same part ended several workers, most likely for want of "
-                "memory; give each worker more memory or one thread (--nthreads 1), and go on "
-                "with --resume"
-            ) from None
-
-
 _guard = threading.Lock()
 _inside: list[Any] = []  # one entry per caller; only the first holds the limit
 
 
-def worker_problems(workers: int | None, address: str | None = None) -> list[str]:
-    """Report a number of workers that joblib cannot start, or a cluster that cannot draw.
-
-    None is the default number; the cluster has an ``address``.
+def worker_problems(workers: int | None) -> list[str]:
+    """Report a number of workers that joblib cannot start; None is the default number.
 
     Examples
     --------
@@ -84,11 +34,7 @@ def worker_problems(workers: int | None, address: str | None = None) -> list[str
     """
     if workers is not None and (workers > MAX_WORKERS or workers == 0):
         return [f"workers ({workers}) must be between 1 and {MAX_WORKERS}, or -1 for all cores"]
-    problems = Problems()
-    if address is not None:
-        with problems.gathered(), cluster(address):
-            pass
-    return problems
+    return []
 
 
 @cache

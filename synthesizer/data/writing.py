@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -24,7 +24,7 @@ from synthesizer.data.id_patterns import IdPattern
 from synthesizer.data.layout import CsvLayout, FrameLayout, Layout, Quoting
 from synthesizer.data.number_formats import PLAIN, NumberFormat
 from synthesizer.data.sources import A_SECOND, as_dictionary
-from synthesizer.data.table import BoolArray, Column, FloatArray, Kind, Table, Variable
+from synthesizer.data.table import Column, FloatArray, Kind, Table, Variable
 from synthesizer.data.values import (
     format_dates,
     format_numbers,
@@ -255,27 +255,6 @@ def write(
             # Neither the time nor the name goes into the file: the same table, the same bytes.
             with gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0) as packed:
                 _write_csv(table, cast("IO[bytes]", packed), layout)
-
-
-def write_blanked(source: Path, masks: Mapping[str, BoolArray], path: Path) -> None:
-    """Write a Parquet file to a new one, with nulls under a mask of each column."""
-    arrow = pq.read_table(source)
-    for name, mask in masks.items():
-        place = arrow.column_names.index(name)
-        field = arrow.schema.field(name)
-        nullable = pa.field(name, field.type, metadata=field.metadata)
-        arrow = arrow.set_column(place, nullable, _nulled(arrow.column(name), mask))
-    with create(path) as file:
-        pq.write_table(arrow, file)
-
-
-def _nulled(column: pa.ChunkedArray, mask: BoolArray) -> pa.ChunkedArray:
-    """Return a column with nulls under a mask; a dictionary lists what occurs, and no more."""
-    kind = column.type
-    is_dictionary = pa.types.is_dictionary(kind)
-    cells = pc.cast(column, kind.value_type) if is_dictionary else column
-    cells = pc.if_else(pa.array(mask), None, cells)
-    return pc.cast(cells.dictionary_encode(), kind) if is_dictionary else cells
 
 
 def typed_layout(table: Table, layout: Layout) -> Layout:

@@ -97,7 +97,7 @@ def now() -> str:
 
 
 def file_entry(path: Path) -> FileEntry:
-    """Return name, size and hash of a file, or of a directory of parts, for the manifest."""
+    """Return name, size and hash of a file, or of a directory of files, for the manifest."""
     files = path.iterdir() if path.is_dir() else (path,)
     size = sum(file.stat().st_size for file in files)
     return FileEntry(name=path.name, bytes=size, sha256=sha256(path))

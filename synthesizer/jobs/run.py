@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.config.reading import AnyForm
 from synthesizer.data.after import NOT_DROPPED
 from synthesizer.data.displayed import Displayed
-from synthesizer.data.errors import ConfigError, ModelError, OutputError, SynthesizerError, plural
+from synthesizer.data.errors import ModelError, OutputError, SynthesizerError, plural
 from synthesizer.data.files import check_file, new_directory, new_file, write_text
 from synthesizer.data.options import public
 from synthesizer.data.randomness import AnySeed, Seed
@@ -21,7 +20,6 @@ from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.engine.chain import FittedChain
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.source import Beside, Source
-from synthesizer.jobs.dataset_parts import Part, Work, kept_bytes, kept_seed, kept_work, parts_of
 from synthesizer.jobs.manifest import (
     ONE_OF_SEVERAL,
     FormulaCells,
@@ -36,7 +34,8 @@ from synthesizer.measures.figure import plain
 from synthesizer.measures.results import checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import CheckResults, Verdict
-from synthesizer.plan.forecast import of_checks, refuse_too_large, say_ahead
+from synthesizer.plan.extended import Work
+from synthesizer.plan.forecast import of_checks, say_ahead
 from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.plan.seeds import replay_notes
 from synthesizer.report.build import REPORT, build_report
@@ -45,11 +44,6 @@ from synthesizer.report.record import CHECKS, MANIFEST, FileEntry, Manifest, Rec
 
 if TYPE_CHECKING:
     from synthesizer.engine.saved import SavedModel
-
-NOTHING_KEPT = (
-    "resume (--resume): this source is read whole and nothing is kept of such a run to go on with; "
-    "leave it out to begin anew. Parts are kept of a Parquet source of more than data.fit_rows rows"
-)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -124,7 +118,6 @@ def run(
     registry: Registry | None = None,
     listener: Listener = silent,
     seed: AnySeed | None = None,
-    resume: bool = False,
 ) -> RunResult:
     """Synthesise as a configuration says and leave datasets, checks and manifest.
 
@@ -142,10 +135,6 @@ def run(
     seed : int or Seed, optional
         Decides every draw in place of what the configuration says: a number in place of its
         ``seed``; a `Seed` also in place of its secret, for runs that share theirs.
-    resume : bool
-        Go on with a run of a source that is not read whole (``data.fit_rows``) and was stopped:
-        what it had finished is kept beside the output. Without such a run it begins one; of a
-        source that is read whole nothing is kept, and this is refused.
 
     Returns
     -------
@@ -157,8 +146,7 @@ def run(
     ConfigError
         With every problem of configuration, data and output, before anything is written.
     OutputError
-        If the output cannot be written; if a stopped run is there and ``resume`` does not say to go
-        on with it, or it had other data or another configuration.
+        If the output cannot be written.
 
     Notes
     -----
@@ -179,32 +167,26 @@ def run(
     phases = Phases(listener)
     if isinstance(seed, int):
         overrides, seed = {**(overrides or {}), "seed": seed}, None
-    if resume and seed is None:
-        seed = kept_seed(config, overrides)
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
-    if resume and plan.whole is None:
-        raise ConfigError(NOTHING_KEPT)
     releases_of(plan)  # a damaged ledger is refused before anything is made
     say_ahead(plan, listener, phases.seconds["read"])
-    refuse_too_large(plan, kept_bytes(plan.output.directory))
     output, seed = plan.output, plan.seed
     with (
-        nullcontext() if plan.whole is None else kept_work(plan, resume=resume) as work,
+        plan.work() as work,
         new_directory(output.directory, overwrite=output.overwrite) as place,
         plan.guarded(),
     ):
         folder = _Folder(place, plan, phases)
         source = plan.fit(seed, phases, kept=work)
         checks = plan.checking(seed, listener)
-        datasets = folder.whole(source) if work is None else folder.in_parts(source, work)
-        for table in datasets:
+        for table in folder.made(source, work):
             with phases.phase("check"):
                 checks.add(plan.viewed(table))
         with phases.phase("check"):
             making = phases.seconds.get("fit", 0.0) + phases.seconds.get(GENERATE, 0.0)
             listener.expect("check", of_checks(plan, making))
-            everybody = None if work is None else partial(work.everybody, folder.parts)
+            everybody = None if work is None else work.everybody
             results = checks.finish(partial(plan.refit, source, seed), everybody=everybody)
         beside = folder.write_beside(source.beside(seed))
         exceeded = limits_exceeded(plan.limits, source, results)
@@ -343,39 +325,20 @@ class _Folder:
         self.datasets: list[str] = []
         self.sizes: list[int] = []
         """Units of each dataset."""
-        self.parts: list[Sequence[Part]] = []
-        """The parts of each dataset, where it is drawn in parts."""
         self.formulas = FormulaCells(safe=plan.output.spreadsheet_safe)
         self.stewards = [CHECKS]
         """What is confidential, beside the manifest and the report."""
 
-    def whole(self, source: Source) -> Iterator[Table]:
-        """Draw, write and yield one dataset after the other."""
-        for table in drawn(self.plan, source, self.plan.seed, self.phases):
-            self.write_dataset(table)
+    def made(self, source: Source, work: Work | None) -> Iterator[Table]:
+        """Draw and write one dataset after the other; yield of each what the checks look at."""
+        if work is None:
+            for table in drawn(self.plan, source, self.plan.seed, self.phases):
+                self.write_dataset(table)
+                yield table
+            return
+        for name, table in work.datasets(source, self.place, self.phases):
+            self.datasets.append(name)
             yield table
-
-    def in_parts(self, source: Source, work: Work) -> Iterator[Table]:
-        """Draw and write all parts of the datasets; yield of each what the checks look at.
-
-        That is as many of its first units as the confidential sample has, as they were written.
-        """
-        plan = self.plan
-        if not isinstance(source, FittedChain):
-            raise TypeError("only chains draw parts")
-        work.save_model(saved_model(plan, source, self.phases))
-        parts = parts_of(plan.m, plan.size or source.n_units, source.frame.block)
-        with self.phases.phase(GENERATE, len(parts)) as advance:
-            work.draw(parts, advance)
-            for d in range(plan.m):
-                work.blank([part for part in parts if part.dataset == d])
-        for d in range(plan.m):
-            own = [part for part in parts if part.dataset == d]
-            self.datasets.append(f"synthetic_{d + 1:0{len(str(plan.m))}d}")
-            self.parts.append(own)
-            work.put(own, self.place / self.datasets[-1])
-            with self.phases.phase("check"):
-                yield work.sample(own, source.n_units)
 
     def write_dataset(self, table: Table) -> None:
         """Write the next dataset, in the form of the source."""

@@ -26,12 +26,17 @@ from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.panel_table import are_numbers, natural_order
-from synthesizer.data.parquet_sample import Whole, read_at_most
 from synthesizer.data.plugins import extension_keys
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
 from synthesizer.data.roles import REPEATS, Roles, roles_of
-from synthesizer.data.sources import RawTable, csv_bytes, read_sql, without_password
+from synthesizer.data.sources import (
+    RawTable,
+    WholeSource,
+    csv_bytes,
+    read_sql,
+    without_password,
+)
 from synthesizer.data.spreadsheets import formula_cells
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.workers import Listener, Phases, silent
@@ -48,6 +53,7 @@ from synthesizer.jobs.starter_hints import (
 from synthesizer.measures.risk.suggest import Suggestion, suggest
 from synthesizer.plan.arrange import arrangement_of
 from synthesizer.plan.dependents import suggest_pair
+from synthesizer.plan.inputs import read_to_describe
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 
 
@@ -454,7 +460,7 @@ def _stem(data: Path | SqlConfig) -> str:
 
 def _source(
     data: Path | SqlConfig, options: StarterOptions
-) -> tuple[RawTable, Whole | None, FoundEncoding | None]:
+) -> tuple[RawTable, WholeSource | None, FoundEncoding | None]:
     """Read a source, of a large one a sample, and say how its text is encoded."""
     if isinstance(data, SqlConfig):
         if foreign := [f"data.{problem}" for problem in foreign_keys(None, _of_format(options))]:
@@ -468,7 +474,7 @@ def _source(
         found = find_encoding(content, data.name)
     unmarked = None if found is None or found.is_marked else found.name
     said: dict[str, Any] = {**options.file, "encoding": unmarked}
-    raw, whole = read_at_most(data, person=options.form.person, **said)
+    raw, whole = read_to_describe(data, options.form.person, **said)
     return raw, whole, found
 
 

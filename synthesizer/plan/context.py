@@ -17,7 +17,6 @@ from synthesizer.data.panel.households import HEAD, MEMBER, SIZE, TAKEN, Househo
 from synthesizer.data.panel.panel_table import as_panel, row_numbers
 from synthesizer.data.panel.paths import OWN, AtMost
 from synthesizer.data.panel.view import changers, period_labels
-from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
@@ -448,12 +447,10 @@ def _at_most(context: Context, text: str, most: int) -> AtMost:
     )
 
 
-def household_problems(config: ChainConfig, whole: Whole | None) -> Iterator[str]:
-    """Say which other parts of a configuration, and which sources, do not go with households."""
+def household_problems(config: ChainConfig) -> Iterator[str]:
+    """Say which other parts of a configuration do not go with households."""
     if config.household is None:
         return
-    if whole is not None:
-        yield problem("households_in_parts", n_rows=whole.n_rows)
     for key, why in (BESIDE | config.apart).items():
         if getattr(config, key) not in (None, ()):
             yield problem("not_with_households", key=key, why=why)

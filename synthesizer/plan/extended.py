@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.plugins import hooks, makers
+from synthesizer.data.plugins import extension_keys, hooks, makers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
-from synthesizer.data.workers import Advance
+from synthesizer.data.workers import Advance, Phases
 from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain, KeptFits, Resampling
 from synthesizer.engine.source import Source
 from synthesizer.measures.scenario import Scenario
@@ -19,6 +20,8 @@ from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, Found
 from synthesizer.report.blocks import DataTable
 from synthesizer.report.record import Manifest
+
+Ahead = TypeVar("Ahead")
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,16 @@ class Fitting:
         )
 
 
+class Work(KeptFits, Protocol):
+    """What draws and writes the datasets of a chain in place of the core, and keeps its fits."""
+
+    def datasets(self, chain: Source, folder: Path, phases: Phases) -> Iterator[tuple[str, Table]]:
+        """Write the datasets into a folder; yield the name of each, and what checks look at."""
+
+    def everybody(self) -> tuple[Table, tuple[Table, ...]]:
+        """Return all units of the source and of each dataset, with the variables of scenarios."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Planned:
     """What an extension planned; what is left as it is here changes nothing."""
@@ -112,6 +125,14 @@ class Planned:
         """
         return None
 
+    def work(self, plan: Any) -> AbstractContextManager[Work] | None:  # noqa: ARG002
+        """Open what draws and writes the datasets of a plan; None where the core does."""
+        return None
+
+    def foreseen(self, ahead: Ahead, plan: Any) -> Ahead:  # noqa: ARG002
+        """Return the `Forecast` of a plan with what is different."""
+        return ahead
+
     def facts(self, source: Source) -> Mapping[str, Any]:  # noqa: ARG002
         """Return how its datasets were made, for manifest and codebook: nothing computed from the
         confidential data.
@@ -138,7 +159,7 @@ def plan_extensions(
     for name, hook in hooks("plan", sections):
         asked = Asked(context, sections[name], chain, scenarios, is_sound=is_sound)
         answer = hook(asked)
-        if not _is_answer(answer, asked):
+        if not _is_answer(answer, asked, may_rest=bool(extension_keys()[name].places)):
             raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")
         if (planned := found.add(answer)) is not None:
             made[name] = planned
@@ -149,10 +170,10 @@ def plan_extensions(
     return found.of(made)
 
 
-def _is_answer(answer: Any, asked: Asked) -> bool:
+def _is_answer(answer: Any, asked: Asked, *, may_rest: bool) -> bool:
     if not isinstance(answer, Found) or not isinstance(answer.made, Planned | None):
         return False
     said = (answer.problems, answer.notes)
     are_texts = all(isinstance(x, tuple) and all(isinstance(y, str) for y in x) for x in said)
-    has_reason = bool(answer.problems) or not asked.is_sound
+    has_reason = bool(answer.problems) or not asked.is_sound or may_rest
     return are_texts and (answer.made is not None or has_reason)

@@ -18,15 +18,12 @@ from time import process_time
 import numpy as np
 from joblib import effective_n_jobs
 
-from synthesizer.data.errors import ConfigError, SynthesizerError
-from synthesizer.data.files import free_space
-from synthesizer.data.panel.arrangement import PART_BLOCKS
+from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import Listener, free_memory, in_bytes, used_memory
 from synthesizer.models.step import Step
-from synthesizer.plan.findings import problem
 from synthesizer.plan.plan import Plan
 
 SAMPLE_ROWS = 5_000
@@ -68,6 +65,25 @@ class _Rates:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Memory:
+    """Bytes that a run takes: what stays, and what comes and goes."""
+
+    chain: int
+    """Donors of all models, and what sorts them; they stay."""
+    fits: int
+    """Matrices of predictors and responses."""
+    making: int
+    """The largest dataset with its text, and what the checks hold of all."""
+    described: int
+    """The codebook."""
+
+    @property
+    def largest(self) -> int:
+        """Largest memory of the process: what is there, and what comes at its height."""
+        return used_memory() + BASE + self.chain + max(self.fits, self.making, self.described)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """What a run will take."""
 
@@ -84,14 +100,7 @@ class Forecast:
     """Memory that is free now, bytes; None if it is not known."""
 
     disk: int = 0
-    """Bytes of the datasets of a run in parts; 0 of others."""
-    free_disk: int | None = None
-    """Bytes that are free where the output will lie; None if that is not known."""
-
-    @property
-    def fills_disk(self) -> bool:
-        """Whether the disk may not suffice."""
-        return self.free_disk is not None and self.disk > self.free_disk
+    """Bytes of the datasets, where they are known before."""
 
     @property
     def seconds(self) -> float:
@@ -198,21 +207,24 @@ def forecast(
         units = out / n * plan.table.n_units
         draws += rates.first_draw * plan.m * math.ceil(units / plan.spec.frame.block)
     checks = of_checks(plan, fits + draws)
-    levels = sum(c.variable.n_codes for c in plan.table.columns if c.is_coded)
-    written = _CELL * out * plan.m * len(plan.table)
-    if plan.output.codebook:
-        written += _LEVEL * levels + _VARIABLE * p
-    in_parts = plan.whole is not None
-    return Forecast(
-        parallel=fits + draws + (written if in_parts else 0.0),
-        alone=spent + checks + (0.0 if in_parts else written),
+    ahead = Forecast(
+        parallel=fits + draws,
+        alone=spent + checks + seconds_of_writing(plan, out),
         workers=workers,
-        memory=_memory(plan, int(out), workers),
+        memory=memory_of(plan, int(out), workers).largest,
         range=rates.range,
         free=free_memory(),
-        disk=_disk(plan),
-        free_disk=free_space(plan.output.directory),
     )
+    for made in plan.extended.values():
+        ahead = made.foreseen(ahead, plan)
+    return ahead
+
+
+def seconds_of_writing(plan: Plan, rows: float) -> float:
+    """Return the seconds in which datasets of so many rows, and the codebook, are written."""
+    levels = sum(c.variable.n_codes for c in plan.table.columns if c.is_coded)
+    described = _LEVEL * levels + _VARIABLE * len(plan.spec.steps)
+    return _CELL * rows * plan.m * len(plan.table) + plan.output.codebook * described
 
 
 def of_checks(plan: Plan, making: float) -> float:
@@ -225,35 +237,6 @@ def of_checks(plan: Plan, making: float) -> float:
         tables = k**2 / 2 if 2 in plan.checks.ways else k
         seconds += tables * plan.m * (_PAIR + 1e-8 * plan.original.n_rows)
     return seconds + (_OTHER_CHECKS if plan.checks.ways or plan.scenarios else 0.0)
-
-
-def refuse_too_large(plan: Plan, done: int = 0) -> None:
-    """Raise ConfigError where a run in parts fits neither into the memory nor on the disk.
-
-    ``done`` are the bytes that an earlier run of it has written.
-    """
-    ahead = forecast(plan, measured=False) if plan.whole is not None else None
-    if ahead is None:
-        return
-    ahead = replace(ahead, disk=max(0, ahead.disk - done))
-    problems = []
-    if ahead.exceeds:
-        problems.append(
-            problem(
-                "memory_too_small",
-                memory=in_bytes(ahead.memory),
-                free=in_bytes(ahead.free or 0),
-                workers=ahead.workers,
-            )
-        )
-    if ahead.fills_disk:
-        problems.append(
-            problem(
-                "disk_too_small", needed=in_bytes(ahead.disk), free=in_bytes(ahead.free_disk or 0)
-            )
-        )
-    if problems:
-        raise ConfigError(problems)
 
 
 def _rates(plan: Plan, clock: Callable[[], float]) -> _Rates:
@@ -355,35 +338,16 @@ def _alike(steps: Sequence[Step], table: Table) -> list[list[Step]]:
     return sorted((sorted(g, key=size) for g in groups.values()), key=lambda g: -sum(map(size, g)))
 
 
-def _disk(plan: Plan) -> int:
-    """Return the bytes of the datasets of a run in parts: a unit takes what it takes in the source.
-
-    The model comes on top, with about the bytes that the sample takes in memory.
-    """
-    if plan.whole is None or plan.size is None:
-        return 0
-    model = 16 * plan.table.n_rows * len(plan.table)
-    return int(plan.m * plan.whole.n_bytes * plan.size / plan.whole.n_units) + model
-
-
-def _memory(plan: Plan, rows: int, workers: int) -> int:
-    """Return the largest memory of a run, bytes: what is there, and what comes at its height.
-
-    Of a run in parts the height is the fit, the check of a sample, or a part for each worker, each
-    of which is a process with the model in it.
-    """
+def memory_of(plan: Plan, rows: int, workers: int) -> Memory:
+    """Return what a run takes of the memory."""
     table, steps = plan.table, plan.spec.steps
     n, most = table.n_rows, max((step.n_predictors for step in steps), default=0)
-    fits = workers * n * (8 * most + 240)  # a matrix of predictors, responses
-    chain = 16 * n * len(steps) * (plan.m if plan.spec.proper else 1)  # donors and what sorts them
     drawn = rows * len(table) * (16 + 24)  # a dataset, restored, and its text
     levels = sum(column.variable.n_codes for column in table.columns if column.is_coded)
-    described = plan.output.codebook * (2_000 * levels + 20_000 * len(table))
     checked = (2 * drawn + 8 * plan.m * rows * len(table)) * plan.checks.needs_halves
-    if plan.whole is not None:
-        a_unit = n / max(plan.table.n_units, 1)
-        part = int(PART_BLOCKS * plan.spec.frame.block * a_unit) * len(table) * 40
-        parts = workers * (BASE + chain + part)
-        checked = n * len(table) * 40 * (4 if plan.checks.needs_halves else 2)
-        return used_memory() + BASE + chain + max(fits, checked, parts, described)
-    return used_memory() + BASE + max(fits, drawn + checked, described) + chain
+    return Memory(
+        chain=16 * n * len(steps) * (plan.m if plan.spec.proper else 1),
+        fits=workers * n * (8 * most + 240),
+        making=drawn + checked,
+        described=plan.output.codebook * (2_000 * levels + 20_000 * len(table)),
+    )

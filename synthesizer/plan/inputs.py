@@ -9,11 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
+from synthesizer.config.section import Section
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
 from synthesizer.data.encoding import RARE, RareLevels, data_notes, encode, without_words
@@ -30,9 +31,16 @@ from synthesizer.data.formats import foreign_keys, writing_of
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.view import PREFIX
-from synthesizer.data.parquet_sample import Whole, numberings, parquet_rows, read_sample
+from synthesizer.data.plugins import extension_keys, guarded
 from synthesizer.data.roles import roles_of
-from synthesizer.data.sources import RawTable, csv_bytes, read_path, read_sql, without_password
+from synthesizer.data.sources import (
+    RawTable,
+    WholeSource,
+    csv_bytes,
+    read_path,
+    read_sql,
+    without_password,
+)
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.values import finite_number
 from synthesizer.plan.findings import note, problem
@@ -214,7 +222,7 @@ class Input:
     """What is odd in the data and no error."""
     problems: tuple[Problem, ...] = ()
     """What is wrong with the data; nothing is made of them then."""
-    whole: Whole | None = None
+    whole: WholeSource | None = None
     """How much the source holds where ``table`` is a sample of it."""
     left_out: tuple[str, ...] = ()
     """Columns without a role, which are treated as dropped."""
@@ -234,17 +242,16 @@ class Input:
 def read_input(config: Config) -> Input:
     """Read and encode the source that a configuration names; its faults are in ``problems``."""
     data, whole = config.data, None
+    unit = None if config.panel is None else config.panel.person
+    unit = unit if config.household is None else config.household.id
     try:
-        if data.path is not None and _in_parts(data.path, config):
-            person = None if config.panel is None else config.panel.person
-            raw, whole = read_sample(data.path, data.fit_rows, person)
-        else:
-            raw = read_raw(data)
+        sampled = None if data.path is None else _sampled(data.path, config.sections, unit)
+        raw, whole = (read_raw(data), None) if sampled is None else sampled
     except SynthesizerError as error:
         columns = Columns(names=_header(data), sound=frozenset())
         return Input(table=Table((), 0), columns=columns, problems=error.problems)
     declared = declared_for(data, raw, declarations(config, raw.names))
-    for name in () if whole is None else numberings(raw, whole):
+    for name in () if whole is None else whole.numbered:
         declared.setdefault(name, Declaration(kind=Kind.ID))
     found = replace(
         _encoded(raw, declared, config),
@@ -332,10 +339,27 @@ def _occurs(column: Column, code: str) -> bool:
     return variable.kind in (Kind.DATE, Kind.ID)  # these are written in many ways
 
 
-def _in_parts(path: Path, config: Config) -> bool:
-    """Whether datasets are drawn in parts: of large Parquet sources, and for a cluster."""
-    rows = parquet_rows(path)
-    return rows > config.data.fit_rows or (rows > 0 and config.cluster is not None)
+def _sampled(
+    path: Path, sections: Mapping[str, Any], unit: str | None
+) -> tuple[RawTable, WholeSource] | None:
+    """Return a sample of a source that one of the sections does not read whole."""
+    for name, own in sections.items():
+        if isinstance(own, Section):
+            with guarded(f"extension {name!r}: reading"):
+                if (found := own.sampled(path, unit)) is not None:
+                    return found
+    return None
+
+
+def read_to_describe(
+    path: Path, unit: str | None = None, **reading: Any
+) -> tuple[RawTable, WholeSource | None]:
+    """Read a source of any kind, of one that is too large by default a sample of its units.
+
+    ``reading`` are options of `read_path`.
+    """
+    sections = {name: key.type() for name, key in extension_keys().items() if key.places}
+    return _sampled(path, sections, unit) or (read_path(path, **reading), None)
 
 
 def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True) -> Input:

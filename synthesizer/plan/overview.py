@@ -11,7 +11,6 @@ import numpy as np
 from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
 from synthesizer.data.panel.households import TAKEN
-from synthesizer.data.parquet_sample import read_at_most
 from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
@@ -20,6 +19,7 @@ from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
 from synthesizer.models.fixed import Derived, Follows
+from synthesizer.plan.inputs import read_to_describe
 
 if TYPE_CHECKING:
     from synthesizer.models.step import Step
@@ -59,7 +59,7 @@ def make_codebook(path: Path) -> Codebook:
     DataError
         If the file cannot be read or encoded, with every problem.
     """
-    raw, whole = read_at_most(path)
+    raw, whole = read_to_describe(path)
     inferred = infer(raw)
     found = describe(raw, inferred, encode_inferred(raw, inferred))
     if whole is None:

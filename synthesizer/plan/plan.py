@@ -19,17 +19,16 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
-from synthesizer.config.section import SampleDesign, section_keys
+from synthesizer.config.section import SampleDesign, Section, section_keys
 from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.panel.view import PersonView, seen_names
-from synthesizer.data.parquet_sample import Whole
 from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
-from synthesizer.data.sources import without_password
+from synthesizer.data.sources import WholeSource, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
 from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
@@ -56,7 +55,7 @@ from synthesizer.plan.context import (
     without_others,
 )
 from synthesizer.plan.dependents import survival_findings
-from synthesizer.plan.extended import Fitting, Planned, plan_extensions
+from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Input, read_input
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
@@ -102,8 +101,6 @@ class Plan:
     """Rows of each (persons of a panel); as many as the data when None."""
     workers: int
     """Workers of joblib; -1 for all cores."""
-    cluster: str | None = None
-    """Address of the scheduler of the cluster that draws parts; None where this machine does."""
     checks: CheckSettings
     """Which checks run."""
     limits: LimitConfig
@@ -130,7 +127,7 @@ class Plan:
         return "persons" if of_persons else "records"
 
     @property
-    def whole(self) -> Whole | None:
+    def whole(self) -> WholeSource | None:
         """How much the source holds where only a sample of it is in ``table``."""
         return self.data.whole
 
@@ -170,6 +167,11 @@ class Plan:
         """Turn what an extension that makes the datasets did not expect into a sentence."""
         key = self.source_key
         return guarded(f"extension {key!r}: {what}") if key else nullcontext()
+
+    def work(self) -> AbstractContextManager[Work | None]:
+        """Open the work of an extension that draws and writes datasets; None without one."""
+        opened = (made.work(self) for made in self.extended.values())
+        return next((work for work in opened if work is not None), nullcontext())
 
     @property
     def has_chain(self) -> bool:
@@ -375,11 +377,10 @@ def make_plan(
     dropped = (*config.dropped(data.columns.names or ()), *data.left_out)
     if dropped != tuple(config.drop):  # a key that nobody wrote stays out of manifests
         config = config.model_copy(update={"drop": dropped})
-    problems += household_problems(config, data.whole)
+    problems += household_problems(config)
     if config.household is not None:
         config = without_others(config)
-    torn = config.household is not None and data.whole is not None
-    if torn or ((config.panel or config.household) and not data.columns.is_complete):
+    if (config.panel or config.household) and not data.columns.is_complete:
         # persons and periods need all columns, so problems of columns come first
         raise kind(problems)
     with problems.gathered():
@@ -440,9 +441,6 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         frame=context.frame,
     )
     extended = found.add(plan_extensions(context, chain, scenarios, is_sound=not found.problems))
-    if context.data.whole is not None:
-        found.problems += sample_problems(context.data.whole, config, keeps=keeps)
-        found.notes.append(sample_note(context.data.whole, context.original))
     found.notes += _few_units(context, steps)
     found.problems.settle(ConfigError)
     return Plan(
@@ -463,7 +461,6 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         m=config.m,
         rows=config.rows,
         workers=-1 if config.local_workers is None else config.local_workers,
-        cluster=config.cluster,
         checks=config.measuring,
         limits=config.limits,
         scenarios=scenarios,
@@ -482,29 +479,6 @@ def _overlooked(context: Context) -> Iterator[str]:
         if key not in context.config.model_fields_set:
             for what, setting in section.suggested(context.table, {}):
                 yield note("overlooked", what=what, setting=setting.replace("=", ": "), key=key)
-
-
-def sample_problems(whole: Whole, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
-    """Yield what cannot be done where the source is not read whole."""
-    odd = {
-        "strata": bool(config.strata),
-        "keep": keeps,
-        **dict.fromkeys(config.apart, True),
-        "output.format": isinstance(config, Config)
-        and config.output.format not in (None, "parquet"),
-    }
-    for key in (key for key, is_there in odd.items() if is_there):
-        yield problem("source_in_parts", key=key, n_rows=whole.n_rows)
-
-
-def sample_note(whole: Whole, original: Table) -> str:
-    """Say of how much the models learn, and what the checks compare."""
-    units = "persons" if isinstance(original, PersonView) else "rows"
-    return (
-        f"data.fit_rows: models are fitted on a random sample of {original.n_rows:,} of "
-        f"{whole.n_units:,} {units}; what an intruder with keys finds is counted among all "
-        f"{units}, other checks compare the sample with as many of each dataset"
-    )
 
 
 def plain_config(config: ChainConfig) -> dict[str, Any]:
@@ -543,9 +517,7 @@ def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> Found[None]
         found.note("keeps_real_values", whose=whose, who=who)
     if keeps and config.rows not in (None, table.n_units):
         found.problem("rows_of_kept", rows=config.rows, n_units=table.n_units)
-    found.problems += worker_problems(config.local_workers, config.cluster)
-    if config.cluster is not None and context.data.whole is None:
-        found.problem("dask_needs_parquet")
+    found.problems += worker_problems(config.local_workers)
     found.problems += _strata_problems(context, n_steps)
     return found.of(None)
 
@@ -630,6 +602,8 @@ def prepare(
     if check_directory:
         problems += check_output(output.directory, overwrite=output.overwrite)
         problems += _inside_source(sound)
+    for own in sound.sections.values():
+        seed = seed or (own.seed(output.directory) if isinstance(own, Section) else None)
     data = read_input(sound)
     models = registry or Registry.load()
     with problems.gathered():

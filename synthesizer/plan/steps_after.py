@@ -111,8 +111,6 @@ def _uniques_problems(context: Context, after: AfterConfig, *, keeps: bool) -> I
         yield problem("after_uniques_kept")
     if context.is_household:
         yield problem("after_uniques_household")
-    if context.data.whole is not None:
-        yield problem("after_uniques_parts")
 
 
 def _notes(context: Context, after: AfterConfig) -> Iterator[str]:

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 from synthesizer import Synthesizer, run
-from synthesizer.data.errors import ConfigError
 from synthesizer.jobs.run import RunResult
 from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
@@ -264,9 +263,3 @@ def test_the_half_split_uses_the_rows_of_the_release(data: Path, tmp_path: Path)
         return mean
 
     assert fitted_half("few", 20) < fitted_half("all", None)  # fewer rows match fewer keys
-
-
-def test_a_run_of_which_nothing_is_kept_is_not_resumed(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="nothing is kept"):
-        run(config_for(tmp_path, data), resume=True)
-    assert not (tmp_path / "out").exists()

@@ -85,7 +85,7 @@ def test_its_format_its_key_and_its_command_are_taken(run: Any, tmp_path: Path) 
     ("change", "words"),
     [
         (('endings=(".blanks",)', 'endings=(".csv",)'), "ending '.csv' is read by another one"),
-        (('keys={"skip"', 'keys={"path"'), "data.path: a format has this key of the core"),
+        (('keys={"skip"', 'keys={"path"'), "data.path: an extension has this key of the core"),
         (("def count_rows", "def run"), "command 'run' is"),
         (("import pyarrow", "import nowhere\nimport pyarrow"), "No module named 'nowhere'"),
         (

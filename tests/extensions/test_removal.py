@@ -64,6 +64,7 @@ WORDS = {
         "checks.household_pairs: unknown key",
     ),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
+    "large_files": (["run", "run.yaml", "--resume"], "no option '--resume'"),
     "releases": (["plan", "run.yaml", "--set", "extends.run=x"], "extends: unknown key"),
     "survey": (["plan", "run.yaml", "--set", "weights=b"], "weights: unknown key"),
     "verification": (["verification", "schema", "one"], "no command 'verification'"),
@@ -95,12 +96,14 @@ DECLARED = {
     "households.household_pairs",
     "households.repeated_households",
     "labelled.labelled_formats",
+    "large_files.large_files_options",
+    "large_files.planned_parts",
     "releases.extends_options",
     "survey.weight_disclosure",
     "survey.weighted",
     "survey.weights_options",
 }
-"""Modules that declare keys of the configuration: options, formats and measures."""
+"""Modules that declare keys of the configuration, and those that are asked for every one."""
 
 
 def test_a_run_loads_no_extension_that_it_does_not_use(tmp_path: Path) -> None:

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from synthesizer.config.reading import read_config
 from synthesizer.data import after
 from synthesizer.data.errors import ConfigError
-from synthesizer.data.panel import arrangement
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model, save_model
 from synthesizer.jobs.generate import generate
@@ -227,39 +224,3 @@ def test_households(tmp_path):
     assert seen["age"].summary.synthetic[0].max == 60
     with pytest.raises(ConfigError, match="a household would lose a member"):
         run(config(tmp_path / "homes.csv", tmp_path, **keys, after={"uniques": "drop"}))
-
-
-@pytest.fixture
-def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A source that is drawn in parts of 400 rows."""
-    monkeypatch.setattr(arrangement, "BLOCK_ROWS", 80)
-    frame = people(3_000).assign(job=lambda f: f["job"].astype("category"))
-    frame["code"] = np.random.default_rng(7).choice([1, 2, 3], len(frame), p=[0.7, 0.294, 0.006])
-    path = tmp_path / "rows"
-    path.mkdir()
-    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path / "0.parquet")
-    return path
-
-
-def test_parts_count_rare_levels_over_the_whole_dataset(parts, tmp_path):
-    """A level that a part has rarely and the dataset often stays; its name goes with the rest."""
-    rare = {"variables": ["job", "code"], "min_count": 60}
-    settings = config(
-        parts, tmp_path, data={"path": str(parts), "fit_rows": 1_000}, default_method="sample",
-        variables=KINDS | {"code": {"kind": "categorical"}},
-        after=STEPS | {"blank_rare": rare},
-    )  # fmt: skip
-    result = run(settings)
-    pieces = sorted(result.datasets[0].iterdir())
-    tables = [pq.read_table(piece) for piece in pieces]
-    assert len(tables) > 5
-    frame = pa.concat_tables(tables).unify_dictionaries().to_pandas()
-    assert is_treated(frame, 60)
-    assert frame["code"].value_counts().min() >= 60
-    assert set(frame["job"].dropna()) == {"cook", "nurse", "judge"}
-    assert min(table["job"].to_pandas().value_counts()["judge"] for table in tables) < 60
-    listed = [set(chunk.dictionary.to_pylist()) for t in tables for chunk in t["job"].chunks]
-    assert all("pilot" not in levels for levels in listed)
-    assert set(frame["what"]) == {"Synthetic data, no real persons"}
-    seen = {cells.variable: cells for cells in result.checks.utility.distributions}
-    assert dict(zip(seen["job"].labels, seen["job"].synthetic[0], strict=True))["pilot"] == 0

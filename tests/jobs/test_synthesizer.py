@@ -17,7 +17,7 @@ from synthesizer.data.errors import (
     DataError,
     ModelError,
 )
-from synthesizer.data.plugins import keyed
+from synthesizer.data.plugins import extension_keys
 from tests.end_to_end.commands import NO_HALVES
 
 
@@ -156,7 +156,11 @@ def test_parameters_are_the_keys_of_a_configuration_by_name() -> None:
     named = {**inspect.signature(Synthesizer).parameters}
     assert named.pop("extensions").kind is inspect.Parameter.VAR_KEYWORD
     keys = {*ChainConfig.model_fields} - {"version"}
-    assert {*named} | {*keyed()} == {*keys, "infer_missing", "registry"}
+    assert {*named} | {n for n, key in extension_keys().items() if not key.places} == {
+        *keys,
+        "infer_missing",
+        "registry",
+    }
     assert all(one.kind is one.KEYWORD_ONLY for one in named.values())
     assert {name for name, one in named.items() if one.default is not None} == {"infer_missing"}
 

@@ -12,13 +12,12 @@ import pandas as pd
 import pytest
 
 from synthesizer.config.reading import read_config
-from synthesizer.data.errors import ConfigError
 from synthesizer.data.panel.arrangement import BLOCK_PERSONS
 from synthesizer.data.workers import Silent
 from synthesizer.engine.source import Source
 from synthesizer.plan import forecast as ahead
 from synthesizer.plan.extended import Fitting, Planned
-from synthesizer.plan.forecast import Forecast, forecast, refuse_too_large, say_ahead, work
+from synthesizer.plan.forecast import Forecast, forecast, say_ahead, work
 from synthesizer.plan.plan import Plan, prepare
 from tests.plan.sources import careers
 
@@ -129,35 +128,3 @@ def test_of_a_panel_the_whole_chain_is_timed_and_of_an_evolution_nothing(tmp_pat
     assert large is not None
     assert large.parallel == pytest.approx(1 + 60 * 3, rel=0.2)
     assert forecast(replace(plan, extended={"another": Another()})) is None
-
-
-def test_a_run_in_parts_that_cannot_fit_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(1)
-    pd.DataFrame({name: rng.integers(0, 9, 4_000) for name in "abc"}).to_parquet(
-        tmp_path / "rows.parquet"
-    )
-    data = {"path": str(tmp_path / "rows.parquet"), "fit_rows": 1_000}
-    output = {"directory": str(tmp_path / "new" / "out")}
-    whole = (tmp_path / "rows.parquet").stat().st_size
-    plan = planned(tmp_path, data=data, output=output, rows=40_000_000, m=3)
-    found = forecast(plan, measured=False)
-    assert found is not None
-    assert found.disk == pytest.approx(3 * whole * 10_000, rel=0.001)
-    # parts bound the memory: a hundred times the rows take no more of it
-    fewer = forecast(replace(plan, rows=400_000), measured=False)
-    assert fewer is not None
-    assert fewer.memory == pytest.approx(found.memory, rel=0.01)
-    monkeypatch.setattr(ahead, "free_space", lambda _: found.disk - 1)
-    monkeypatch.setattr(ahead, "free_memory", lambda: 10_000_000)
-    monkeypatch.setattr(ahead, "used_memory", lambda: 0)
-    with pytest.raises(ConfigError) as caught:
-        refuse_too_large(plan)
-    memory, disk = caught.value.problems
-    assert "use fewer workers (1 now), fewer rows for the models (data.fit_rows)" in memory
-    assert "output.directory: the datasets take about" in disk
-    monkeypatch.setattr(ahead, "free_space", lambda _: found.disk)
-    monkeypatch.setattr(ahead, "free_memory", lambda: None)  # where nobody says it is tried
-    refuse_too_large(plan)
-    refuse_too_large(planned(tmp_path))  # what is read whole is only told

@@ -116,7 +116,6 @@ if __name__ == "__main__":
 def test_messages(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that differ are listed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("synthesizer.data.workers.SECONDS_TO_CONNECT", 0.1)
     monkeypatch.setattr(builtin, "read_sample", cache(builtin.read_sample))  # 6,000 rows
     found = {head: lines_of(head) for head in cases(place) if can_be_read(head)}
     assert {head: lines for head, lines in found.items() if lines != cases(place)[head]} == {}

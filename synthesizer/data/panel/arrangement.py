@@ -14,8 +14,6 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, T
 
 BLOCK_ROWS, BLOCK_PERSONS = 50_000, 20_000
 """Rows, or persons, drawn with one generator; constants, since the draws depend on them."""
-PART_BLOCKS = 5
-"""Blocks in a part of a dataset that is never whole in memory."""
 
 
 @dataclass(frozen=True)

@@ -16,20 +16,22 @@ import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from joblib import delayed
 
-from synthesizer.config.reading import AnyForm, sound_config
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.encoding import encode_like, recoded
-from synthesizer.data.errors import DataError, ModelError, OutputError, Problems, SavedModelError
+from synthesizer.data.errors import DataError, ModelError, OutputError, SavedModelError
 from synthesizer.data.files import (
+    create,
     finished_file,
     link_files,
     own_directory,
@@ -38,20 +40,24 @@ from synthesizer.data.files import (
     written_paths,
 )
 from synthesizer.data.pairs import NEW_CODES, read_like
-from synthesizer.data.panel.arrangement import PART_BLOCKS, Frame
-from synthesizer.data.parquet_sample import read_groups
+from synthesizer.data.panel.arrangement import Frame
 from synthesizer.data.randomness import NO_SECRET, Seed
 from synthesizer.data.sources import RawTable, read_path, typed
-from synthesizer.data.table import Kind, Table
-from synthesizer.data.workers import cluster
-from synthesizer.data.writing import write, write_blanked
-from synthesizer.engine.chain import streamed
+from synthesizer.data.table import BoolArray, Kind, Table
+from synthesizer.data.workers import Phases
+from synthesizer.data.writing import write
+from synthesizer.engine.chain import FittedChain, streamed
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, codec, load_model, write_model
-from synthesizer.engine.source import Progress
+from synthesizer.engine.source import Progress, Source
+from synthesizer.extensions.large_files.dask_cluster import cluster
+from synthesizer.extensions.large_files.parquet_sample import WholeFiles, read_groups
+from synthesizer.jobs.run import saved_model
 from synthesizer.models.step import FittedStep
-from synthesizer.plan.plan import Plan
+from synthesizer.plan.plan import GENERATE, Plan
 
+PART_BLOCKS = 5
+"""Blocks in a part."""
 GROUP_ROWS = 2_000_000
 """Rows of the source that are looked at together."""
 STATE, MODEL, FITS, PARTS = "state.json", "model", "fits", "parts"
@@ -111,6 +117,10 @@ class Work:
 
     directory: Path
     plan: Plan
+    scheduler: str | None = None
+    """Address of that of the cluster that draws; None where this machine does."""
+    drawn: list[list[Part]] = field(default_factory=list)
+    """The parts of each dataset that has its place."""
 
     @property
     def model(self) -> Path:
@@ -153,6 +163,28 @@ class Work:
         except DataError:
             return False
 
+    def datasets(self, chain: Source, folder: Path, phases: Phases) -> Iterator[tuple[str, Table]]:
+        """Draw and write all parts of the datasets; yield of each what the checks look at.
+
+        That is as many of its first units as the confidential sample has, as they were written.
+        """
+        plan = self.plan
+        if not isinstance(chain, FittedChain):
+            raise TypeError("only chains draw parts")
+        self.save_model(saved_model(plan, chain, phases))
+        parts = parts_of(plan.m, plan.size or chain.n_units, chain.frame.block)
+        datasets = [[part for part in parts if part.dataset == d] for d in range(plan.m)]
+        with phases.phase(GENERATE, len(parts)) as advance:
+            self.draw(parts, advance)
+            for own in datasets:
+                self.blank(own)
+        for number, own in enumerate(datasets, 1):
+            name = f"synthetic_{number:0{len(str(plan.m))}d}"
+            self.drawn.append(own)
+            link_files([self.path(part) for part in own], folder / name)
+            with phases.phase("check"):
+                yield name, self.sample(own, chain.n_units)
+
     def draw(self, parts: list[Part], progress: Progress) -> None:
         """Draw the parts that are not there yet, each by a task."""
         missing = [part for part in parts if not self._is_there(part)]
@@ -163,8 +195,7 @@ class Work:
             )
             for part in missing
         )
-        where = self.plan.cluster
-        with nullcontext() if where is None else cluster(where):
+        with nullcontext() if self.scheduler is None else cluster(self.scheduler):
             for _ in streamed(self.plan.workers, tasks, progress, prefer="processes"):
                 pass
 
@@ -204,13 +235,13 @@ class Work:
         table = plan.arrangement.modelled(read_like(raw, original, original.names, ids))
         return table.take_units(np.arange(min(units, table.n_units)))
 
-    def everybody(self, datasets: Iterable[Sequence[Part]]) -> tuple[Table, tuple[Table, ...]]:
+    def everybody(self) -> tuple[Table, tuple[Table, ...]]:
         """Return all units of the source and of every dataset, as far as scenarios look at them.
 
         A group of units after the other: only keys and targets are held of all.
         """
         plan, path, whole = self.plan, self.plan.data.path, self.plan.whole
-        if path is None or whole is None:
+        if path is None or not isinstance(whole, WholeFiles):
             raise TypeError("only files are drawn from in parts")
         names = [n for scenario in plan.scenarios for n in scenario.names]
         wanted = tuple(dict.fromkeys([*names, *filter(None, [plan.checks.weight])]))
@@ -219,13 +250,30 @@ class Work:
         originals = list(_units(plan, source, wanted))
         synthetic = [
             list(_units(plan, (self._read(part).select(columns) for part in own), wanted))
-            for own in datasets
+            for own in self.drawn
         ]
         return _joined(originals), tuple(map(_joined, synthetic))
 
-    def put(self, parts: list[Part], target: Path) -> None:
-        """Give the parts of a dataset their place in the result."""
-        link_files([self.path(part) for part in parts], target)
+
+def write_blanked(source: Path, masks: Mapping[str, BoolArray], path: Path) -> None:
+    """Write a Parquet file to a new one, with nulls under a mask of each column."""
+    arrow = pq.read_table(source)
+    for name, mask in masks.items():
+        place = arrow.column_names.index(name)
+        field = arrow.schema.field(name)
+        nullable = pa.field(name, field.type, metadata=field.metadata)
+        arrow = arrow.set_column(place, nullable, _nulled(arrow.column(name), mask))
+    with create(path) as file:
+        pq.write_table(arrow, file)
+
+
+def _nulled(column: pa.ChunkedArray, mask: BoolArray) -> pa.ChunkedArray:
+    """Return a column with nulls under a mask; a dictionary lists what occurs, and no more."""
+    kind = column.type
+    is_dictionary = pa.types.is_dictionary(kind)
+    cells = pc.cast(column, kind.value_type) if is_dictionary else column
+    cells = pc.if_else(pa.array(mask), None, cells)
+    return pc.cast(cells.dictionary_encode(), kind) if is_dictionary else cells
 
 
 def _columns_of(plan: Plan, names: Sequence[str]) -> list[str]:
@@ -264,7 +312,7 @@ def _joined(pieces: list[Table]) -> Table:
 
 
 @contextmanager
-def kept_work(plan: Plan, *, resume: bool) -> Iterator[Work]:
+def kept_work(plan: Plan, scheduler: str | None, *, resume: bool) -> Iterator[Work]:
     """Open the directory of a run in parts, which is deleted when the block ends without an error.
 
     Raises
@@ -291,7 +339,7 @@ def kept_work(plan: Plan, *, resume: bool) -> Iterator[Work]:
             )
         try:
             with written_paths() as written:
-                yield Work(directory=directory, plan=plan)
+                yield Work(directory=directory, plan=plan, scheduler=scheduler)
         except KeyboardInterrupt:
             if plan.output.directory in written:
                 discard()
@@ -330,15 +378,12 @@ def _damaged(directory: Path) -> OutputError:
     return OutputError(f"{directory}: {STATE} is damaged; delete the directory and begin anew")
 
 
-def kept_seed(config: AnyForm, overrides: Mapping[str, Any] | None) -> Seed | None:
-    """Return seed and secret of the stopped run that a configuration's output has; None without.
+def kept_seed(output: Path) -> Seed | None:
+    """Return seed and secret of the stopped run of an output; None without one.
 
     They are needed before the plan is made, which draws.
     """
-    sound = sound_config(config, overrides, Problems())
-    if sound is None:  # the plan says what is wrong
-        return None
-    directory = kept_directory(sound.output.directory)
+    directory = kept_directory(output)
     if not directory.exists():
         return None
     state = _kept(directory)

@@ -8,9 +8,8 @@ many files a person is spread over, and the same file gives the same sample.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,15 +21,13 @@ from synthesizer.data.codes import GOLDEN, splitmix
 from synthesizer.data.errors import DataError
 from synthesizer.data.sources import (
     RawTable,
+    WholeSource,
     as_dictionary,
     damaged_parquet,
     parquet_files,
-    read_path,
     typed,
 )
 
-FIT_ROWS = 1_000_000
-"""Rows of a sample by default: a source with more is not read whole."""
 BATCH_ROWS = 131_072
 """Rows that are decoded at a time."""
 _MANY = 20_000_000
@@ -40,14 +37,10 @@ Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Whole:
-    """How much a source holds of which only a sample was read."""
+class WholeFiles(WholeSource):
+    """How much Parquet files hold of which only a sample was read."""
 
-    n_rows: int
-    """Rows of all files."""
-    n_units: int
-    """Units: rows, or persons of a panel with a row a period."""
-    states: tuple[tuple[Path, int, int], ...] = ()
+    states: tuple[tuple[Path, int, int], ...]
     """Every file with its bytes, and when it was changed last."""
 
     @property
@@ -64,10 +57,6 @@ class Whole:
         ]
         if problems:
             raise DataError(problems)
-
-    def told(self, raw: RawTable) -> str:
-        """Say of how many rows a sample is."""
-        return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
 
 
 def parquet_rows(path: Path) -> int:
@@ -89,7 +78,7 @@ def parquet_rows(path: Path) -> int:
     return rows
 
 
-def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTable, Whole]:
+def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTable, WholeFiles]:
     """Read about so many rows of a Parquet source: those of a random sample of its units.
 
     Parameters
@@ -99,8 +88,8 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
     rows : int
         Rows of the sample, at least 1; all where there are no more.
     person : str, optional
-        Column that says whose row it is: all rows of a person are in the sample, or none. Without
-        it every row is a unit.
+        Column that says whose row it is, a person's or a household's: all rows with one value are
+        in the sample, or none. Without it every row is a unit.
 
     Raises
     ------
@@ -124,29 +113,18 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
         if chosen.num_rows:
             taken.append(chosen.cast(schema))
     table = pa.concat_tables(taken).unify_dictionaries() if taken else schema.empty_table()
-    whole = Whole(
+    whole = WholeFiles(
         n_rows=n_rows,
         n_units=n_rows if person is None else persons.count(),
         states=states,
     )
     whole.check()
-    return typed(table, "parquet", path.name), whole
-
-
-def read_at_most(
-    path: Path, rows: int = FIT_ROWS, person: str | None = None, **reading: Any
-) -> tuple[RawTable, Whole | None]:
-    """Read a source of any kind to describe it; of a larger Parquet source a sample.
-
-    ``reading`` are options of `read_path`.
-    """
-    if parquet_rows(path) <= rows:
-        return read_path(path, **reading), None
-    return read_sample(path, rows, person)
+    raw = typed(table, "parquet", path.name)
+    return raw, replace(whole, numbered=tuple(numberings(raw, n_rows)))
 
 
 def read_groups(
-    path: Path, whole: Whole, columns: Sequence[str], rows: int, person: str | None = None
+    path: Path, whole: WholeFiles, columns: Sequence[str], rows: int, person: str | None = None
 ) -> Iterator[RawTable]:
     """Read some columns of all rows, about so many rows at a time; no person is in two of them.
 
@@ -292,14 +270,14 @@ def _hashes(batch: pa.RecordBatch, person: str | None, first: int) -> Hashes:
     return np.asarray(np.append(of_values, np.uint64(0))[codes], dtype=np.uint64)
 
 
-def numberings(raw: RawTable, whole: Whole) -> list[str]:
+def numberings(raw: RawTable, n_rows: int) -> list[str]:
     """Return the columns of a sample that number all rows: distinct, and no wider than the rows."""
     found = []
     for name, column in zip(raw.names, raw.arrow.columns, strict=True):
         if not pa.types.is_integer(column.type) or column.null_count or raw.n_rows < 2:
             continue
         numbers = column.to_numpy()
-        is_narrow = int(numbers.max()) - int(numbers.min()) < whole.n_rows
+        is_narrow = int(numbers.max()) - int(numbers.min()) < n_rows
         if is_narrow and len(np.unique(numbers)) == len(numbers):
             found.append(name)
     return found

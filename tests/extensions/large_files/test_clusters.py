@@ -19,12 +19,12 @@ from synthesizer.config.reading import read_config
 from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import save_model
-from synthesizer.jobs import dataset_parts as parts
+from synthesizer.extensions.large_files import dataset_parts as parts
 from synthesizer.jobs.run import fit, run
 from synthesizer.measures.settings import ALL_OFF
 
 distributed = pytest.importorskip("distributed")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

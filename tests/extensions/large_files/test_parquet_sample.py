@@ -11,12 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthesizer.config.keys import PanelConfig
-from synthesizer.data import parquet_sample as partitions
 from synthesizer.data.errors import DataError
-from synthesizer.data.parquet_sample import (
-    numberings,
+from synthesizer.extensions.large_files import parquet_sample as partitions
+from synthesizer.extensions.large_files.large_files_options import LargeFilesOptions
+from synthesizer.extensions.large_files.parquet_sample import (
     parquet_rows,
-    read_at_most,
     read_groups,
     read_sample,
 )
@@ -126,7 +125,9 @@ def test_init_and_codebook_look_at_a_sample_of_a_large_source(tmp_path, monkeypa
     frame = _panel()
     frame["time"] = frame.groupby("id").cumcount()
     path = _write(frame, tmp_path / "a", 3)
-    monkeypatch.setattr(read_at_most, "__defaults__", (1_000, None))
+    monkeypatch.setattr(
+        LargeFilesOptions, "sampled", lambda _, path, unit=None: read_sample(path, 1_000, unit)
+    )
     options = StarterOptions(panel=PanelConfig(person="id", time="time"))
     text = make_starter(path, tmp_path / "a.yaml", options).text
     told, rows = re.search(
@@ -176,8 +177,8 @@ def test_what_numbers_all_rows_is_seen_in_a_sample(tmp_path):
     n = 6_000
     amounts = {"income": rng.permutation(n) * 7, "weight": np.arange(n) + 0.5}
     frame = pd.DataFrame({"case": rng.permutation(n) + 501, **amounts})
-    raw, whole = read_sample(_write(frame, tmp_path / "a", 2), 1_000)
-    assert numberings(raw, whole) == ["case"]
+    _, whole = read_sample(_write(frame, tmp_path / "a", 2), 1_000)
+    assert whole.numbered == ("case",)
 
 
 def test_a_row_without_a_person_is_kept_to_be_refused_and_a_column_need_not_be_there(tmp_path):

@@ -17,16 +17,18 @@ from synthesizer.data import files
 from synthesizer.data.errors import ConfigError, ModelError, OutputError
 from synthesizer.data.pairs import read_like
 from synthesizer.data.panel import arrangement
-from synthesizer.data.parquet_sample import read_sample
 from synthesizer.data.sources import read_path
 from synthesizer.engine import chain
-from synthesizer.jobs import dataset_parts as parts
+from synthesizer.extensions.large_files import dataset_parts as parts
+from synthesizer.extensions.large_files.parquet_sample import read_sample
 from synthesizer.jobs.run import RunResult, run
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.plan import prepare
+from tests.jobs.test_after import KINDS, STEPS, config, is_treated, people
 from tests.plan.sources import careers
 
 BLOCK = 400
+GO_ON = {"output": {"resume": True}}
 
 
 @pytest.fixture(autouse=True)
@@ -190,7 +192,7 @@ def test_a_stopped_run_goes_on_where_it_was(
     with pytest.raises(OutputError, match="a run was stopped; .* go on with it \\(--resume\\)"):
         run(config)
     for made in _stopping(name, 100):
-        result = run(config, resume=True)
+        result = run(config, overrides=GO_ON)
         assert len(made) == left
     assert _bytes(result) == undisturbed
     assert not kept.exists()
@@ -205,7 +207,7 @@ def test_the_secret_of_a_stopped_run_is_kept_with_it(
             run(config)
     state = json.loads((parts.kept_directory(tmp_path / "out") / parts.STATE).read_text())
     first = next(parts.kept_directory(tmp_path / "out").rglob("part-*.parquet")).read_bytes()
-    result = run(config, resume=True)
+    result = run(config, overrides=GO_ON)
     assert result.manifest.secret == state["secret"]
     assert _bytes(result)["synthetic_1/part-00001.parquet"] == first
     other = run(_of_rows(rows, tmp_path / "other"))
@@ -223,7 +225,7 @@ def test_damaged_fits_and_parts_are_made_again(rows: Path, tmp_path: Path) -> No
     fit = sorted((parts.kept_directory(tmp_path / "out") / parts.FITS).iterdir())[1]
     fit.write_bytes(fit.read_bytes()[:-70])
     for made in _stopping("_fit_step", 100):
-        assert _bytes(run(config, resume=True)) == undisturbed
+        assert _bytes(run(config, overrides=GO_ON)) == undisturbed
         assert len(made) == 1
 
 
@@ -235,7 +237,7 @@ def test_what_was_begun_otherwise_is_no_part_of_a_run(
         with pytest.raises(StoppedError):
             run(_of_rows(rows, tmp_path / "out"))
     with pytest.raises(OutputError, match="is of a run with another configuration"):
-        run(_of_rows(rows, tmp_path / "out", **change), resume=True)
+        run(_of_rows(rows, tmp_path / "out", **change), overrides=GO_ON)
     assert parts.kept_directory(tmp_path / "out").exists()
 
 
@@ -322,3 +324,42 @@ def test_a_worker_of_another_version_or_without_the_files_is_told(tmp_path: Path
     for version, words in (("0.0.0", "install the same"), (parts.this_version(), "is not there")):
         with pytest.raises(ModelError, match=words):
             parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", version)
+
+
+@pytest.fixture
+def treated_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A source that is drawn in parts of 400 rows."""
+    monkeypatch.setattr(arrangement, "BLOCK_ROWS", 80)
+    frame = people(3_000).assign(job=lambda f: f["job"].astype("category"))
+    frame["code"] = np.random.default_rng(7).choice([1, 2, 3], len(frame), p=[0.7, 0.294, 0.006])
+    path = tmp_path / "rows"
+    path.mkdir()
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), path / "0.parquet")
+    return path
+
+
+def test_parts_count_rare_levels_over_the_whole_dataset(
+    treated_source: Path, tmp_path: Path
+) -> None:
+    """A level that a part has rarely and the dataset often stays; its name goes with the rest."""
+    rare = {"variables": ["job", "code"], "min_count": 60}
+    settings = config(
+        treated_source, tmp_path, default_method="sample",
+        data={"path": str(treated_source), "fit_rows": 1_000},
+        variables=KINDS | {"code": {"kind": "categorical"}},
+        after=STEPS | {"blank_rare": rare},
+    )  # fmt: skip
+    result = run(settings)
+    pieces = sorted(result.datasets[0].iterdir())
+    tables = [pq.read_table(piece) for piece in pieces]
+    assert len(tables) > 5
+    frame = pa.concat_tables(tables).unify_dictionaries().to_pandas()
+    assert is_treated(frame, 60)
+    assert frame["code"].value_counts().min() >= 60
+    assert set(frame["job"].dropna()) == {"cook", "nurse", "judge"}
+    assert min(table["job"].to_pandas().value_counts()["judge"] for table in tables) < 60
+    listed = [set(chunk.dictionary.to_pylist()) for t in tables for chunk in t["job"].chunks]
+    assert all("pilot" not in levels for levels in listed)
+    assert set(frame["what"]) == {"Synthetic data, no real persons"}
+    seen = {cells.variable: cells for cells in result.checks.utility.distributions}
+    assert dict(zip(seen["job"].labels, seen["job"].synthetic[0], strict=True))["pilot"] == 0
