@@ -149,6 +149,30 @@ def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path)
     assert "rules: an extension has this key of the core" in errors
 
 
+def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
+    entry = tmp_path / "synthesizer_random_rows.py"
+    text = entry.read_text()
+    places = """places={"alike": "output"}, switches={"alike": "Draw all levels alike."},"""
+    entry.write_text(text.replace("makes_datasets=True,", places))
+    (tmp_path / "run.yaml").write_text("{data: {path: small.csv}, workers: 1}")
+    words = ["--set", "output.alike=maybe"]
+    codes, output, errors = run(["run", "--help"], ["plan", "run.yaml", *words])
+    assert codes == [0, 2], errors
+    assert re.search(r"--alike +Draw all levels alike", output)
+    assert "output.alike: must be true or false (got 'maybe')" in errors
+    for wrong, said in (
+        ('places={"none": "data"},', "key 'random_rows': places failed (KeyError)"),
+        ('places={"path": "data"},', "data.path: an extension has this key of the core"),
+    ):
+        entry.write_text(text.replace("makes_datasets=True,", wrong))
+        options = tmp_path / "synthesizer_random_rows_options.py"
+        options.write_text(options.read_text().replace("alike:", "path:"))
+        codes, _, errors = run(["plan", "run.yaml"])
+        assert codes == [2]
+        assert said in errors
+        assert "Traceback" not in errors
+
+
 def test_what_a_reader_did_not_expect_shows_no_value(run: Any, tmp_path: Path) -> None:
     module = tmp_path / "synthesizer_blanks.py"
     text = module.read_text()
