@@ -115,7 +115,7 @@ class Options(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read what was typed; what is wrong with it is told without the words of a library."""
-        switches = self.switches
+        switches = runs.SWITCHES if self.name == "run" else {}
         known = {name for one in self.get_params(ctx) for name in one.opts} | switches.keys()
         for word in args:
             name = word.partition("=")[0]
@@ -130,15 +130,10 @@ class Options(TyperCommand):
             error.message = error.message.removeprefix("Value error, ")
             raise
 
-    @property
-    def switches(self) -> Mapping[str, str]:
-        """Options that extensions add to `run`, with what each does."""
-        return runs.SWITCHES if self.name == "run" else {}
-
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the lists."""
         groups: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
-        groups["option"] += self.switches.items()
+        groups["option"] += runs.SWITCHES.items() if self.name == "run" else ()
         for parameter in self.get_params(ctx):
             if (record := parameter.get_help_record(ctx)) is not None:
                 groups[parameter.param_type_name].append(record)
