@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,6 @@ from synthesizer import Synthesizer, run
 from synthesizer.jobs.run import RunResult
 from tests.end_to_end.commands import NO_HALVES, call, hashes, persons_frame, write_yaml
 
-ROOT = Path(__file__).resolve().parents[2]
 VARIABLES = {
     "person_id": {"kind": "id"},
     "age": {"kind": "numeric"},
@@ -216,7 +214,6 @@ def test_library_and_command_give_the_same_data(
 
 
 def test_fit_and_generate_give_the_bytes_of_run(data: Path, tmp_path: Path) -> None:
-    """By the commands, and by the script that draws datasets in several processes."""
     result = made(tmp_path, data, m=2)
     model, config = tmp_path / "persons.model", tmp_path / "run.yaml"
     assert call("fit", config, "-o", model).exit_code == 0
@@ -227,10 +224,6 @@ def test_fit_and_generate_give_the_bytes_of_run(data: Path, tmp_path: Path) -> N
     assert (manifest["seed"], manifest["seed_of_fit"], manifest["m"]) == (7, 7, 2)
     assert call("fit", config, "-o", model).exit_code == 2
     assert call("generate", model, "-o", tmp_path / "drawn").exit_code == 2
-    found = runpy.run_path(str(ROOT / "scripts" / "generate_parallel.py"))
-    for backend in ("threading", "sequential"):  # test_plugin.py has it in processes
-        found["main"](model, tmp_path / backend, m=2, backend=backend, workers=2)
-        assert hashes(tmp_path / backend) == hashes(result.directory)
 
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
