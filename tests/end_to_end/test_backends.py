@@ -30,9 +30,7 @@ from synthesizer.measures import checks
 from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.utility import stacked
 from tests.backends import FORKS
-from tests.end_to_end.commands import hashes, persons_frame, write_yaml
-from tests.end_to_end.test_plugin import EXAMPLE, MODULE, SCRIPT, command, searched
-from tests.end_to_end.test_plugin import folder as folder_of_plugin
+from tests.end_to_end.commands import persons_frame, write_yaml
 from tests.household_file import RULES, household_frame
 
 Backend = tuple[str, int, dict[str, Any]]
@@ -275,21 +273,3 @@ def test_processes_that_a_command_forks_end_without_a_word(tmp_path: Path) -> No
     ]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stderr, done.stdout.splitlines()[0]) == ("", "SIG_DFL SIG_IGN")
-
-
-plugin = folder_of_plugin
-
-
-def test_worker_processes_know_plugins(plugin: Path) -> None:
-    command(0, "run", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "run")
-    command(0, "fit", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "model")
-    words = ["model", "loky", "-m", "2", "--backend", "loky", "--workers", "2", "--plugin", MODULE]
-    done = subprocess.run(
-        [sys.executable, str(SCRIPT), *words],
-        env=os.environ | {"PYTHONPATH": searched(EXAMPLE)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert hashes(plugin / "loky") == hashes(plugin / "run")

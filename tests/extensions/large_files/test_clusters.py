@@ -3,6 +3,8 @@
 import os
 import runpy
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,6 +24,9 @@ from synthesizer.engine.saved import save_model
 from synthesizer.extensions.large_files import dataset_parts as parts
 from synthesizer.jobs.run import fit, run
 from synthesizer.measures.settings import ALL_OFF
+from tests.end_to_end.commands import hashes
+from tests.end_to_end.test_plugin import EXAMPLE, MODULE, command, searched
+from tests.end_to_end.test_plugin import folder as folder_of_plugin
 
 distributed = pytest.importorskip("distributed")
 ROOT = Path(__file__).parents[3]
@@ -111,3 +116,21 @@ def test_datasets_of_a_saved_model_are_drawn_by_a_cluster_from_its_path(
         script(tmp_path / "model", tmp_path / "no", m=3, backend="dask")
     assert "(--scheduler)" in capsys.readouterr().err
     assert not (tmp_path / "no").exists()
+
+
+plugin = folder_of_plugin
+
+
+def test_worker_processes_know_plugins(plugin: Path) -> None:
+    command(0, "run", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "run")
+    command(0, "fit", "run.yaml", "--set", f"plugins=[{MODULE}]", "-o", "model")
+    words = ["model", "loky", "-m", "2", "--backend", "loky", "--workers", "2", "--plugin", MODULE]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "generate_parallel.py"), *words],
+        env=os.environ | {"PYTHONPATH": searched(EXAMPLE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert hashes(plugin / "loky") == hashes(plugin / "run")
