@@ -137,7 +137,7 @@ CEILINGS = {
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.genetic": 2335,
-    "extensions.households": 367,
+    "extensions.households": 1253,
     "extensions.labelled": 880,
     "extensions.releases": 850,
     "extensions.survey": 1548,
@@ -157,7 +157,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 309
+MOST_FILES = 313
 """Most Python files of the package. It only falls, but for what a new extension divides."""
 
 

@@ -20,14 +20,14 @@ from pydantic import (
     model_validator,
 )
 
-from synthesizer.config.section import SampleDesign, Section, section_keys
+from synthesizer.config.section import Arranging, SampleDesign, Section, section_keys
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
 from synthesizer.data.parquet_sample import FIT_ROWS
-from synthesizer.data.plugins import extension_keys, keyed, makers
+from synthesizer.data.plugins import arranging_keys, extension_keys, keyed, makers
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
@@ -85,7 +85,7 @@ class PathRuleConfig(Part):
         return self
 
 
-class PanelConfig(Part):
+class PanelConfig(Part, Arranging):
     """How persons and periods are told apart: columns ``person`` and ``time``, or ``wide``."""
 
     person: Label | None = Field(None, description="long form: column that identifies persons")
@@ -123,32 +123,28 @@ class PanelConfig(Part):
             )
         return self
 
+    @property
+    def unit_column(self) -> str | None:
+        """The column of the persons; None in the wide form."""
+        return self.person
 
-class HouseholdConfig(Part):
-    """How persons belong together in households."""
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Persons are identifiers."""
+        return {} if self.person is None else {self.person: Kind.ID}
 
-    id: Label = Field(description="column that all members of a household share")
-    head: str = Field(
-        "",
-        description="condition that one member of each household satisfies, such as relation == 1; "
-        "the first one in the file when absent",
-    )
-    size: Label | None = Field(
-        None, description="column with the number of members; it is counted, not drawn"
-    )
-    variables: Names = Field(
-        (), description="variables in which all members must agree; others that agree are found"
-    )
-    order: Names | None = Field(
-        None,
-        description="columns that order the members behind the head, -age for falling; those "
-        "that head names, then the order of the file, when absent",
-    )
-    at_most: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
-        default_factory=dict,
-        description="condition on one variable: how many members may satisfy it at most, such as "
-        "relation == 2: 1",
-    )
+    @property
+    def every_row(self) -> Sequence[str]:
+        """Person and period."""
+        return [name for name in (self.person, self.time) if name is not None]
+
+    def needed(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that another file of this panel must have."""
+        from synthesizer.data.panel.forms import wide_columns
+
+        wide = [cell for cells in self.wide.values() for cell in wide_columns(cells, names)]
+        long = [name for name in (self.person, self.time, self.career) if name is not None]
+        return tuple(dict.fromkeys(wide if self.wide else long))
 
 
 def _shape(value: object) -> str | None:
@@ -616,9 +612,6 @@ class _ChainConfig(Part):
     rare: RareConfig | None = Field(
         None, description="levels that few persons have are grouped or blanked before any fit"
     )
-    household: HouseholdConfig | None = Field(
-        None, description="persons who belong together: drawn as households, head first"
-    )
     after: AfterConfig | None = Field(
         None, description="disclosure control after synthesis: label, top_code, round and others"
     )
@@ -660,6 +653,22 @@ class _ChainConfig(Part):
         return next((name for name in self.sections if name in makers()), None)
 
     @property
+    def arranged_by(self) -> str | None:
+        """The key of an extension that says how rows belong together."""
+        return next((name for name in self.sections if name in arranging_keys()), None)
+
+    @property
+    def arranging(self) -> Arranging | None:
+        """What says how rows belong together; None where each is by itself."""
+        key = self.arranged_by
+        return self.panel if key is None else cast(Arranging, getattr(self, key))
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column that rows of one unit share, where there is one."""
+        return None if self.arranging is None else self.arranging.unit_column
+
+    @property
     def apart(self) -> dict[str, str]:
         """Which of these keys go with whole files of single rows or persons only, and why."""
         keys = {name: extension_keys()[name] for name in self.sections}
@@ -669,7 +678,8 @@ class _ChainConfig(Part):
     @property
     def _of_data(self) -> list[Section]:
         """The sections that say something of the data."""
-        return [own for own in self.sections.values() if isinstance(own, Section)]
+        every = (*self.sections.values(), self.panel)
+        return [own for own in every if isinstance(own, Section)]
 
     @property
     def design(self) -> SampleDesign | None:

@@ -59,10 +59,7 @@ def typed(path: str, place: Path, *commands: list[str]) -> tuple[list[int], str,
 WORDS = {
     "comparison": (["compare", "one", "two"], "no command 'compare'"),
     "genetic": (["plan", "run.yaml", "--set", "genetic={}"], "genetic: unknown key"),
-    "households": (
-        ["plan", "run.yaml", "--set", "checks.household_pairs=true"],
-        "checks.household_pairs: unknown key",
-    ),
+    "households": (["plan", "run.yaml", "--set", "household.id=x"], "household: unknown key"),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
     "releases": (["plan", "run.yaml", "--set", "extends.run=x"], "extends: unknown key"),
     "survey": (["plan", "run.yaml", "--set", "weights=b"], "weights: unknown key"),
@@ -92,7 +89,9 @@ print("LOADED", *sorted(sys.modules))
 """
 DECLARED = {
     "genetic.genetic_options",
+    "households.household_options",
     "households.household_pairs",
+    "households.member_view",
     "households.repeated_households",
     "labelled.labelled_formats",
     "releases.extends_options",
