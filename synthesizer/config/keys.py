@@ -20,12 +20,13 @@ from pydantic import (
     model_validator,
 )
 
-from synthesizer.config.section import Arranging, SampleDesign, Section, section_keys
+from synthesizer.config.section import SampleDesign, Section, section_keys
 from synthesizer.data.dialects import FileOptions
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS
+from synthesizer.data.panel.arrangement import Arranging
 from synthesizer.data.parquet_sample import FIT_ROWS
 from synthesizer.data.plugins import arranging_keys, extension_keys, keyed, makers
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
@@ -85,7 +86,7 @@ class PathRuleConfig(Part):
         return self
 
 
-class PanelConfig(Part, Arranging):
+class PanelConfig(Part, Section, Arranging):
     """How persons and periods are told apart: columns ``person`` and ``time``, or ``wide``."""
 
     person: Label | None = Field(None, description="long form: column that identifies persons")
@@ -124,18 +125,13 @@ class PanelConfig(Part, Arranging):
         return self
 
     @property
-    def unit_column(self) -> str | None:
-        """The column of the persons; None in the wide form."""
-        return self.person
-
-    @property
     def kinds(self) -> Mapping[str, Kind]:
         """Persons are identifiers."""
         return {} if self.person is None else {self.person: Kind.ID}
 
     @property
-    def every_row(self) -> Sequence[str]:
-        """Person and period."""
+    def key_columns(self) -> Sequence[str]:
+        """Person and period of the long form."""
         return [name for name in (self.person, self.time) if name is not None]
 
     def needed(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -678,8 +674,7 @@ class _ChainConfig(Part):
     @property
     def _of_data(self) -> list[Section]:
         """The sections that say something of the data."""
-        every = (*self.sections.values(), self.panel)
-        return [own for own in every if isinstance(own, Section)]
+        return [s for s in (*self.sections.values(), self.panel) if isinstance(s, Section)]
 
     @property
     def design(self) -> SampleDesign | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any
 
 from synthesizer.data.plugins import extension_keys
-from synthesizer.data.table import IntArray, Kind, Table
+from synthesizer.data.table import Kind, Table
 from synthesizer.measures.survey_design import ReplicateWeights
 
 
@@ -73,46 +73,6 @@ class Section:
     def set_aside(self, columns: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
         """Return those columns of the file, numbers, that take no part in the synthesis."""
         return ()
-
-
-class Arranging(Section):
-    """Base class of options that say how rows belong together: of ``panel``, and of keys that have
-    ``arrange``.
-    """
-
-    unit: ClassVar[str] = "person"
-    """What rows belong to, in a word."""
-    option: ClassVar[str] = "id"
-    """Option that names the column which rows of one unit share."""
-    of_rules: ClassVar[tuple[str, ...]] = ("rules",)
-    """Options whose faults leave open nothing else."""
-
-    @property
-    def unit_column(self) -> str | None:
-        """The column that rows of one unit share, where there is one."""
-        return None
-
-    @property
-    def every_row(self) -> Sequence[str]:
-        """Columns in which no row may lack a value."""
-        return ()
-
-    def needed(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
-        """Return the columns that another file must have; ``names`` are those of the source."""
-        return ()
-
-    def completed(self, table: Table) -> Self:  # noqa: ARG002
-        """Return the options with what a table suggests beside them, for `init`."""
-        return self
-
-    def lines(self, table: Table) -> Iterator[str]:
-        """Yield the lines that `init` writes of them; comments may propose more."""
-        raise NotImplementedError
-
-    @classmethod
-    def suits(cls, table: Table, name: str, owners: IntArray) -> bool:  # noqa: ARG003
-        """Whether a table looks like one of these units; ``owners`` are numbers of one column."""
-        return False
 
 
 def section_keys() -> dict[str, type[Section]]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
-from synthesizer.config.section import Arranging
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
 from synthesizer.data.encoding import RARE, RareLevels, encode_inferred
@@ -24,6 +23,7 @@ from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.formats import beside, foreign_keys
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
+from synthesizer.data.panel.arrangement import Arranging
 from synthesizer.data.panel.forms import WideForm, wide_columns
 from synthesizer.data.panel.panel_table import are_numbers, natural_order
 from synthesizer.data.panel.view import follows
@@ -230,8 +230,8 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
     arranging = config.arranging and config.arranging.completed(table)
     if arranging is not None:
         config = config.model_copy(update={str(config.arranged_by): arranging})
-        new = arranging.kinds.keys() - roles.declared.keys()
-        again |= {name: Declaration(kind=arranging.kinds[name]) for name in new}
+        new = config.kinds.keys() - roles.declared.keys()
+        again |= {name: Declaration(kind=config.kinds[name]) for name in new}
     if again:
         roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **again}))
         table = encode_inferred(roles.raw, roles.inferred)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 from typing import Final
 
 import numpy as np
@@ -41,11 +41,16 @@ def hints_of(
     if codes := guessed_codes(table):
         yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
     for key, section in section_keys().items():
-        if key not in said and not (has_form and key in arranging_keys()):
+        if key not in said:
             for what, setting in section.suggested(table, labels):
                 yield f"{what}: {command} --set {setting}"
     if has_form:
         return
+    for column, own in product(table.columns, arranging_keys().values()):
+        if own.type.numbers(column):
+            owners = np.unique(column.data, return_inverse=True)[1]
+            what = repeated_hint(table, column.name, owners, where)
+            yield f"{column.name} repeats like numbers of {own.type.unit}s: {what}"
     for columns in series(table):
         first, last, name = columns[0], columns[-1], _stem(columns)
         career = f" --set panel.career={name}" if table[first].is_coded else ""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from synthesizer.config.keys import ChainConfig, Config, PanelConfig
-from synthesizer.config.section import Arranging
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, listed
 from synthesizer.data.guessing import Declaration
@@ -15,6 +14,7 @@ from synthesizer.data.pairs import Data, read_like
 from synthesizer.data.panel.arrangement import (
     PLAIN,
     Arrangement,
+    Arranging,
     Frame,
     RowFrame,
     label_problems,

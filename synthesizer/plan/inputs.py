@@ -443,7 +443,7 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     for column, kind in config.kinds.items():
         if column not in declared or declared[column].kind is None:
             declared[column] = replace(declared.get(column, Declaration()), kind=kind)
-    for column in config.arranging.every_row if config.arranging else ():
+    for column in config.arranging.key_columns if config.arranging else ():
         declared[column] = replace(declared.get(column, Declaration()), every_row=True)
     return by_column(config, declared, columns)
 

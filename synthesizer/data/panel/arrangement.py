@@ -228,6 +228,51 @@ class Arrangement:
         return name
 
 
+class Arranging:
+    """Base class of options that say how rows belong together, beside `Section`: of ``panel``, and
+    of keys that have ``arrange``.
+    """
+
+    unit: ClassVar[str] = "person"
+    """What rows belong to, in a word."""
+    option: ClassVar[str] = "id"
+    """Option that names the column which rows of one unit share."""
+    of_rules: ClassVar[tuple[str, ...]] = ("rules",)
+    """Options whose faults leave open nothing else."""
+
+    @property
+    def key_columns(self) -> Sequence[str]:
+        """Columns that say which unit a row is of, and which of its rows; no cell may be empty."""
+        return ()
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column that rows of one unit share, where there is one."""
+        return next(iter(self.key_columns), None)
+
+    def needed(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """Return the columns that another file must have; ``names`` are those of the source."""
+        return ()
+
+    def completed(self, table: Table) -> Self:  # noqa: ARG002
+        """Return the options with what a table suggests beside them, for `init`."""
+        return self
+
+    def lines(self, table: Table) -> Iterator[str]:
+        """Yield the lines that `init` writes of them; comments may propose more."""
+        raise NotImplementedError
+
+    @classmethod
+    def numbers(cls, column: Column) -> bool:  # noqa: ARG003
+        """Whether a column looks like the numbers of units, each in several rows."""
+        return False
+
+    @classmethod
+    def suits(cls, table: Table, name: str, owners: IntArray) -> bool:  # noqa: ARG003
+        """Whether a table looks like one of these units; ``owners`` are numbers of one column."""
+        return False
+
+
 @dataclass(frozen=True)
 class Plain(Arrangement):
     """One row a unit: there is nothing to arrange."""

@@ -7,13 +7,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, Strict
 
-from synthesizer.config.section import Arranging
+from synthesizer.config.section import Section
 from synthesizer.data.expressions import Expression
-from synthesizer.data.table import IntArray, Kind, Table
+from synthesizer.data.panel.arrangement import Arranging
+from synthesizer.data.table import Column, IntArray, Kind, Table
 from synthesizer.measures.measure_options import Label, Names, Part
 
 
-class HouseholdOptions(Part, Arranging):
+class HouseholdOptions(Part, Section, Arranging):
     """How persons belong together in households."""
 
     unit: ClassVar[str] = "household"
@@ -43,17 +44,12 @@ class HouseholdOptions(Part, Arranging):
     )
 
     @property
-    def unit_column(self) -> str:
-        """The column of the households."""
-        return self.id
-
-    @property
     def kinds(self) -> Mapping[str, Kind]:
         """Households are identifiers, and sizes are numbers."""
         return {self.id: Kind.ID} | ({} if self.size is None else {self.size: Kind.NUMERIC})
 
     @property
-    def every_row(self) -> Sequence[str]:
+    def key_columns(self) -> Sequence[str]:
         """The column of the households."""
         return (self.id,)
 
@@ -76,12 +72,11 @@ class HouseholdOptions(Part, Arranging):
         return lines(table, self.id, self.size, self.head)
 
     @classmethod
-    def suggested(cls, table: Table, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:  # noqa: ARG003
-        """Yield columns that are named like numbers of households, which few rows share each."""
+    def numbers(cls, column: Column) -> bool:
+        """Whether a column is named like numbers of households, and few rows share each."""
         from synthesizer.extensions.households.household_hints import numbers_households
 
-        for column in filter(numbers_households, table.columns):
-            yield f"{column.name} repeats like numbers of households", f"household.id={column.name}"
+        return numbers_households(column)
 
     @classmethod
     def suits(cls, table: Table, name: str, owners: IntArray) -> bool:

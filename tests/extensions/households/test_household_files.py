@@ -87,7 +87,7 @@ def test_without_the_rules_they_are_broken(tmp_path):
 def test_init_finds_head_and_size_and_proposes_rules(tmp_path):
     household_frame(150).to_csv(tmp_path / "data.csv", index=False)
     path = tmp_path / "run.yaml"
-    result = call("init", tmp_path / "data.csv", "--household", "hhid", "--out", path)
+    result = call("init", tmp_path / "data.csv", "--set", "household.id=hhid", "--out", path)
     assert result.exit_code == 0, result.output
     text = path.read_text(encoding="utf-8")
     content = yaml.safe_load(text)
@@ -110,7 +110,10 @@ def test_a_number_of_members_that_init_takes_for_the_head_runs(tmp_path):
     )
     frame.to_csv(tmp_path / "data.csv", index=False)
     path = tmp_path / "run.yaml"
-    assert call("init", tmp_path / "data.csv", "--household", "hid", "--out", path).exit_code == 0
+    assert (
+        call("init", tmp_path / "data.csv", "--set", "household.id=hid", "--out", path).exit_code
+        == 0
+    )
     assert 'head: "line == 1"' in path.read_text(encoding="utf-8")
     result = call("run", path, "--no-checks")
     assert result.exit_code == 0, result.output
@@ -243,10 +246,10 @@ def test_init_says_what_looks_like_households(tmp_path: Path) -> None:
         said = StarterOptions(**options)
         return make_starter(tmp_path / "data.csv", tmp_path / "data.yaml", said)
 
-    assert "--household hhid" in started().looks["hhid"]
+    assert "--set household.id=hhid" in started().looks["hhid"]
     assert started().n_columns == len(frame.columns)
-    with pytest.raises(ConfigError, match="--household home: the data have no such column"):
-        started(units={"household": "home"})
+    with pytest.raises(ConfigError, match="--set household home: the data have no such column"):
+        started(sections={"household": {"id": "home"}})
 
 
 @pytest.mark.parametrize(("key", "said"), [("genetic", {}), ("extends", {"run": "gone"})])
