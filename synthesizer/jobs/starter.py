@@ -123,9 +123,9 @@ class StarterOptions:
 
     def problems(self, columns: Sequence[str]) -> Iterator[str]:
         """Yield what is wrong with the options in view of the columns."""
-        key = self.config.arranged_by
-        if key is not None and self.panel is not None:
-            yield f"{key} and a panel both say how rows belong together; keep one"
+        by = self.config.arranged_by
+        if by is not None and self.panel is not None:
+            yield f"{by} and a panel both say how rows belong together; keep one"
         roles: dict[str, list[str]] = {}
         for key, name in self.named:
             if name not in columns:
@@ -134,7 +134,7 @@ class StarterOptions:
             elif key not in roles.setdefault(name, []):
                 roles[name].append(key)
         for name, keys in roles.items():
-            if len(keys) > 1 and keys not in (["--id", "--person"], ["--id", f"--set {key}"]):
+            if len(keys) > 1 and keys not in (["--id", "--person"], ["--id", f"--set {by}"]):
                 yield f"{' and '.join(keys)} both name {name!r}; keep one"
 
 
@@ -361,7 +361,8 @@ def make_starter(
     layout = list(_layout(options.file, found))
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
-    keys, by = extension_keys(), options.config.arranged_by or ""
+    keys, by = extension_keys(), options.config.arranged_by
+    lines = list(reading.arranging.lines(reading.table)) if reading.arranging else []
     codebook = describe(raw, reading.roles.inferred, reading.table)
     text = _rendered(
         name=path.name,
@@ -375,14 +376,11 @@ def make_starter(
         formulas=[f"{count:,} of {as_yaml(name)}" for name, count in formulas.items()],
         seed=fresh_seed(),
         panel=options.panel,
-        arranging=reading.arranging
-        and {
-            "key": by,
-            "description": keys[by].description,
-            "lines": list(reading.arranging.lines(reading.table)),
-        },
+        arranging={"key": by, "lines": lines} if lines else None,
         sections=[
-            (k, said, keys[k].description) for k, said in options.sections.items() if k != by
+            (key, said, keys[key].description)
+            for key, said in options.sections.items()
+            if key != by or not lines
         ],
         variables=list(_entries(reading, codebook, relations)),
         survival=_survival(reading.table) if options.panel is None else None,

@@ -258,9 +258,9 @@ class Arranging:
         """Return the options with what a table suggests beside them, for `init`."""
         return self
 
-    def lines(self, table: Table) -> Iterator[str]:
-        """Yield the lines that `init` writes of them; comments may propose more."""
-        raise NotImplementedError
+    def lines(self, table: Table) -> Iterator[str]:  # noqa: ARG002
+        """Yield the lines that `init` writes of them, where comments are to propose more."""
+        yield from ()
 
     @classmethod
     def numbers(cls, column: Column) -> bool:  # noqa: ARG003

@@ -6,8 +6,8 @@ All of it is a proposal, and nothing follows from it but lines of a configuratio
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,8 +35,10 @@ _NEARLY_ALL: Final = 0.99
 """Share of the members who keep to a rule that is proposed; the others may be errors."""
 
 
-def lines(table: Table, household: str, size: str | None, head: str) -> Iterator[str]:
-    """Yield the lines of the section."""
+def lines(
+    table: Table, household: str, size: str | None, head: str, more: Mapping[str, Any]
+) -> Iterator[str]:
+    """Yield the lines of the section; ``more`` are options that somebody named."""
     yield f"id: {as_yaml(household)}"
     if size is not None:
         yield f"size: {as_yaml(size)}   # is counted"
@@ -44,6 +46,7 @@ def lines(table: Table, household: str, size: str | None, head: str) -> Iterator
         yield f"head: {as_yaml(head)}   # one in each household: is it the head?"
     else:
         yield "# head: relation == 1   # who the head is; the first of each household when absent"
+    yield from (f"{key}: {as_yaml(value)}" for key, value in more.items())
     why = {"at_most": "holds in the data; is it a rule?", "order": "of the members but the head"}
     for rule in _rules(table, household, head):
         words = why.get(rule.partition(":")[0], "nearly always; belongs below")

@@ -69,7 +69,8 @@ class HouseholdOptions(Part, Section, Arranging):
         """Yield the lines that `init` writes, with rules that hold in the data as comments."""
         from synthesizer.extensions.households.household_hints import lines
 
-        return lines(table, self.id, self.size, self.head)
+        more = self.model_dump(exclude_unset=True, exclude={"id", "size", "head"})
+        return lines(table, self.id, self.size, self.head, more)
 
     @classmethod
     def numbers(cls, column: Column) -> bool:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from synthesizer.config.keys import PanelConfig
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.guessing import Declaration
@@ -248,6 +249,12 @@ def test_init_says_what_looks_like_households(tmp_path: Path) -> None:
 
     assert "--set household.id=hhid" in started().looks["hhid"]
     assert started().n_columns == len(frame.columns)
+    said = {"household": {"id": "hhid", "at_most": {"relation == 2": 1}}}
+    text = started(sections=said, ids=("hhid",)).text
+    written = yaml.safe_load(text)["household"]
+    assert written == {**HOUSEHOLD, **said["household"]}
+    with pytest.raises(ConfigError, match="both say how rows belong together"):
+        started(sections=said, panel=PanelConfig(person="hhid", time="age"))
     with pytest.raises(ConfigError, match="--set household home: the data have no such column"):
         started(sections={"household": {"id": "home"}})
 
