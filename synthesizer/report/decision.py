@@ -119,8 +119,7 @@ def _reasons(record: Record) -> Iterator[Block]:
         )
         yield replace(table, stacks=True, sortable=False)
     if record.units == "persons":
-        own = record.manifest.groups
-        yield Note(UNITS if own is None else UNITS_OF_GROUPS.format(own.unit))
+        yield Note(UNITS_OF_GROUPS.format(own.unit) if (own := record.manifest.groups) else UNITS)
 
 
 def _limit(e: Evidence) -> str | None:

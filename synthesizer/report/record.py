@@ -347,9 +347,8 @@ class Manifest(Result):
     @property
     def n_units(self) -> int:
         """Records of the confidential data; persons of a panel, or groups."""
-        if self.groups is not None:
-            return self.n_groups
-        return self.data.rows if self.panel is None else self.panel.persons
+        persons = self.data.rows if self.panel is None else self.panel.persons
+        return self.n_groups or persons
 
     @property
     def datasets(self) -> tuple[str, ...]:
