@@ -137,7 +137,7 @@ CEILINGS = {
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.genetic": 2335,
-    "extensions.households": 367,
+    "extensions.households": 1255,
     "extensions.labelled": 880,
     "extensions.large_files": 672,
     "extensions.releases": 850,

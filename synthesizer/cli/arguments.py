@@ -97,7 +97,7 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
     return {option: text or None for option, text in texts.items()}
 
 
-FOR_CHECKS = ("limits", "data", "variables", "panel", "household", "seed", "workers")
+FOR_CHECKS = ("limits", "data", "variables", "panel", "seed", "workers")
 """Keys of a configuration beside ``checks``, and those of sections, that decide about checks."""
 
 PATHS = ("data.path", "output.directory", "secret.from")

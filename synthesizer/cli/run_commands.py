@@ -69,7 +69,6 @@ def init(
     identifier: Annotated[
         list[str] | None, option("Column that is an identifier (repeat for more).", "--id")
     ] = None,
-    household: Annotated[Text, option("Column that all members of a household share.")] = None,
     person: Annotated[
         Text, option("Panel, a row a period: column that identifies persons.")
     ] = None,
@@ -113,7 +112,6 @@ def init(
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),
         sections={key: asked[key] for key in section_keys() if key in asked},
-        household=household,
     )
     with progress(quiet=quiet) as listener:
         starter = write_starter(

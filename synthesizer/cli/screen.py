@@ -24,7 +24,6 @@ from synthesizer.cli.printing import (
 )
 from synthesizer.data.errors import SynthesizerError, plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
-from synthesizer.data.panel.households import MEMBER
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.plugins import guarded, hooks
 from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
@@ -34,7 +33,6 @@ from synthesizer.models.limits import Support
 from synthesizer.report.blocks import Added, DataTable, Form, Note, Words
 
 if TYPE_CHECKING:
-    from synthesizer.data.table import Table
     from synthesizer.engine.registry import Registry
     from synthesizer.jobs.run import RunResult
     from synthesizer.jobs.starter import Starter
@@ -172,13 +170,11 @@ def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
     notes_told(codebook.notes)
 
 
-def _size(table: Table) -> str:
-    """Say how many rows there are, and persons of a panel; or households of how many persons."""
-    rows = plural(table.n_rows, "row")
-    if MEMBER in table:
-        return f"{plural(table.n_units, 'household')}, {plural(table.n_rows, 'person')}"
-    is_panel = isinstance(table, PanelTable)
-    return f"{plural(table.n_units, 'person')}, {rows}" if is_panel else rows
+def _size(plan: Plan) -> str:
+    """Say how many rows there are, and how many units have them."""
+    table, form = plan.table, plan.arrangement
+    rows = plural(table.n_rows, form.row)
+    return f"{plural(table.n_units, form.unit)}, {rows}" if isinstance(table, PanelTable) else rows
 
 
 def show_plan(
@@ -205,12 +201,10 @@ def show_plan(
     say(f"secret: {plan.secret_in_words}")
     notes_told([*plan.notes, *(f"before a run: {problem}" for problem in later)])
     say(f"output: {plural(plan.m, 'dataset')} in {plan.output.directory}")
-    units = "persons" if isinstance(plan.table, PanelTable) else "rows"
-    units = "households" if MEMBER in plan.table else units
     for line in ahead.lines if ahead else ():
         say(line)
     cost = "; cost: share of the fit's work" if plan.has_chain else ""
-    say(f"rare levels: of fewer than {RARE} {units}{cost}")
+    say(f"rare levels: of fewer than {RARE} {plan.arrangement.unit}s{cost}")
 
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
@@ -219,7 +213,7 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
 
     shown = ("position", "variable", "kind", "model", "predictors", "levels", "missing", "rare")
     cost = Added("cost", "text", lambda row: f"{row.cost:.1%}")
-    show_rows(rows, f"plan for {_size(plan.table)}", *shown, cost)
+    show_rows(rows, f"plan for {_size(plan)}", *shown, cost)
     if plan.spec.strata:
         say(f"strata: a chain for every combination of {', '.join(plan.spec.strata)}")
     for rule, count in _ruled(plan):
@@ -274,7 +268,7 @@ def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
     drawn = len(plan.fitted.steps)
     how = f"models of the last {drawn} only are fitted" if drawn else "no chain is fitted"
     models = ["model", "predictors"] if drawn else []
-    title = f"variables, {_size(plan.table)}: {how}"
+    title = f"variables, {_size(plan)}: {how}"
     show_rows(rows, title, "variable", "kind", *models, "levels", "missing", "rare")
     if plan.spec.strata:
         say(f"strata: not used ({', '.join(plan.spec.strata)}), since no chain is fitted")

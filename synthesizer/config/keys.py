@@ -26,7 +26,8 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Whole, no_boolean
-from synthesizer.data.plugins import extension_keys, makers, placed
+from synthesizer.data.panel.arrangement import Arranging
+from synthesizer.data.plugins import arranging_keys, extension_keys, makers, placed
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
@@ -75,7 +76,7 @@ class PathRuleConfig(Part):
         return self
 
 
-class PanelConfig(Part):
+class PanelConfig(Part, Section, Arranging):
     """How persons and periods are told apart: columns ``person`` and ``time``, or ``wide``."""
 
     person: Label | None = Field(None, description="long form: column that identifies persons")
@@ -113,32 +114,23 @@ class PanelConfig(Part):
             )
         return self
 
+    @property
+    def kinds(self) -> Mapping[str, Kind]:
+        """Persons are identifiers."""
+        return {} if self.person is None else {self.person: Kind.ID}
 
-class HouseholdConfig(Part):
-    """How persons belong together in households."""
+    @property
+    def key_columns(self) -> Sequence[str]:
+        """Person and period of the long form."""
+        return [name for name in (self.person, self.time) if name is not None]
 
-    id: Label = Field(description="column that all members of a household share")
-    head: str = Field(
-        "",
-        description="condition that one member of each household satisfies, such as relation == 1; "
-        "the first one in the file when absent",
-    )
-    size: Label | None = Field(
-        None, description="column with the number of members; it is counted, not drawn"
-    )
-    variables: Names = Field(
-        (), description="variables in which all members must agree; others that agree are found"
-    )
-    order: Names | None = Field(
-        None,
-        description="columns that order the members behind the head, -age for falling; those "
-        "that head names, then the order of the file, when absent",
-    )
-    at_most: dict[str, Annotated[Whole, Field(ge=1)]] = Field(
-        default_factory=dict,
-        description="condition on one variable: how many members may satisfy it at most, such as "
-        "relation == 2: 1",
-    )
+    def needed(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns that another file of this panel must have."""
+        from synthesizer.data.panel.forms import wide_columns
+
+        wide = [cell for cells in self.wide.values() for cell in wide_columns(cells, names)]
+        long = [name for name in (self.person, self.time, self.career) if name is not None]
+        return tuple(dict.fromkeys(wide if self.wide else long))
 
 
 def _shape(value: object) -> str | None:
@@ -609,9 +601,6 @@ class _ChainConfig(Part):
     rare: RareConfig | None = Field(
         None, description="levels that few persons have are grouped or blanked before any fit"
     )
-    household: HouseholdConfig | None = Field(
-        None, description="persons who belong together: drawn as households, head first"
-    )
     after: AfterConfig | None = Field(
         None, description="disclosure control after synthesis: label, top_code, round and others"
     )
@@ -651,6 +640,22 @@ class _ChainConfig(Part):
         return next((name for name in self.sections if name in makers()), None)
 
     @property
+    def arranged_by(self) -> str | None:
+        """The key of an extension that says how rows belong together."""
+        return next((name for name in self.sections if name in arranging_keys()), None)
+
+    @property
+    def arranging(self) -> Arranging | None:
+        """What says how rows belong together; None where each is by itself."""
+        key = self.arranged_by
+        return self.panel if key is None else cast(Arranging, getattr(self, key))
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column that rows of one unit share, where there is one."""
+        return None if self.arranging is None else self.arranging.unit_column
+
+    @property
     def apart(self) -> dict[str, str]:
         """Which of these keys go with whole files of single rows or persons only, and why."""
         keys = {name: extension_keys()[name] for name in self.sections}
@@ -660,7 +665,7 @@ class _ChainConfig(Part):
     @property
     def _of_data(self) -> list[Section]:
         """The sections that say something of the data."""
-        return [own for own in self.sections.values() if isinstance(own, Section)]
+        return [s for s in (*self.sections.values(), self.panel) if isinstance(s, Section)]
 
     @property
     def design(self) -> SampleDesign | None:

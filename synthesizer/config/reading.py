@@ -19,11 +19,12 @@ from pydantic_core import ErrorDetails
 from synthesizer.config.keys import (
     ChainConfig,
     Config,
+    PanelConfig,
     SecretConfig,
 )
 from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
-from synthesizer.data.plugins import keyed, makers
+from synthesizer.data.plugins import arranging_keys, keyed, makers
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 from synthesizer.measures.measure_options import Labels
@@ -336,10 +337,12 @@ def has_faulty_panel(problems: Iterable[str]) -> bool:
     >>> has_faulty_panel(["panel.persn: unknown key"]), has_faulty_panel(["panel.rules.1: needs"])
     (True, False)
     """
+    kinds = {"panel": PanelConfig} | {name: key.type for name, key in arranging_keys().items()}
     return any(
-        problem.startswith(("panel:", "panel.", "household:", "household."))
-        and not problem.startswith(("panel.rules.", "household.at_most"))
+        problem.startswith((f"{name}:", f"{name}."))
+        and not problem.startswith(tuple(f"{name}.{option}" for option in kind.of_rules))
         for problem in problems
+        for name, kind in kinds.items()
     )
 
 

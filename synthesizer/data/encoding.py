@@ -246,7 +246,7 @@ class RareLevels:
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Variables that several columns hold over time, which are grouped alike."""
     persons: str | None = None
-    """Column that identifies persons, or households; each row is a person when absent."""
+    """Column that identifies persons, or what they belong to; each row is a person when absent."""
     public: Collection[str] = ()
     """Variables whose levels are a public code list, and stay."""
     fixed: Collection[str] = ()

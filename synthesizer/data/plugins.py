@@ -16,6 +16,7 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
 from synthesizer.data.errors import ConfigError, SynthesizerError
@@ -62,6 +63,14 @@ def _broken(where: str, error: Exception) -> str:
 
 
 EXTENSIONS: Final = "synthesizer.extensions"
+
+
+def is_gone(module: str) -> bool:
+    """Whether a module is one of an extension whose folder was removed."""
+    folder = ".".join(module.split(".")[:3])
+    return folder.startswith(f"{EXTENSIONS}.") and find_spec(folder) is None
+
+
 Command = Callable[..., None]
 """A function whose annotated parameters are arguments and options of typer."""
 
@@ -74,6 +83,10 @@ class CommandGroup:
     about: str
     """One sentence for ``synthesizer --help``."""
     functions: Sequence[Command]
+
+
+Hook = Callable[..., Any]
+"""A function of an extension. It is imported when it is called, see `late`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +103,8 @@ class Key:
     the other variables given these. Then ``method: NAME`` asks for it, too."""
     apart: str = ""
     """Why it goes with whole files of single rows or persons only, such as "adds periods to a
-    panel": not with households, samples that are drawn anew, or sources that are read in parts.
-    What makes whole datasets never goes with these."""
+    panel": not with keys that arrange rows, samples that are drawn anew, or sources that are read
+    in parts. What makes whole datasets never goes with these."""
     finishers: Sequence[str] = ()
     """``module:class`` of each `Finisher` of ``engine/chain.py`` that it may add to a chain."""
     places: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +112,10 @@ class Key:
     ``workers``. Every configuration has the section then, and `plan` may return None."""
     switches: Mapping[str, str] = field(default_factory=dict)
     """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
+    arrange: Hook | None = None
+    """Says how rows of the source belong together, in place of ``panel``: takes the options, an
+    `Arranging`, and the table of the source, and returns a `Found` of an `Arranged`. Of None, all
+    else cannot be planned."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
@@ -130,10 +147,6 @@ def found_at(target: str) -> Any:
         return getattr(import_module(module), name)
     except Exception as error:
         raise ConfigError(_broken(f"{target!r} of an extension", error)) from error
-
-
-Hook = Callable[..., Any]
-"""A function of an extension. It is imported when it is called, see `late`."""
 
 
 def late(target: str) -> Hook:
@@ -299,3 +312,8 @@ def texts_of(file: str) -> Iterator[tuple[str, str]]:
 def makers() -> list[Any]:
     """Return the keys that make whole datasets."""
     return [name for name, key in extension_keys().items() if key.makes_datasets]
+
+
+def arranging_keys() -> dict[str, Key]:
+    """Return the keys that say how rows belong together, by name."""
+    return {name: key for name, key in extension_keys().items() if key.arrange is not None}

@@ -55,7 +55,7 @@ def roles_of(
     fixed : collection of str
         Columns that cannot be left out: their problems are errors.
     repeats : bool
-        Whether identifiers may repeat: there are persons with periods, or households.
+        Whether identifiers may repeat: units have several rows.
 
     Raises
     ------

@@ -22,7 +22,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
-from synthesizer.data.panel.households import HouseholdFrame
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import (
     Column,
@@ -230,7 +229,7 @@ class FittedChain(Source):
     """Applied while drawing."""
     proper: bool = False
     """Whether every dataset has fits of its own."""
-    frame: Frame | HouseholdFrame | RowFrame = ROWS
+    frame: Frame | RowFrame = ROWS
     """The periods of a panel, whose units are persons; or the rows of a plain table."""
     finishers: tuple[Finisher, ...] = ()
     """What changes every dataset, in this order."""
@@ -474,7 +473,7 @@ def _fit_step(
                 table = spec.resampling.applied(table, sample)
             else:
                 table = table.resampled(sample.integers(table.n_units, size=table.n_units))
-        if type(spec.frame) is Frame:  # persons in periods, not members of households
+        if isinstance(spec.frame, Frame) and spec.frame.counted is None:  # persons in periods
             step = replace(step, model=step.model.of_persons(table.n_units))
         return step.fit(table, spec.rules, rng)
 

@@ -30,6 +30,7 @@ from synthesizer.data.errors import (
     did_you_mean,
 )
 from synthesizer.data.options import alternatives, checked, public
+from synthesizer.data.plugins import is_gone
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.yaml_text import INFINITIES
 from synthesizer.models.base import ALL_KINDS, Abilities, ConditionalModel, FittedModel
@@ -72,13 +73,11 @@ ROLES: Mapping[str, str] = {
     "unchanging": "time_invariant",
     "rare": "mostly_constant",
     "changing": "lag_one",
-    "size": "household_size",
     "even": "constant",
-    "member": "member",
 }
 """Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``,
-``follows``; in a panel the careers, and variables that nobody, few and many persons change; of
-households their sizes, and variables that differ within them; weights that are all alike."""
+``follows``; in a panel the careers, and variables that nobody, few and many persons change;
+weights that are all alike."""
 
 
 def default_method(set_name: str, variable: Variable) -> str:
@@ -321,6 +320,8 @@ class Registry:
         registry = cls()
         packages: dict[int, str] = {id(None): "an unknown package"}
         for point in importlib.metadata.entry_points(group=GROUP):
+            if is_gone(point.module):
+                continue
             if (place := id(point.dist)) not in packages:  # each look reads a file
                 packages[place] = getattr(point.dist, "name", "")
             registry._add(Entry(name=point.name, target=point.value, package=packages[place]))

@@ -22,7 +22,7 @@ from synthesizer.config.reading import AnyForm, sound_config
 from synthesizer.data.errors import ConfigError, Problems, SynthesizerError
 from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.options import public
-from synthesizer.data.panel.households import MemberView
+from synthesizer.data.panel.view import groups_of
 from synthesizer.data.randomness import Seed
 from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import DEFAULT_SET, Registry
@@ -136,8 +136,8 @@ def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
 def _on_half(plan: Plan, seed: Seed) -> CheckResults:
     """Return the checks of a synthesis of one half beside the other, the same for all plans."""
     whole, checks = plan.original, plan.checks.with_options(propensity={"enabled": False})
-    units = whole.households if isinstance(whole, MemberView) else None
-    run = next(half_runs(whole, partial(plan.refit, None, seed), m=plan.m, seed=seed, units=units))
+    units, refit = groups_of(whole), partial(plan.refit, None, seed)
+    run = next(half_runs(whole, refit, m=plan.m, seed=seed, units=units))
     half = replace(plan, original=run.fitted, checks=checks)
     checking = half.checking(seed, control=run.unseen)
     for table in run.synthetic:

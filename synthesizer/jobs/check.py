@@ -1,4 +1,4 @@
-"""One front for checks: of frames, tables, panels, households and files, whoever made them."""
+"""One front for checks: of frames, tables, panels and files, whoever made them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from synthesizer.config.keys import DataConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, read_config, sound_config
 from synthesizer.data.csv_text import find_encoding
@@ -23,7 +25,7 @@ from synthesizer.data.formats import beside, keys_of
 from synthesizer.data.guessing import Declared, declarations_of
 from synthesizer.data.options import public
 from synthesizer.data.pairs import Data
-from synthesizer.data.panel.households import MemberView
+from synthesizer.data.panel.view import groups_of
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.sources import RawTable, csv_bytes, read_path
 from synthesizer.data.workers import Listener, silent
@@ -40,7 +42,7 @@ from synthesizer.report.build import build_report
 from synthesizer.report.record import (
     PACKAGES,
     DataEntry,
-    HouseholdEntry,
+    GroupEntry,
     Manifest,
     PanelEntry,
     Record,
@@ -76,7 +78,7 @@ def check(
     ----------
     original : DataFrame, Table, RawTable or path
         Confidential records that the synthetic data were made from, shape (n, p); the persons of
-        a panel or of households where all data are `PersonView` or `MemberView`.
+        a panel, or of groups, where all data are a `View`.
     synthetic : one or a sequence of them
         Synthetic datasets of any sizes; the directory of a run stands for its datasets.
     holdout : the same, optional
@@ -90,8 +92,8 @@ def check(
     limits : LimitConfig or mapping, optional
         Keys under ``limits:``, by which the verdict judges, such as ``{"profile": "elemam"}``.
     config : path, mapping or Config, optional
-        Configuration of a run: how files are read, kinds, panel, household, weights, checks,
-        limits, and how such data are made. All arguments above go before it.
+        Configuration of a run: how files are read, kinds, how rows belong together, weights,
+        checks, limits, and how such data are made. All arguments above go before it.
     declared : mapping of str to mapping or Declaration, optional
         Kinds and missing codes of variables, such as ``{"income": {"missing": ["-8"]}}``; inferred
         where absent. Not for files, whose variables are in ``config``.
@@ -399,8 +401,7 @@ def check_files(
 
 def _in_files(plan: FilesPlan) -> Named:
     """Return names to look for in files; none where a configuration makes variables of them."""
-    arranged = plan.config.panel or plan.config.household
-    return Named((), ()) if arranged else Named.of(plan)
+    return Named((), ()) if plan.config.arranging else Named.of(plan)
 
 
 def _beside_others(
@@ -429,7 +430,7 @@ def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySe
     """Return what is known of files that somebody else made: no model, no predictor, no draw."""
     config, frame, original = plan.config, data.frame, data.original
     n_units = original.n_rows
-    panel = household = None
+    panel, groups, numbers = None, None, groups_of(original)
     if config.panel is not None and frame is not None:
         panel = PanelEntry(
             form="wide" if config.panel.wide else "long",
@@ -439,10 +440,8 @@ def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySe
             persons=n_units,
             periods=len(frame.times),
         )
-    if isinstance(original, MemberView) and config.household is not None:
-        household = HouseholdEntry(
-            id=config.household.id, households=original.heads.n_rows, persons=n_units
-        )
+    if numbers is not None:
+        groups = GroupEntry(unit=data.form.unit, column=data.form.person_column or "")
     checks = config.model_dump(mode="json", include={"checks"})
     return Manifest(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -455,7 +454,8 @@ def _manifest(files: ReadFiles, data: ComparedData, plan: FilesPlan, seed: AnySe
             columns=len(files.original.names),
         ),
         panel=panel,
-        household=household,
+        groups=groups,
+        n_groups=len(np.unique(numbers)) if numbers is not None else 0,
         seed=seeded(seed).entropy,
         m=len(files.synthetic),
         rows=data.synthetic[0].n_rows,

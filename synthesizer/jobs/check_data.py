@@ -27,8 +27,7 @@ from synthesizer.data.pairs import (
     column_names,
     written_otherwise,
 )
-from synthesizer.data.panel.households import follows
-from synthesizer.data.panel.view import seen_names
+from synthesizer.data.panel.view import follows, seen_names
 from synthesizer.data.randomness import AnySeed, Seed, seeded
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Listener, counted, silent, worker_problems

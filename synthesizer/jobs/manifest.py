@@ -20,9 +20,8 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.files import sha256, write_text
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import Frame
-from synthesizer.data.panel.households import HouseholdForm
 from synthesizer.data.panel.panel_table import PanelTable, as_panel
-from synthesizer.data.panel.view import period_labels
+from synthesizer.data.panel.view import groups_of, period_labels
 from synthesizer.data.randomness import Seed
 from synthesizer.data.spreadsheets import formula_cells, formula_notes, spreadsheet_safe
 from synthesizer.data.table import Column, Kind, Table, Variable
@@ -38,7 +37,7 @@ from synthesizer.report.record import (
     DataEntry,
     DesignEntry,
     FileEntry,
-    HouseholdEntry,
+    GroupEntry,
     Manifest,
     PanelEntry,
     StepEntry,
@@ -127,7 +126,8 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
             columns=len(data.table),
         ),
         panel=_panel(plan),
-        household=_household(plan),
+        groups=(groups := _groups(plan)),
+        n_groups=0 if groups is None else plan.table.n_units,
         design=_design(plan),
         seed=seed.entropy,
         secret=seed.secret_told,
@@ -296,13 +296,11 @@ def _contains(plan: Plan) -> tuple[str, ...]:
     return tuple(file.sha256 for file in other.files if file.name in other.datasets[: plan.m])
 
 
-def _household(plan: Plan) -> HouseholdEntry | None:
-    """Return who belongs together; datasets are then counted in households."""
-    form = plan.arrangement
-    if not isinstance(form, HouseholdForm):
+def _groups(plan: Plan) -> GroupEntry | None:
+    """Return what persons belong to; units of datasets are then these."""
+    if groups_of(plan.original) is None:
         return None
-    table = plan.table
-    return HouseholdEntry(id=form.household, households=table.n_units, persons=table.n_rows)
+    return GroupEntry(unit=plan.arrangement.unit, column=plan.arrangement.person_column or "")
 
 
 def _design(plan: Plan) -> DesignEntry | None:

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, HouseholdConfig, PanelConfig, SqlConfig
+from synthesizer.config.keys import ChainConfig, PanelConfig, SqlConfig
 from synthesizer.config.reading import read_chain_config, read_config
 from synthesizer.data.csv_text import FoundEncoding, find_encoding
 from synthesizer.data.dialects import COMMON_FORM, FileOptions
@@ -23,9 +23,10 @@ from synthesizer.data.files import check_file, write_texts
 from synthesizer.data.formats import beside, foreign_keys
 from synthesizer.data.guessing import Declaration, Inferred, infer
 from synthesizer.data.packed import ARROW_SUFFIXES, JSON_SUFFIXES, PACKED
+from synthesizer.data.panel.arrangement import Arranging
 from synthesizer.data.panel.forms import WideForm, wide_columns
-from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.panel.panel_table import are_numbers, natural_order
+from synthesizer.data.panel.view import follows
 from synthesizer.data.plugins import extension_keys
 from synthesizer.data.randomness import fresh_seed
 from synthesizer.data.relations import Relation, codes_among_numbers, find_relations
@@ -42,18 +43,11 @@ from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.data.workers import Listener, Phases, silent
 from synthesizer.data.writing import suffix
 from synthesizer.engine.structural_zeros import QUICK_WORK, ZeroCells, structural_zeros
-from synthesizer.jobs.starter_hints import (
-    hints_of,
-    household_head,
-    household_rules,
-    household_size,
-    of_periods,
-    repeated_hint,
-)
+from synthesizer.jobs.starter_hints import hints_of, of_periods, repeated_hint
 from synthesizer.measures.risk.suggest import Suggestion, suggest
-from synthesizer.plan.arrange import arrangement_of
+from synthesizer.plan.arrange import form_of
 from synthesizer.plan.dependents import suggest_pair
-from synthesizer.plan.inputs import read_to_describe
+from synthesizer.plan.inputs import declarations, read_to_describe
 from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 
 
@@ -73,8 +67,8 @@ class Reading:
     """Longitudinal variables of the wide form and their columns."""
     variables: Mapping[str, Variable]
     """These variables, with the levels and missing codes of all their columns."""
-    household: HouseholdConfig | None = None
-    """The households."""
+    arranging: Arranging | None = None
+    """The section that says how rows belong together; None of a panel."""
     zeros: tuple[ZeroCells, ...] = ()
     """Pairs of variables with impossible combinations."""
     guessed_order: str | None = None
@@ -95,18 +89,16 @@ class StarterOptions:
     """Identifiers."""
     sections: Mapping[str, Any] = field(default_factory=dict)
     """What is said under keys of extensions that say something of the data."""
-    household: str | None = None
-    """The column that members of a household share."""
 
     @property
     def form(self) -> PanelConfig:
-        """The panel; one without any column where rows or households count."""
+        """The panel; one without any column where there is none."""
         return self.panel or PanelConfig.model_construct()
 
     @property
     def has_form(self) -> bool:
-        """Whether persons or households have several rows, so that identifiers may repeat."""
-        return self.panel is not None or self.household is not None
+        """Whether units have several rows, so that identifiers may repeat."""
+        return self.panel is not None or self.config.arranging is not None
 
     @cached_property
     def config(self) -> ChainConfig:
@@ -123,8 +115,7 @@ class StarterOptions:
     def named(self) -> list[tuple[str, str]]:
         """Options and the columns that they name."""
         panel = self.form
-        one: list[tuple[str, str | None]] = [("--household", self.household)]
-        one += [
+        one: list[tuple[str, str | None]] = [
             (f"--set {key}", name)
             for key, own in self.config.sections.items()
             for name in own.kinds
@@ -137,8 +128,9 @@ class StarterOptions:
 
     def problems(self, columns: Sequence[str]) -> Iterator[str]:
         """Yield what is wrong with the options in view of the columns."""
-        if self.household is not None and self.panel is not None:
-            yield "--household: a file has households or a panel; leave one of them out"
+        by = self.config.arranged_by
+        if by is not None and self.panel is not None:
+            yield f"{by} and a panel both say how rows belong together; keep one"
         roles: dict[str, list[str]] = {}
         for key, name in self.named:
             if name not in columns:
@@ -147,7 +139,7 @@ class StarterOptions:
             elif key not in roles.setdefault(name, []):
                 roles[name].append(key)
         for name, keys in roles.items():
-            if len(keys) > 1 and keys not in (["--id", "--person"], ["--id", "--household"]):
+            if len(keys) > 1 and keys not in (["--id", "--person"], ["--id", f"--set {by}"]):
                 yield f"{' and '.join(keys)} both name {name!r}; keep one"
 
 
@@ -226,11 +218,11 @@ def _names(text: str) -> list[str]:
 
 def _read(raw: RawTable, options: StarterOptions) -> Reading:
     """Give all columns roles, alike for those of one variable, and arrange the rows."""
-    panel, unit = options.form, options.household
+    panel, config = options.form, options.config
     wide = {name: wide_columns(cells, raw.names) for name, cells in panel.wide.items()}
     declared = _declared(raw, options, wide)
     declared |= {name: Declaration(kind=Kind.ID) for name in options.ids if name not in declared}
-    declared |= {name: Declaration(kind=kind) for name, kind in options.config.kinds.items()}
+    declared |= declarations(config)
     fixed = {name for key, name in options.named if key != "--drop"}
     fixed |= {column for columns in wide.values() for column in columns}
     roles = roles_of(raw, declared, drop=options.drop, fixed=fixed, repeats=options.has_form)
@@ -240,27 +232,28 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
         named = {*fixed, *roles.declared}
         codes = [name for name in codes_among_numbers(table) if name not in named]
         again |= dict.fromkeys(codes, Declaration(kind=Kind.CATEGORICAL))
-    household = None
-    if unit is not None:
-        size, head = household_size(table, unit), household_head(table, unit)
-        household = HouseholdConfig(id=unit, size=size, head=head)
-        again |= {} if size is None else {size: Declaration(kind=Kind.NUMERIC)}
+    arranging = config.arranging and config.arranging.completed(table)
+    if arranging is not None:
+        config = config.model_copy(update={str(config.arranged_by): arranging})
+        new = config.kinds.keys() - roles.declared.keys()
+        again |= {name: Declaration(kind=config.kinds[name]) for name in new}
     if again:
         roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **again}))
         table = encode_inferred(roles.raw, roles.inferred)
-    arrangement, _ = arrangement_of(options.panel, table, household)
+    config = config.model_copy(update={"panel": options.panel})
+    arrangement = form_of(config, table)
     modelled = arrangement.modelled(table)
     in_file = {*table.names, *wide} - ({panel.time} if panel.career else set())
     searched = modelled.select(name for name in modelled.names if name in in_file)
     longitudinal = arrangement.variables if isinstance(arrangement, WideForm) else ()
     return Reading(
         roles=roles,
-        household=household,
+        arranging=arranging,
         table=table,
         rare=RareLevels(
             scope="text",
             columns=wide,
-            persons=who if (who := panel.person or unit) in table.names else None,
+            persons=who if (who := config.unit_column) in table.names else None,
             public={panel.time or ""},
             fixed=panel.absent,
             numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
@@ -296,7 +289,6 @@ def _declared(
     said = {
         panel.person: Declaration(kind=Kind.ID, every_row=True),
         panel.time: Declaration(every_row=True),
-        options.household: Declaration(kind=Kind.ID, every_row=True),
         None if wide else panel.career: Declaration(kind=Kind.CATEGORICAL),
     }
     declared = dict(_like_states(raw, panel.career, wide))
@@ -374,7 +366,8 @@ def make_starter(
     layout = list(_layout(options.file, found))
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
-    keys = extension_keys()
+    keys, by = extension_keys(), options.config.arranged_by
+    lines = list(reading.arranging.lines(reading.table)) if reading.arranging else []
     codebook = describe(raw, reading.roles.inferred, reading.table)
     text = _rendered(
         name=path.name,
@@ -385,12 +378,15 @@ def make_starter(
         encoding=encoding,
         layout=layout,
         directory=f"{_stem(data)}_synthetic",
-        formulas=[f"{count:,} of {_yaml(name)}" for name, count in formulas.items()],
+        formulas=[f"{count:,} of {as_yaml(name)}" for name, count in formulas.items()],
         seed=fresh_seed(),
         panel=options.panel,
-        household=reading.household,
-        household_rules=list(_household_rules(reading.household, reading.table)),
-        sections=[(key, said, keys[key].description) for key, said in options.sections.items()],
+        arranging={"key": by, "lines": lines} if lines else None,
+        sections=[
+            (key, said, keys[key].description)
+            for key, said in options.sections.items()
+            if key != by or not lines
+        ],
         variables=list(_entries(reading, codebook, relations)),
         survival=_survival(reading.table) if options.panel is None else None,
         zeros=_zeros(reading.zeros),
@@ -430,7 +426,7 @@ def _rendered(**facts: Any) -> str:
     made = Environment(  # noqa: S701 - the text is no page
         loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    made.filters |= {"yaml": _yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
+    made.filters |= {"yaml": as_yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
     return made.get_template("starter.yaml.jinja").render(facts)
 
 
@@ -520,14 +516,6 @@ def _rare_notes(count: int) -> Iterator[str]:
         )
 
 
-def _household_rules(household: HouseholdConfig | None, table: Table) -> Iterator[tuple[str, str]]:
-    """Yield what holds of the composition of households, and what it may be."""
-    why = {"at_most": "holds in the data; is it a rule?", "order": "of the members but the head"}
-    if household is not None:
-        for rule in household_rules(table, household.id, household.head):
-            yield rule, why.get(rule.partition(":")[0], "nearly always; belongs below")
-
-
 Entry: TypeAlias = tuple[str, dict[str, Any], str]
 """A variable, what is written of it, and why, with counts only."""
 
@@ -578,7 +566,7 @@ def _zeros(zeros: Sequence[ZeroCells]) -> dict[str, str] | None:
         return None
     return {
         "what": f"{plural(len(zeros), 'pair')} {'have' if len(zeros) > 1 else 'has'}",
-        "example": " and ".join(_yaml(name) for name in zeros[0].names),
+        "example": " and ".join(as_yaml(name) for name in zeros[0].names),
     }
 
 
@@ -596,7 +584,7 @@ def _scenario(reading: Reading, units: Table, options: StarterOptions) -> Sugges
     drawn = units.select(
         column.name
         for column in units.columns
-        if column.variable.kind is not Kind.ID and not column.name.startswith(TAKEN)
+        if column.variable.kind is not Kind.ID and not follows(units, column.name)
     )
     if not options.has_form:
         repeats = any(REPEATS in look for look in reading.roles.looks.values())
@@ -615,18 +603,18 @@ def _scenario_notes(scenario: Suggestion | None) -> Iterator[str]:
         )
 
 
-def _yaml(value: Any) -> str:
+def as_yaml(value: Any) -> str:
     """Write texts, lists and maps as YAML on one line; plain words without quotes.
 
     Examples
     --------
-    >>> _yaml({"kind": "ordered", "levels": ("low", "no", "3")})
+    >>> as_yaml({"kind": "ordered", "levels": ("low", "no", "3")})
     '{kind: ordered, levels: [low, "no", "3"]}'
     """
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_yaml(entry)}" for key, entry in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {as_yaml(entry)}" for key, entry in value.items()) + "}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_yaml, value))}]"
+        return f"[{', '.join(map(as_yaml, value))}]"
     if isinstance(value, int | float):
         return json.dumps(value)
     text = str(value)
@@ -638,7 +626,7 @@ def _yaml(value: Any) -> str:
 
 def _key(name: str) -> str:
     """Write a name as a key of YAML, which needs a question mark beyond 1,024 characters."""
-    text = _yaml(name)
+    text = as_yaml(name)
     return f"{text}:" if len(text) < _LONG_KEY else f"? {text}\n  :"
 
 

@@ -131,8 +131,8 @@ class Synthesizer:
         What holds in every synthetic row, and what to do where the data break it.
     rare, after : mapping, optional
         Disclosure control before and after the synthesis.
-    panel, household : mapping, optional
-        Periods of persons, members of households.
+    panel : mapping, optional
+        Periods of persons.
     checks : bool or mapping, optional
         What `checks` computes of the frames of `generate`; ``True`` takes all by default.
     limits : mapping, optional
@@ -199,7 +199,6 @@ class Synthesizer:
         rare: Mapping[str, Any] | None = None,
         after: Mapping[str, Any] | None = None,
         panel: Mapping[str, Any] | None = None,
-        household: Mapping[str, Any] | None = None,
         checks: bool | Mapping[str, Any] | CheckSettings | None = None,
         limits: Mapping[str, Any] | LimitConfig | None = None,
         plugins: Sequence[str] | None = None,
@@ -640,8 +639,7 @@ def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
     """Say which columns are taken for identifiers that nobody declared."""
     ids = {c.name for c in table.columns if c.variable.kind is Kind.ID}
     ids -= {name for name, said in config.variables.items() if said.kind is not None}
-    ids -= {config.household.id} if config.household is not None else set()
-    ids -= {config.panel.person or ""} if config.panel is not None else set()
+    ids -= {config.unit_column or ""}
     if ids:
         yield (
             f"taken for identifiers, whose values are new: {listed(sorted(ids))}; "
@@ -651,7 +649,7 @@ def _guessed_identifiers(table: Table, config: ChainConfig) -> Iterator[str]:
 
 def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
     """Say which orders and labels of codes all rows keep, and no parameter asks to keep."""
-    if config.panel is not None or config.household is not None or config.maker is not None:
+    if config.arranging is not None or config.maker is not None:
         return
     computed = {s.variable: s.model for s in plan.spec.steps if isinstance(s.model, Derived)}
     derived = {name: model.expression for name, model in computed.items()}

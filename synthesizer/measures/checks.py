@@ -18,8 +18,7 @@ import numpy as np
 from synthesizer.data.errors import listed
 from synthesizer.data.pairs import missing_otherwise
 from synthesizer.data.panel.arrangement import Frame, RowFrame
-from synthesizer.data.panel.households import MemberView, heads_of
-from synthesizer.data.panel.view import PersonView
+from synthesizer.data.panel.view import PersonView, View, groups_of, heads_of
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import IntArray, Kind, Table
 from synthesizer.data.workers import Listener, silent
@@ -151,8 +150,7 @@ class Checks:
         self.scenarios, self.control = tuple(scenarios), control
         self.synthesis = synthesis or Synthesis()
         self._of_risk = replace(self.synthesis, kept=()) if counts_kept else self.synthesis
-        of_persons = isinstance(original, PersonView | MemberView)
-        self.units: Units = "persons" if of_persons else "records"
+        self.units: Units = "persons" if isinstance(original, View) else "records"
         drawn = (v.name for v in original.schema if v.kind is not Kind.ID)
         self._attempts: dict[Axis, Attempts] = {"risk": Attempts(), "utility": Attempts()}
         self._numbers = OriginalNumbers(original)
@@ -191,7 +189,7 @@ class Checks:
         self._sizes.append(synthetic.n_rows)
         self._look_for_codes(synthetic, f"synthetic dataset {len(self._sizes)}")
         self._synthetic.append(
-            _some(synthetic, [name for name in self.names if name in synthetic])
+            synthetic.select(name for name in self.names if name in synthetic)
             if self.control is None
             else synthetic
         )
@@ -249,7 +247,6 @@ class Checks:
         for measure in MEASURES.values():
             available = {
                 "panel": self.case.frame is not None,
-                "households": isinstance(self.original, MemberView),
                 "scenario": bool(self.scenarios),
                 "names": bool(self.case.names),
                 "weight": self.case.weight is not None,
@@ -257,6 +254,7 @@ class Checks:
                 "models": self.control is None,
             }
             has_all = all(available[need] for need in measure.needs)
+            has_all &= measure.view is None or isinstance(self.original, measure.view)
             if measure.family == family and measure.runs(self.settings) and has_all:
                 yield measure
 
@@ -326,11 +324,11 @@ class Checks:
         if not any(measure.check for measure in (*self._on("splits"), *self._on("halves"))):
             return splits
         units = self.settings.differential_confidentiality.units
-        if self.units == "persons":  # each row is one, or they are split by household
+        if self.units == "persons":  # each row is one, or they are split by group
             units = None
         if self.control is not None:
             run = control_run(self.original, self.control, case.synthetic, units)
-            look([_by_household(run)], None)
+            look([_by_group(run)], None)
         elif refit is not None:
             attempts.of("half split", lambda: look(self._half_runs(refit, units), 1))
         return splits
@@ -348,7 +346,7 @@ class Checks:
             # whole records are looked at in the first run and its others: memory stays flat
             is_whole = not 0 < repeat < repeats
             every = map(self._numbers.written, made.tables)
-            tables = (table if is_whole else _some(table, names) for table in every)
+            tables = (table if is_whole else table.select(names) for table in every)
             return replace(made, tables=tables)
 
         stacked = any(measure.stacks for measure in self._on("halves"))
@@ -364,19 +362,19 @@ class Checks:
         )
 
     def _split_by(self, units: str | None) -> IntArray | None:
-        """Return what is split as a whole: persons by a column, or households."""
-        if isinstance(self.original, MemberView):
-            return self.original.households
+        """Return what is split as a whole: persons by a column, or groups of persons."""
+        if (groups := groups_of(self.original)) is not None:
+            return groups
         return None if units is None else units_of(self.original[units])
 
     def _whole(self, run: HalfRun, most: int | None) -> HalfRun:
         """Return the variables of whole records, of the first datasets."""
 
         def selected(table: Table) -> Table:
-            whole = table.select(name for name in self.case.names if name in table)
-            if isinstance(table, PersonView):  # careers are compared whole, too
-                return PersonView(whole.columns, table.panel)
-            return _some(table, whole.names)
+            names = [name for name in self.case.names if name in table]
+            if isinstance(table, View):  # careers are compared whole, too
+                return table.whole(names)
+            return table.select(names)
 
         return replace(
             run,
@@ -427,23 +425,18 @@ class Checks:
         return CheckResults(**everything)
 
 
-def _some(table: Table, names: Sequence[str]) -> Table:
-    """Return some variables; persons still know their households."""
-    return table.with_variables(names) if isinstance(table, MemberView) else table.select(names)
-
-
-def _by_household(run: HalfRun) -> HalfRun:
-    """Return the run with households as units where persons belong to such."""
-    ours, theirs = run.fitted, run.unseen
-    if not (isinstance(ours, MemberView) and isinstance(theirs, MemberView)):
+def _by_group(run: HalfRun) -> HalfRun:
+    """Return the run with groups as units where persons belong to such."""
+    ours, theirs = groups_of(run.fitted), groups_of(run.unseen)
+    if ours is None or theirs is None:
         return run
-    return replace(run, fitted_units=ours.households, unseen_units=theirs.households)
+    return replace(run, fitted_units=ours, unseen_units=theirs)
 
 
 def _of_units(case: Case) -> Case:
-    """Return the case of households where keys and target are what all members share."""
+    """Return the case of groups where keys and target are what all their persons share."""
     original = case.original
-    if not isinstance(original, MemberView) or not original.shared.issuperset(case.asked.names):
+    if not isinstance(original, View) or not original.shared.issuperset(case.asked.names):
         return case
     run = case.run
     if run is not None:
@@ -457,7 +450,7 @@ def _of_units(case: Case) -> Case:
         )
     synthetic = tuple(map(heads_of, case.synthetic))
     control = None if case.control is None else heads_of(case.control)
-    return replace(case, original=original.heads, synthetic=synthetic, run=run, control=control)
+    return replace(case, original=heads_of(original), synthetic=synthetic, run=run, control=control)
 
 
 def _unlike_words(unlike: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:

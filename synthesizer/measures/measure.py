@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 
 from synthesizer.data.options import Strings, options
 from synthesizer.data.panel.arrangement import Frame
-from synthesizer.data.panel.households import MemberView
+from synthesizer.data.panel.view import View
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import Listener, silent
@@ -21,7 +21,7 @@ Axis = Literal["risk", "utility"]
 Family = Literal["datasets", "scenario", "splits", "halves"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone."""
-Need = Literal["scenario", "halves", "models", "panel", "households", "names", "weight"]
+Need = Literal["scenario", "halves", "models", "panel", "names", "weight"]
 _OF_FAMILY: Mapping[Family, tuple[Need, ...]] = {
     "datasets": (),
     "scenario": ("scenario",),
@@ -178,13 +178,6 @@ class Case:
         return self.frame
 
     @property
-    def members(self) -> MemberView:
-        """The persons of households of a measure that compares these."""
-        if not isinstance(self.original, MemberView):
-            raise TypeError("needs persons of households")
-        return self.original
-
-    @property
     def by_class(self) -> dict[str, Any]:
         """Keys, target and groups of a measure that compares classes of records."""
         asked = self.asked
@@ -224,6 +217,8 @@ class Measure:
     """Whether the switch is a list of these options."""
     stacks: bool = False
     """Of family "halves": whether it looks at all datasets of a half together, or at the first."""
+    view: type[View] | None = None
+    """How the data need to be seen; None: in any way."""
     needs: tuple[Need, ...] = ()
     """What it cannot do without; what its family needs is added; ``names``: variables that both
     sides have; ``models``: those that made the datasets, which are not in their files."""

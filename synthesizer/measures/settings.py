@@ -14,6 +14,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 
 from synthesizer.data.errors import did_you_mean
 from synthesizer.data.options import MAX_GROUPS, MAX_REPEATS, as_label
+from synthesizer.data.panel.view import PersonView
+from synthesizer.data.table import Table
 from synthesizer.data.yaml_text import packaged_yaml
 from synthesizer.measures.catalogue import CHECKS, LIMITS, MEASURES
 from synthesizer.measures.figure import in_units
@@ -296,9 +298,7 @@ class _Limits(Part):
         """Those that are set."""
         return {key: value for key in LIMITS if (value := getattr(self, key)) is not None}
 
-    def problems(
-        self, checks: CheckSettings, *, panel: bool, households: bool = False
-    ) -> Iterator[str]:
+    def problems(self, checks: CheckSettings, original: Table) -> Iterator[str]:
         """Yield why limits have nothing to be held against: a check is off, or has no data."""
         for key in self.asked:
             measure, kind, limit = LIMITS[key]
@@ -308,12 +308,13 @@ class _Limits(Part):
                         f"limits.{key}: the check {check!r} is switched off; switch it on or drop "
                         "the limit"
                     )
-            if "panel" in measure.needs and not panel:
+            if "panel" in measure.needs and not isinstance(original, PersonView):
                 yield (
                     f"limits.{key}: only a panel has it; describe it under panel or drop the limit"
                 )
-            if "households" in measure.needs and not households:
-                yield f"limits.{key}: only households have it; describe them or drop the limit"
+            if measure.view is not None and not isinstance(original, measure.view):
+                whose = measure.view.whose
+                yield f"limits.{key}: only {whose} have it; describe them or drop the limit"
             if "weight" in measure.needs and checks.weight is None:
                 yield f"limits.{key}: there is no survey weight; name it under weights or drop it"
             if limit.exact and all(scenario.tolerance for scenario in (checks, *checks.scenarios)):

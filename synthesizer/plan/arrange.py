@@ -2,53 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from synthesizer.config.keys import Config, HouseholdConfig, PanelConfig
+from synthesizer.config.keys import ChainConfig, Config, PanelConfig
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError, listed
-from synthesizer.data.expressions import Expression
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.pairs import Data, read_like
-from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame, label_problems
-from synthesizer.data.panel.forms import long_form, wide_columns, wide_form
-from synthesizer.data.panel.households import TAKEN, HouseholdForm, MemberView, household_form
-from synthesizer.data.panel.panel_table import missing_in
+from synthesizer.data.panel.arrangement import (
+    PLAIN,
+    Arrangement,
+    Arranging,
+    Frame,
+    RowFrame,
+    label_problems,
+)
+from synthesizer.data.panel.forms import long_form, wide_form
 from synthesizer.data.panel.paths import OWN
-from synthesizer.data.panel.view import PREFIX, PersonView, constant_names, period_labels
+from synthesizer.data.panel.view import PREFIX, View, constant_names, period_labels
+from synthesizer.data.plugins import arranging_keys, guarded
 from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.plan.findings import note, problem
+from synthesizer.plan.context import Arranged
+from synthesizer.plan.findings import Found, note, problem
 from synthesizer.plan.inputs import declarations, declared_for, encoded
 
 
-def arrangement_of(
-    panel: PanelConfig | None, table: Table, household: HouseholdConfig | None = None
-) -> tuple[Arrangement, tuple[str, ...]]:
-    """Return the arrangement of a source's units, with notes for the steward.
+def arranged_source(config: ChainConfig, table: Table) -> Found[Arranged | None]:
+    """Return how rows of a source belong together; None where problems leave it open.
 
     Raises
     ------
     ConfigError
-        With everything that stands against such a panel.
+        With everything that stands against a panel.
 
     Examples
     --------
-    >>> arrangement_of(None, Table((), 2)) == (PLAIN, ())
+    >>> arranged_source(ChainConfig(), Table((), 2)).made.form == PLAIN
     True
     """
-    if household is not None:
-        return arrange_households(household, table)
-    if panel is None:
-        return PLAIN, ()
-    return arrange(panel, table)
+    key = config.arranged_by
+    if key is not None and (hook := arranging_keys()[key].arrange) is not None:
+        with guarded(f"extension {key!r}: arrange"):
+            found: Found[Arranged | None] = hook(getattr(config, key), table)
+            if not (isinstance(found.made, Arranged) or found.problems):
+                raise TypeError("returns nothing, and no problem")
+        return found
+    if config.panel is None:
+        return Found(Arranged())
+    form, notes = arrange(config.panel, table)
+    return Found(Arranged(form=form), notes=notes)
+
+
+_BESIDE = {
+    "panel": "is of persons in periods",
+    "survival": "orders the variables of single persons",
+}
+"""Parts of a configuration that do not go with keys that arrange rows, and why."""
+
+
+def _beside(config: ChainConfig) -> dict[str, str]:
+    """Return parts that do not go with the key that arranges rows, and why."""
+    others = (name for name in config.sections if name in arranging_keys())
+    also = {name: "arranges rows, too" for name in others if name != config.arranged_by}
+    return _BESIDE | also | config.apart
+
+
+def beside_problems(config: ChainConfig) -> Iterator[str]:
+    """Say which other parts of a configuration do not go with such a key."""
+    own = config.arranged_by
+    if own is None:
+        return
+    for key, why in _beside(config).items():
+        if getattr(config, key) not in (None, ()):
+            yield problem("not_with_arranged", own=own, key=key, why=why)
+
+
+def without_beside(config: ChainConfig) -> ChainConfig:
+    """Return a configuration without the parts that do not go with such a key."""
+    if config.arranged_by is None:
+        return config
+    changes = {key: () if key == "survival" else None for key in _beside(config)}
+    return config.model_copy(update=changes)
 
 
 def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
@@ -124,53 +163,6 @@ def _coded_problems(career: str, *, is_coded: bool) -> Iterator[str]:
         yield problem("career_is_number", name=career)
 
 
-def arrange_households(
-    config: HouseholdConfig, table: Table
-) -> tuple[Arrangement, tuple[str, ...]]:
-    """Return the form of a source with households, and what a steward should know of it.
-
-    Raises
-    ------
-    ConfigError
-        With everything that stands against such households.
-    """
-    problems = Problems()
-    taken = [name for name in table.names if name.startswith((*TAKEN, OWN))]
-    if taken:
-        problems.append(
-            problem("reserved_name_of_households", names=taken, own=", ".join((*TAKEN, OWN)))
-        )
-    problems += _unknown_columns(config, table)
-    if config.head:
-        with problems.gathered("household.head"):
-            condition = Expression.parse(config.head)
-            problems.at("household.head", condition.problems(table.schema, condition=True))
-    problems.settle(ConfigError)
-    with problems.gathered():
-        form, notes = household_form(
-            table,
-            household=config.id,
-            head=config.head,
-            size=config.size,
-            named=config.variables,
-            order=config.order,
-        )
-    problems.settle(ConfigError)
-    return form, notes
-
-
-def _unknown_columns(config: HouseholdConfig, table: Table) -> Iterator[str]:
-    named = [("id", config.id), ("size", config.size)]
-    named += [("variables", name) for name in config.variables]
-    named += [("order", name.removeprefix("-")) for name in config.order or ()]
-    for key, name in named:
-        if name is not None and name not in table:
-            yield problem("unknown_column_of_households", name=name, key=key)
-    size = None if config.size is None else table.get(config.size)
-    if size is not None and size.is_coded:
-        yield problem("size_has_labels", name=config.size)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedData:
     """The original, the synthetic data and a control, as rows or as persons."""
@@ -185,6 +177,8 @@ class ComparedData:
     """Periods and careers; None where records count."""
     person: str | None = None
     """The column of the persons of a panel."""
+    form: Arrangement = PLAIN
+    """How the original holds its units."""
     notes: tuple[str, ...] = ()
     """What should be known of the files."""
 
@@ -196,7 +190,7 @@ class ComparedData:
     @property
     def counts_persons(self) -> bool:
         """Whether each row is a person, so that nobody has several."""
-        return isinstance(self.original, PersonView | MemberView)
+        return isinstance(self.original, View)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +210,7 @@ class FilesPlan:
     def compared(
         self, original: Data, synthetic: Sequence[Data], control: Data | None, names: Sequence[str]
     ) -> ComparedData:
-        """Arrange data by the panel or the households of the configuration, like the original.
+        """Arrange data as the configuration says, like the original.
 
         Persons of other files are other persons, whatever they are called: nothing is compared by
         their identifiers. ``names`` are those of the files in this order, for messages.
@@ -227,12 +221,7 @@ class FilesPlan:
             With every problem of every file, each with the file's name.
         """
         config = self.config
-        arranged: Callable[..., ComparedData] | None = None
-        if config.household is not None:
-            arranged = partial(_of_households, config, config.household)
-        elif config.panel is not None:
-            arranged = partial(_of_panel, config, config.panel)
-        if arranged is None or isinstance(original, PersonView | MemberView):
+        if config.arranging is None or isinstance(original, View):
             declared = declarations(config)
             return ComparedData(
                 original=original, synthetic=synthetic, control=control, declared=declared
@@ -240,75 +229,53 @@ class FilesPlan:
         every = (original, *synthetic, *([] if control is None else [control]))
         raws = [from_frame(one, min_rows=1) for one in every if not isinstance(one, Table)]
         if len(raws) < len(every):
-            raise DataError(problem("needs_frames"))
-        return arranged(raws, names, len(synthetic))
+            raise DataError(problem("needs_frames", key=config.arranged_by or "panel"))
+        return _compared(config, config.arranging, raws, names, len(synthetic))
 
 
-def _of_panel(
+def _compared(
     config: Config,
-    panel: PanelConfig,
+    arranging: Arranging,
     raws: Sequence[RawTable],
     names: Sequence[str],
     n_synthetic: int,
 ) -> ComparedData:
-    """Arrange files of a panel: persons are compared, who know their periods."""
-    tables = _read(config, raws, names, _needed(panel, raws[0].names), panel.person)
-    first, *_ = tables = _joint(tables, panel.time)
-    problems = Problems()
-    form, _ = arrange(panel, first)
-    if isinstance(form.frame, RowFrame):
-        raise ValueError("needs a panel")
+    """Arrange files: persons are compared, who know their periods, or to whom they belong."""
+    needed = arranging.needed(raws[0].names)
+    tables = _read(config, raws, names, needed, arranging.unit_column)
+    first, *_ = tables = _joint(tables, None if config.panel is None else config.panel.time)
+    form = form_of(config, first)
+    problems, notes = Problems(), list[str]()
     for table, name in zip(tables[1:], names[1:], strict=True):
         problems.at(name, form.other_problems(table))
+        notes += [f"{name}: {note}" for note in form.other_notes(table)]
     problems.settle(DataError)
+    form = form.with_room(tables)
     views = [_viewed(form, table) for table in tables]
     synthetic = views[1 : 1 + n_synthetic]
     shared = [
-        name for name in views[0].panel.names if all(name in view.panel for view in synthetic)
+        name for name in views[0].variables if all(name in view.variables for view in synthetic)
     ]
+    frame = form.frame if config.panel and isinstance(form.frame, Frame) else None
+    if frame is not None:
+        notes += _changing(dict(zip(names, views, strict=True)), frame.time)
     return ComparedData(
         original=views[0].with_variables(shared),
         synthetic=tuple(view.with_variables(shared) for view in synthetic),
         control=views[-1] if len(views) > 1 + n_synthetic else None,
-        frame=form.frame,
-        person=panel.person,
-        notes=(
-            *_new_columns(dict(zip(names[1:], raws[1:], strict=True)), raws[0].names),
-            *_changing(dict(zip(names, views, strict=True)), form.frame.time),
-        ),
-    )
-
-
-def _of_households(
-    config: Config,
-    household: HouseholdConfig,
-    raws: Sequence[RawTable],
-    names: Sequence[str],
-    n_synthetic: int,
-) -> ComparedData:
-    """Arrange files of households: persons are compared, who know their households."""
-    of_head = Expression.parse(household.head).names if household.head else frozenset[str]()
-    needed = (household.id, *sorted(of_head))
-    tables = _joint(_read(config, raws, names, needed, household.id), None)
-    form, _ = arrangement_of(None, tables[0], household)
-    if not isinstance(form, HouseholdForm):
-        raise TypeError("needs households")
-    problems, notes = Problems(), list[str]()
-    for table, name in zip(tables[1:], names[1:], strict=True):
-        problems.at(name, missing_in(table[household.id], "id", "household", "household"))
-        notes += [f"{name}: {note}; its first member counts" for note in form.head_notes(table)]
-    problems.settle(DataError)
-    places = max(int(np.bincount(form.numbers(table)).max()) for table in tables)
-    form = replace(form, places=places)
-    views = [form.viewed(form.modelled(table)) for table in tables]
-    shared = [name for name in views[0].names if all(name in view for view in views)]
-    views = [view.with_variables(shared) for view in views]
-    return ComparedData(
-        original=views[0],
-        synthetic=tuple(views[1 : 1 + n_synthetic]),
-        control=views[-1] if len(views) > 1 + n_synthetic else None,
+        frame=frame,
+        person=None if frame is None else form.person_column,
+        form=form,
         notes=(*_new_columns(dict(zip(names[1:], raws[1:], strict=True)), raws[0].names), *notes),
     )
+
+
+def form_of(config: ChainConfig, table: Table) -> Arrangement:
+    """Return the form of a source; raises ConfigError with everything that stands against it."""
+    found = arranged_source(config, table)
+    if found.problems or found.made is None:
+        raise ConfigError(found.problems)
+    return found.made.form
 
 
 def _read(
@@ -339,19 +306,12 @@ def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, Problems
     panel = config.panel
     if not faults:
         with faults.gathered():
-            arrangement_of(panel, data.table, config.household)
+            form_of(config, data.table)
     elif panel is not None and panel.person is not None and panel.person not in raw.names:
         faults.append(problem("unknown_person", name=panel.person))
     problems = Problems()
     problems.at(name, faults)
     return data.table, problems
-
-
-def _needed(panel: PanelConfig, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that another file of this panel must have."""
-    wide = [name for columns in panel.wide.values() for name in wide_columns(columns, names)]
-    long = [name for name in (panel.person, panel.time, panel.career) if name is not None]
-    return tuple(dict.fromkeys(wide if panel.wide else long))
 
 
 def _like_original(
@@ -399,10 +359,10 @@ def _union(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for labels in parts for label in labels))
 
 
-def _viewed(form: Arrangement, table: Table) -> PersonView:
+def _viewed(form: Arrangement, table: Table) -> View:
     view = form.viewed(form.modelled(table))
-    if not isinstance(view, PersonView):
-        raise TypeError("a panel is seen as persons")
+    if not isinstance(view, View):
+        raise TypeError("units are seen as persons")
     return view
 
 
@@ -413,7 +373,7 @@ def _new_columns(raws: Mapping[str, RawTable], names: Sequence[str]) -> Iterator
             yield note("columns_not_compared", file=file, new=listed(new))
 
 
-def _changing(views: Mapping[str, PersonView], time: str) -> Iterator[str]:
+def _changing(views: Mapping[str, View], time: str) -> Iterator[str]:
     """Say which variables change within persons of another file, but not of the original."""
     (_, original), *others = views.items()
     constant = constant_names(original.panel) - {time}

@@ -2,28 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from synthesizer.config.keys import ChainConfig, HouseholdConfig, VariableConfig
-from synthesizer.data.errors import ConfigError, Problem, Problems, SynthesizerError, plural
-from synthesizer.data.expressions import Expression, quote_name
+from synthesizer.config.keys import ChainConfig, VariableConfig
+from synthesizer.data.errors import Problem, Problems, SynthesizerError
+from synthesizer.data.expressions import Expression
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement, Frame, RowFrame
-from synthesizer.data.panel.households import HEAD, MEMBER, SIZE, TAKEN, HouseholdForm
-from synthesizer.data.panel.panel_table import as_panel, row_numbers
-from synthesizer.data.panel.paths import OWN, AtMost
-from synthesizer.data.panel.view import changers, period_labels
-from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table
+from synthesizer.data.panel.paths import OWN, PathRule
+from synthesizer.data.panel.view import PersonView, changers, groups_of, period_labels
+from synthesizer.data.plugins import arranging_keys
+from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
-from synthesizer.models.histories.members import Member
-from synthesizer.models.step import Forbid, forbidden_rows
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.models.step import Forbid
+from synthesizer.plan.findings import Found, problem
 from synthesizer.plan.inputs import Columns, Input, torn_ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arranged:
+    """How rows of the source belong together, and what that asks of the plan.
+
+    The defaults are those of single rows, and of persons in periods. A key with ``arrange`` returns
+    others. A form may have *leads*: columns with the value of a unit's first row, which is drawn
+    before the others.
+    """
+
+    form: Arrangement = PLAIN
+    models: ClassVar[Mapping[str, str]] = {}
+    """Models in place of those of `ROLES`."""
+
+    def options(self, name: str, names: Container[str]) -> dict[str, Any]:  # noqa: ARG002
+        """Return options of the model of a variable that changes; ``names`` are in the table."""
+        return {}
+
+    def computed(self, table: Table, names: Iterable[str]) -> Mapping[str, str]:  # noqa: ARG002
+        """Return variables that equal what follows from the rows that there are, and what that is.
+
+        ``table`` has both.
+        """
+        return {}
+
+    def order(
+        self,
+        career: str,  # noqa: ARG002
+        constant: Sequence[str],  # noqa: ARG002
+        listed: Sequence[str],  # noqa: ARG002
+        others: Sequence[str],  # noqa: ARG002
+    ) -> list[str] | None:
+        """Return the order of the variables: those that never change, listed ones, and others."""
+        return None
+
+    def last(self, context: Context, names: list[str]) -> list[str]:  # noqa: ARG002
+        """Return which of some variables may be drawn behind all others."""
+        return names
+
+    def lead(self, name: str, names: Container[str]) -> str | None:  # noqa: ARG002
+        """Return the lead of a variable, where it is among some names."""
+        return None
+
+    def of_leads(self, expression: Expression, names: Container[str]) -> Expression:  # noqa: ARG002
+        """Return what an expression says of leads."""
+        return expression
+
+    def own_conditions(self, context: Context) -> Iterator[tuple[str, Expression]]:  # noqa: ARG002
+        """Yield conditions that no row may satisfy, with their places."""
+        yield from ()
+
+    def conditions(
+        self,
+        condition: Expression,
+        names: Container[str],  # noqa: ARG002
+    ) -> Iterator[tuple[str, Expression]]:
+        """Yield what a condition asks of whom, with the end of its place."""
+        yield "", condition
+
+    def left_problems(
+        self,
+        context: Context,  # noqa: ARG002
+        forbids: Sequence[tuple[str, Forbid]],  # noqa: ARG002
+        order: Sequence[str],  # noqa: ARG002
+    ) -> Iterator[str]:
+        """Report conditions that leave no value."""
+        yield from ()
+
+    def paths(self, context: Context) -> Found[tuple[PathRule, ...]]:  # noqa: ARG002
+        """Plan rules from row to row beside those of ``panel``."""
+        return Found(())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +107,13 @@ class Context:
     """The confidential data, or their sound part."""
     registry: Registry
     """The models that are known."""
-    arrangement: Arrangement = PLAIN
+    arranged: Arranged = field(default_factory=Arranged)
     """How the source holds its units."""
+
+    @property
+    def arrangement(self) -> Arrangement:
+        """The form of the source."""
+        return self.arranged.form
 
     @cached_property
     def options(self) -> dict[str, dict[str, object]]:
@@ -84,7 +160,7 @@ class Context:
         """The columns that checks may name; for a panel, those of the table of persons."""
         if isinstance(self.frame, RowFrame):
             return self.columns
-        if self.is_household:
+        if not isinstance(self.original, PersonView):
             return self.columns.joined(self.original.names)
         periods = period_labels(self.frame.periods)
         return self.columns.seen(self.table.names, self.original.names, periods)
@@ -116,13 +192,13 @@ class Context:
 
     @property
     def is_panel(self) -> bool:
-        """Whether units have several rows: persons in periods, or households of persons."""
+        """Whether units have several rows, such as persons in periods."""
         return self.career is not None
 
-    @property
-    def is_household(self) -> bool:
-        """Whether units are households, whose rows are persons."""
-        return isinstance(self.arrangement, HouseholdForm)
+    @cached_property
+    def has_groups(self) -> bool:
+        """Whether rows are persons, who are drawn in groups."""
+        return groups_of(self.original) is not None
 
     @cached_property
     def changing(self) -> Mapping[str, float]:
@@ -153,17 +229,13 @@ class Context:
 
     def own(self, name: str) -> VariableConfig:
         """Return what the configuration says of one variable."""
-        variables = self.config.variables
-        if name in variables or not self.is_household:
+        variables, about = self.config.variables, self.arrangement.about(name)
+        if name in variables or name == about:
             return variables.get(name, VariableConfig())
-        # heads are drawn as other members are, unless said otherwise
+        # leads are drawn as other rows are, unless said otherwise
         kept = ("method", "missing_method", "options")
-        settings = variables.get(name.removeprefix(HEAD), VariableConfig())
+        settings = variables.get(about, VariableConfig())
         return VariableConfig.model_construct(**{key: getattr(settings, key) for key in kept})
-
-    def plain_name(self, name: str) -> str:
-        """Return the variable that a column of heads is about; others as they are."""
-        return name.removeprefix(HEAD) if self.is_household else name
 
     def wanted(self, name: str) -> tuple[str, ...] | None:
         """Return the predictors that the configuration names for a variable, None for all."""
@@ -208,10 +280,18 @@ def repeated_ids(context: Context) -> Iterator[str]:
 
     They would be numbered anew row by row, and what belongs together would fall apart.
     """
+    further = "".join(
+        f"if they are {key.type.unit}s, declare {name}: {{...}}; "
+        for name, key in arranging_keys().items()
+    )
     for column in torn_ids(context.data.table, context.config):
         values = column.data[column.is_observed]
         yield problem(
-            "identifier_repeats", name=column.name, values=len(np.unique(values)), rows=len(values)
+            "identifier_repeats",
+            name=column.name,
+            values=len(np.unique(values)),
+            rows=len(values),
+            further=further,
         )
 
 
@@ -241,231 +321,8 @@ def models_without_use(context: Context) -> Iterator[str]:
         yield from problems
 
 
-# Plan the chain of a file of households: what belongs to whom, and which rules hold of whom.
-
-OF_HEADS = ", of heads"
-"""Ends the place of a condition that is asked for of heads as well."""
-BESIDE = {
-    "panel": "is of persons in periods",
-    "survival": "orders the variables of single persons",
-}
-"""Parts of a configuration that do not go with households, and why."""
-KIND = Member().apart
-"""Members of a kind that have models of their own."""
-
-
-def form_of(context: Context) -> HouseholdForm | None:
-    """Return the form of a file of households; None of other files."""
-    form = context.arrangement
-    return form if isinstance(form, HouseholdForm) else None
-
-
-def counted_columns(context: Context) -> dict[str, str]:
-    """Return the columns that are counted and not drawn: sizes, and places of members."""
-    table, found = context.completed, dict[str, str]()
-    for name in context.names:
-        column = table[name]
-        if name.startswith(TAKEN) or not column.is_observed.all():
-            continue
-        numbers = _numbers(column)
-        if numbers is None:
-            continue
-        for what in (SIZE, MEMBER):
-            if np.array_equal(numbers, table[what].data):
-                found.setdefault(name, what)
-    return found
-
-
-def _numbers(column: Column) -> FloatArray | None:
-    """Return the values of a column as numbers; None where there are none."""
-    if column.variable.kind is Kind.NUMERIC:
-        return np.asarray(column.data, dtype=np.float64)
-    if not column.is_coded:
-        return None
-    try:
-        return np.array([float(label) for label in column.variable.labels])[column.data]
-    except ValueError:
-        return None
-
-
-def of_heads(context: Context, expression: Expression) -> Expression:
-    """Return what an expression about persons says of the heads of their households."""
-    names = {n: HEAD + n for n in expression.names if HEAD + n in context.table}
-    return expression.renamed({**{n: quote_name(to) for n, to in names.items()}, MEMBER: "1"})
-
-
-def conditions_of(context: Context, condition: Expression) -> Iterator[tuple[str, Expression]]:
-    """Yield what a condition that no row may satisfy asks of whom, with the end of its place.
-
-    One that compares with the head is about the other members.
-    """
-    persons = {name for name in condition.names if HEAD + name in context.table}
-    if form_of(context) is None or not persons:
-        yield "", condition
-    elif any(name.startswith(HEAD) for name in condition.names):
-        yield "", others(condition)
-    else:
-        yield "", condition
-        yield OF_HEADS, of_heads(context, condition)
-
-
-def others(condition: Expression) -> Expression:
-    """Return a condition of all members but the head."""
-    return Expression.parse(f"{quote_name(MEMBER)} > 1 and ({condition.text})")
-
-
-def head_conditions(context: Context) -> Iterator[tuple[str, Expression]]:
-    """Yield what keeps one head in each household, the first member."""
-    form = form_of(context)
-    if form is None or not form.head:
-        return
-    head = Expression.parse(form.head)
-    if all(name in context.names and name in context.table for name in head.names):
-        yield "household.head", others(head)
-        yield f"household.head{OF_HEADS}", of_heads(context, Expression.parse(f"not ({head.text})"))
-
-
-def plan_at_most(context: Context, household: HouseholdConfig) -> Found[tuple[AtMost, ...]]:
-    """Plan how many members may be what, with how often the data break it."""
-    found = Findings()
-    rules: dict[AtMost, str] = {}
-    for text, most in household.at_most.items():
-        place = f"household.at_most ({text})"
-        with found.problems.gathered(place):
-            rules[_at_most(context, text, most)] = place
-    found.problems += _too_few_allowed(context, rules)
-    for rule, place in rules.items():
-        rows, broken = _exceeding(context, rule)
-        if broken == context.table.n_units:
-            found.problem("at_most_allows_none", place=place, broken=broken, most=rule.most)
-        elif broken:
-            have = "has" if broken == 1 else "have"
-            words = (
-                f"{place}: {plural(broken, 'household')} of the data {have} more than {rule.most}, "
-                f"in {row_numbers(rows)}; no synthetic household will"
-            )
-            found.add(broken_findings(context.config, [words]))
-    return found.of(tuple(rules))
-
-
 def broken_findings(config: ChainConfig, broken: Iterable[str]) -> Found[None]:
     """Return where confidential rows break what synthetic rows keep, as ``on_violation`` says."""
     if config.on_violation == "error":
         return Found(None, tuple(problem("breaks_rule", text=text) for text in broken))
     return Found(None, notes=() if config.on_violation == "ignore" else tuple(broken))
-
-
-def _too_few_allowed(context: Context, rules: Mapping[AtMost, str]) -> Iterator[str]:
-    """Report rules that leave room for fewer members than households of the data have.
-
-    So it is where the members behind the head all have codes that are counted: there are no more
-    of them than the rules allow together.
-    """
-    table = context.table
-    later = ~as_panel(table).index.is_first
-    for name in dict.fromkeys(rule.variable for rule in rules):
-        same = [rule for rule in rules if rule.variable == name]
-        counted = np.any([rule.codes for rule in same], axis=0)
-        most = 1 + sum(rule.most for rule in same)
-        larger = int((as_panel(table).index.counts > most).sum())
-        if larger and counted[table[name].data[later].astype(np.intp)].all():
-            yield problem(
-                "at_most_too_few",
-                name=name,
-                rules=", ".join(rules[rule] for rule in same),
-                most=most,
-                households=plural(larger, "household"),
-                have="has" if larger == 1 else "have",
-            )
-
-
-def impossible(
-    context: Context, forbids: Sequence[tuple[str, Forbid]], order: Sequence[str]
-) -> Iterator[str]:
-    """Report conditions that all members satisfy, or all of one kind, so that none can be drawn.
-
-    Kinds are those of the relation to the head with `KIND` members or more, for which models learn
-    from nobody else; what they are is drawn before.
-    """
-    form = form_of(context)
-    if form is None:
-        return
-    table = context.completed
-    later = table[MEMBER].data > 1
-    whose = [(later, f"all {plural(int(later.sum()), 'member')} but the heads")]
-    codes = table[form.relation].data if form.relation in table else None
-    if codes is not None:
-        kinds = [later & (codes == code) for code in np.unique(codes[later]).tolist()]
-        what = f"members of one of the kinds that {form.relation!r} tells apart"
-        whose += [(rows, f"all {n} {what}") for rows in kinds if (n := int(rows.sum())) >= KIND]
-    for variable in dict.fromkeys(forbid.variable for _, forbid in forbids):
-        same = [(place, forbid) for place, forbid in forbids if forbid.variable == variable]
-        broken = forbidden_rows([forbid for _, forbid in same], table)
-        is_told = codes is None or order.index(variable) <= order.index(form.relation)
-        for rows, who in whose[:1] if is_told else whose:
-            if broken[rows].all():
-                yield problem(
-                    "condition_leaves_nothing",
-                    name=variable,
-                    place=", ".join(dict.fromkeys((place for place, _ in same))),
-                    who=who,
-                    satisfy="satisfy it" if len(same) == 1 else "satisfy one of them",
-                )
-                break
-
-
-def _exceeding(context: Context, rule: AtMost) -> tuple[IntArray, int]:
-    """Return the rows of the source with such a code in households that have too many; how many."""
-    source, form = context.data.table, form_of(context)
-    if form is None:
-        raise TypeError("needs households")
-    number = form.numbers(source)
-    has_code = rule.codes[source[rule.variable].data.astype(np.intp)]
-    exceeds = np.bincount(number[has_code], minlength=int(number.max()) + 1) > rule.most
-    return np.flatnonzero(has_code & exceeds[number]), int(exceeds.sum())
-
-
-def _at_most(context: Context, text: str, most: int) -> AtMost:
-    expression = Expression.parse(text)
-    name = min(expression.names, default="")
-    if len(expression.names) != 1 or name not in context.names or name.startswith(TAKEN):
-        raise ConfigError(problem("at_most_condition"))
-    column = context.table[name]
-    if not column.is_coded or HEAD + name not in context.table:
-        what = "a number" if not column.is_coded else "one value a household"
-        raise ConfigError(problem("at_most_variable", name=name, what=what))
-    variable = column.variable
-    codes = Column(variable, np.arange(variable.n_codes, dtype=np.int32))
-    faults = expression.problems(context.table.schema, condition=True)
-    if faults:
-        raise ConfigError(faults)
-    return AtMost(
-        variable=name,
-        codes=expression.condition(Table([codes])),
-        most=most,
-        text=f"at most {most} with {text}",
-    )
-
-
-def household_problems(config: ChainConfig) -> Iterator[str]:
-    """Say which other parts of a configuration do not go with households."""
-    if config.household is None:
-        return
-    for key, why in (BESIDE | config.apart).items():
-        if getattr(config, key) not in (None, ()):
-            yield problem("not_with_households", key=key, why=why)
-
-
-def without_others(config: ChainConfig) -> ChainConfig:
-    """Return a configuration without the parts that do not go with households."""
-    keys = [*BESIDE, *config.apart]
-    changes = {key: () if key == "survival" else None for key in keys}
-    return config.model_copy(update=changes)
-
-
-def with_any_head(household: HouseholdConfig) -> HouseholdConfig:
-    """Return households of which only the number counts, so that all else can be planned.
-
-    Where head or size are wrong, the rest of a configuration is checked all the same.
-    """
-    return household.model_copy(update={"head": "", "size": None, "variables": (), "order": None})

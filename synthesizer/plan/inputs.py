@@ -242,10 +242,10 @@ class Input:
 def read_input(config: Config) -> Input:
     """Read and encode the source that a configuration names; its faults are in ``problems``."""
     data, whole = config.data, None
-    unit = None if config.panel is None else config.panel.person
-    unit = unit if config.household is None else config.household.id
     try:
-        sampled = None if data.path is None else _sampled(data.path, config.sections, unit)
+        sampled = None
+        if data.path is not None:
+            sampled = _sampled(data.path, config.sections, config.unit_column)
         raw, whole = (read_raw(data), None) if sampled is None else sampled
     except SynthesizerError as error:
         columns = Columns(names=_header(data), sound=frozenset())
@@ -386,7 +386,7 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
     """
     drop = config.dropped(raw.names)
     fixed = set(declarations(config, raw.names)) & set(raw.names)
-    may_repeat = config.panel is not None or config.household is not None
+    may_repeat = config.arranging is not None
     roles = roles_of(raw, declared, drop=drop, fixed=fixed, repeats=may_repeat)
     found = _encoded(raw, roles.declared, config, roles.dropped)
     odd = [
@@ -401,7 +401,7 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
 
 def torn_ids(table: Table, config: ChainConfig) -> Iterator[Column]:
     """Yield identifiers that several rows share where nothing says what these rows are."""
-    if config.panel is None and config.household is None:
+    if config.arranging is None:
         for column in table.columns:
             if column.variable.kind is Kind.ID and column.name not in config.drop:
                 values = column.data[column.is_observed]
@@ -416,7 +416,7 @@ def _without_rare(found: Input, config: ChainConfig) -> Input:
     from synthesizer.data.panel.forms import wide_columns
 
     panel, names = config.panel or PanelConfig.model_construct(), found.columns.names or ()
-    unit = panel.person if config.household is None else config.household.id
+    unit = config.unit_column
     of_design = filter(None, (panel.time, *config.kinds))
     rare = RareLevels(
         columns={name: wide_columns(cells, names) for name, cells in panel.wide.items()},
@@ -467,20 +467,8 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
     for column, kind in config.kinds.items():
         if column not in declared or declared[column].kind is None:
             declared[column] = replace(declared.get(column, Declaration()), kind=kind)
-    if config.household is not None:
-        given, size = config.household.id, config.household.size
-        own = replace(declared.get(given, Declaration()), every_row=True)
-        declared[given] = replace(own, kind=own.kind or Kind.ID)
-        if size is not None and (size not in declared or declared[size].kind is None):
-            declared[size] = replace(declared.get(size, Declaration()), kind=Kind.NUMERIC)
-    if config.panel is None:
-        return declared
-    person, time = config.panel.person, config.panel.time
-    if person is not None and (person not in declared or declared[person].kind is None):
-        declared[person] = Declaration(kind=Kind.ID)
-    for name in (person, time):
-        if name is not None:
-            declared[name] = replace(declared.get(name, Declaration()), every_row=True)
+    for column in config.arranging.key_columns if config.arranging else ():
+        declared[column] = replace(declared.get(column, Declaration()), every_row=True)
     return by_column(config, declared, columns)
 
 

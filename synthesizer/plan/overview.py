@@ -10,7 +10,6 @@ import numpy as np
 
 from synthesizer.data.encoding import data_notes, encode_inferred
 from synthesizer.data.guessing import Inferred, infer
-from synthesizer.data.panel.households import TAKEN
 from synthesizer.data.relations import Relation
 from synthesizer.data.sources import RawTable
 from synthesizer.data.spreadsheets import formula_cells, formula_notes
@@ -189,7 +188,8 @@ class ZeroRow(Row):
 def zero_rows(plan: Plan) -> tuple[list[ZeroRow], list[ZeroRow], str]:
     """Return the pairs, and the triples, that a search of the data finds, and what it left out."""
     drawn = [name for name in plan.table.names if name in plan.spec.order]
-    search = structural_zeros(plan.table.select(n for n in drawn if not n.startswith(TAKEN)))
+    of_file = (name for name in drawn if not plan.arrangement.follows(name))
+    search = structural_zeros(plan.table.select(of_file))
     return _zero_rows(search.pairs), _zero_rows(search.triples), search.left_out
 
 

@@ -24,8 +24,7 @@ from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
 from synthesizer.data.panel.arrangement import Arrangement
-from synthesizer.data.panel.households import TAKEN, MemberView
-from synthesizer.data.panel.view import PersonView, seen_names
+from synthesizer.data.panel.view import PersonView, View, follows, seen_names
 from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import WholeSource, without_password
@@ -44,15 +43,12 @@ from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.models.kit.numbers import safe_of
 from synthesizer.models.step import Step
-from synthesizer.plan.arrange import arrangement_of
+from synthesizer.plan.arrange import arranged_source, beside_problems, without_beside
 from synthesizer.plan.context import (
     Context,
-    household_problems,
     models_without_use,
     repeated_ids,
     unknown_variables,
-    with_any_head,
-    without_others,
 )
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
@@ -123,8 +119,7 @@ class Plan:
     @property
     def units(self) -> Units:
         """What is counted."""
-        of_persons = isinstance(self.original, PersonView | MemberView)
-        return "persons" if of_persons else "records"
+        return "persons" if isinstance(self.original, View) else "records"
 
     @property
     def whole(self) -> WholeSource | None:
@@ -232,7 +227,7 @@ class Plan:
             raise ModelError(source.half_problems)
         inner = seed.child("half split", repeat)
         with self._keeping_rules(half):
-            modelled = half.panel if isinstance(half, PersonView | MemberView) else half
+            modelled = half.panel if isinstance(half, View) else half
             own = replace(self, spec=self.spec.relearnt(modelled, inner))
             again = own.making.source(own._fitting(modelled, inner, m, is_half=True))
         return FromHalf(self._from_half(again, inner, modelled, m), again.log_likelihoods)
@@ -287,9 +282,8 @@ class Plan:
         )
 
     def _is_compared(self, column: Column) -> bool:
-        """Whether a column is compared: what is in the file, not what follows of households."""
-        follows = isinstance(self.original, MemberView) and column.name.startswith(TAKEN)
-        return column.variable.kind is not Kind.ID and not follows
+        """Whether a column is compared: what is in the file, not what follows of groups."""
+        return column.variable.kind is not Kind.ID and not follows(self.original, column.name)
 
     def released(self, table: Table, original: Table | None = None) -> Table:
         """Return a drawn table as it goes out: after the steps that change values or rows.
@@ -377,38 +371,19 @@ def make_plan(
     dropped = (*config.dropped(data.columns.names or ()), *data.left_out)
     if dropped != tuple(config.drop):  # a key that nobody wrote stays out of manifests
         config = config.model_copy(update={"drop": dropped})
-    problems += household_problems(config)
-    if config.household is not None:
-        config = without_others(config)
-    if (config.panel or config.household) and not data.columns.is_complete:
+    problems += beside_problems(config)
+    config = without_beside(config)
+    if config.arranging is not None and not data.columns.is_complete:
         # persons and periods need all columns, so problems of columns come first
         raise kind(problems)
     with problems.gathered():
-        config, arrangement, notes = _arranged(config, data.table, problems)
-        context = Context(config=config, data=data, arrangement=arrangement, registry=registry)
-        plan = _planned(context, seed, (*data.notes, *notes))
+        found = arranged_source(config, data.table)
+        problems += found.problems
+        if found.made is not None:
+            context = Context(config=config, data=data, arranged=found.made, registry=registry)
+            plan = _planned(context, seed, (*data.notes, *found.notes))
     problems.settle(kind)
     return plan
-
-
-def _arranged(
-    config: ChainConfig, table: Table, problems: Problems
-) -> tuple[ChainConfig, Arrangement, tuple[str, ...]]:
-    """Return how the source holds its units, with notes.
-
-    Where heads or sizes of households are wrong, this is a problem, and the rest is planned as if
-    any member were the head.
-    """
-    household = config.household
-    if household is not None:
-        found = Problems()
-        with found.gathered():
-            return config, *arrangement_of(None, table, household)
-        problems += found
-        if any(problem.startswith("household.id") for problem in found):
-            raise ConfigError(found)
-        config = config.model_copy(update={"household": with_any_head(household)})
-    return config, *arrangement_of(config.panel, table, config.household)
 
 
 def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
@@ -512,9 +487,8 @@ def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> Found[None]
     config, table, found = context.config, context.table, Findings()
     found.problems += whole_number_problems(rows=config.rows)
     if keeps:
-        of_row = ("household", "households") if context.is_household else ("person", "persons")
-        who, whose = of_row if context.is_panel else ("row", "persons")
-        found.note("keeps_real_values", whose=whose, who=who)
+        who = context.arrangement.unit
+        found.note("keeps_real_values", whose=f"{who}s" if context.is_panel else "persons", who=who)
     if keeps and config.rows not in (None, table.n_units):
         found.problem("rows_of_kept", rows=config.rows, n_units=table.n_units)
     found.problems += worker_problems(config.local_workers)
@@ -526,15 +500,20 @@ def _strata_problems(context: Context, n_steps: int) -> Iterator[str]:
     """Yield what is wrong with strata: that units would be torn apart, or that they are small."""
     config, table = context.config, context.table
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
-    whose = "households" if context.is_household else "persons" if context.is_panel else "rows"
-    if changing:
-        yield problem(f"strata_change_in_{whose}", names=changing)
+    units = f"{context.arrangement.unit}s"
+    if changing and context.has_groups:
+        lead = context.arranged.lead(changing[0], context.table)
+        such = f", such as {lead}" if lead else ""
+        unit = context.arrangement.unit
+        yield problem("strata_change_in_groups", names=changing, unit=unit, such=such)
+    elif changing:
+        yield problem(f"strata_change_in_{units}", names=changing)
     elif config.strata and all(name in table for name in config.strata):
         sizes = np.array([len(u) for u in split_strata(table.unit_table, config.strata)])
         needed = config.min_stratum_rows or MIN_STRATUM_ROWS * (1 + n_steps)
         small = int((sizes < needed).sum())
         if small:
-            facts = {"small": small, "count": len(sizes), "needed": needed, "units": whose}
+            facts = {"small": small, "count": len(sizes), "needed": needed, "units": units}
             yield problem("strata_too_small", names=config.strata, **facts)
 
 

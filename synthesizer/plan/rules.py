@@ -12,12 +12,12 @@ import numpy as np
 from synthesizer.config.keys import ChainConfig, PathRuleConfig
 from synthesizer.data.errors import ExpressionError, Problem, Problems, plural
 from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.panel.households import HEAD, MEMBER
+from synthesizer.data.panel.arrangement import PLAIN, Arrangement
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.panel.paths import PathRule, broken_steps
 from synthesizer.data.randomness import Seed
 from synthesizer.data.relations import has_code, rows_off
-from synthesizer.data.table import BoolArray, Column, Kind, Table, Variable
+from synthesizer.data.table import BoolArray, Kind, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.engine.registry import ROLES
 from synthesizer.engine.structural_zeros import structural_zeros
@@ -26,15 +26,7 @@ from synthesizer.models.fixed import Derived, agreement
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import Support, found_supports, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
-from synthesizer.plan.context import (
-    Context,
-    broken_findings,
-    conditions_of,
-    head_conditions,
-    impossible,
-    of_heads,
-    plan_at_most,
-)
+from synthesizer.plan.context import Context, broken_findings
 from synthesizer.plan.findings import Findings, Found, note, problem
 
 
@@ -58,6 +50,8 @@ class Places:
     """Variables of a panel of which first is drawn whether a person changes them."""
     computed: Mapping[str, Expression] = field(default_factory=dict)
     """Derived variables, and from what."""
+    form: Arrangement = PLAIN
+    """How the source holds its units."""
     codes_first: bool = False
     """Whether categories are made before the numbers, whatever visit_sequence says."""
 
@@ -86,6 +80,7 @@ class Places:
                 for s in steps
                 if isinstance(s.model, Derived) and s.model.parsed.names
             },
+            form=context.arrangement,
             codes_first=context.config.maker is not None,
         )
 
@@ -114,15 +109,12 @@ class Places:
             return
         changing = sorted(set(used) - self.personal)
         if name in self.single and changing:
-            unit, among = "person", "from period to period"
-            if any(other.startswith(HEAD) for other in self.order):
-                unit, among = "household", "from member to member"
             yield problem(
                 "rule_sets_several_values",
                 name=name,
-                unit=unit,
+                unit=self.form.unit,
                 changing=", ".join(changing),
-                among=among,
+                among=f"from {self.form.step} to {self.form.step}",
             )
             return
         late = sorted(set(used) - set(self.order[: self.order.index(name)]))
@@ -164,7 +156,7 @@ def plan_rules(
     found.problems += _contradictions(rules, forbids, table)
     supports = _supports(context, places, found.problems)
     found.notes += _several_values(context.config, places)
-    found.add(broken_findings(context.config, _broken(rules, forbids, table)))
+    found.add(broken_findings(context.config, _broken(context, rules, forbids)))
     if context.config.finds_support:
         supports += found.add(_found_supports(context, places, seed, supports))
     return found.of((tuple(rules), (*forbids, *supports)))
@@ -175,7 +167,7 @@ def differing_rows(context: Context, name: str, expression: Expression) -> Itera
     table = context.completed
     differs = ~agreement(expression, table, table[name])
     if differs.any():
-        yield note("data_differ_from_derived", name=name, rows=_rows(differs, table))
+        yield note("data_differ_from_derived", name=name, rows=_rows(differs, context))
 
 
 def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str]:
@@ -184,7 +176,7 @@ def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str
     off = rows_off(source, context.table[name])
     off &= has_code(source, "other" if rare is None else rare.to)
     if off.any():
-        yield note("data_differ_from_others", name=name, rows=_rows(off, context.table), code=code)
+        yield note("data_differ_from_others", name=name, rows=_rows(off, context), code=code)
 
 
 def _condition(
@@ -236,16 +228,16 @@ def _rules(context: Context, places: Places, problems: Problems) -> list[Rule]:
                 column = single_value(table[name].variable, value)
                 if condition is not None and not faults:
                     rules.append(Rule(condition=condition, value=column))
-                    rules += _rules_of_heads(context, rules[-1])
+                    rules += _rules_of_leads(context, rules[-1])
     return rules
 
 
-def _rules_of_heads(context: Context, rule: Rule) -> Iterator[Rule]:
-    """Yield the same of the heads of households, whose values are drawn before."""
-    if HEAD + rule.variable in context.completed:
-        variable = replace(rule.value.variable, name=HEAD + rule.variable)
-        value = Column(variable, rule.value.data, rule.value.states)
-        yield Rule(condition=of_heads(context, rule.condition), value=value)
+def _rules_of_leads(context: Context, rule: Rule) -> Iterator[Rule]:
+    """Yield the same of leads, whose values are drawn before."""
+    table, arranged = context.completed, context.arranged
+    if (lead := arranged.lead(rule.variable, table)) is not None:
+        value = rule.value.renamed(lead)
+        yield Rule(condition=arranged.of_leads(rule.condition, context.table), value=value)
 
 
 def _forbids(context: Context, places: Places, problems: Problems) -> list[Forbid]:
@@ -259,25 +251,25 @@ def _forbids(context: Context, places: Places, problems: Problems) -> list[Forbi
             problems.append(problem("condition_of_every_row", place=place, does=does))
         else:
             zero = places.zero(condition, always, table)
-            if zero.names == {MEMBER} and not condition.condition(table).any():
-                continue  # it follows from a member's number, which is as in the data
+            if zero.names == {context.frame.time} and not condition.condition(table).any():
+                continue  # it follows from the periods, which are as in the data
             if fixed := places.redrawing_problem(zero.names):
                 problems.append(fixed.at(place))
             else:
                 forbids.append((place, zero))
     problems += _nothing_left(forbids, table)
-    problems += impossible(context, forbids, places.order)
+    problems += context.arranged.left_problems(context, forbids, places.order)
     problems += _circles(forbids)
     plain = [forbid for _, forbid in forbids]
     return [*plain, *_implied(plain, places, table)]
 
 
 def _of_whom(context: Context, problems: Problems) -> Iterator[tuple[str, Expression, str]]:
-    """Yield the conditions, in a file of households of heads and of members."""
-    for place, condition in head_conditions(context):
+    """Yield the conditions, where there are leads of these and of the other rows."""
+    for place, condition in context.arranged.own_conditions(context):
         yield place, condition, ""
     for place, condition, always in _conditions(context, problems):
-        for whom, of_them in conditions_of(context, condition):
+        for whom, of_them in context.arranged.conditions(condition, context.table):
             text = always if of_them is condition else ""
             yield place + whom, of_them, text
 
@@ -413,8 +405,8 @@ def _supports(context: Context, places: Places, problems: Problems) -> list[Supp
             problems.append(fixed.at(place))
             continue
         # support of every prefix as well, so that each later variable finds a value that fits
-        heads = [HEAD + name if HEAD + name in table else name for name in ordered]
-        for each in (ordered, sorted(heads, key=places.order.index)):
+        leads = [context.arranged.lead(name, table) or name for name in ordered]
+        for each in (ordered, sorted(leads, key=places.order.index)):
             wanted += [
                 tuple(each[:k]) for k in range(2, len(each) + 1) if each[k - 1] not in places.fixed
             ]
@@ -492,8 +484,9 @@ def _contradictions(
                 )
 
 
-def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> Iterator[str]:
+def _broken(context: Context, rules: Sequence[Rule], forbids: Sequence[Forbid]) -> Iterator[str]:
     """Yield the rules that confidential rows break and synthetic rows will keep."""
+    table, about = context.completed, context.arrangement.about
     for rule in rules:
         column = table[rule.variable]
         ruled = rule.apply(column, table)
@@ -503,14 +496,14 @@ def _broken(rules: Sequence[Rule], forbids: Sequence[Forbid], table: Table) -> I
             yield note(
                 "data_break_setting",
                 variable=rule.variable,
-                rows=_rows(broken, table),
+                rows=_rows(broken, context),
                 text=rule.condition.text,
             )
     for forbid in forbids:
         broken = forbid.condition.condition(table)
-        if broken.any() and not all(name.startswith(HEAD) for name in forbid.condition.names):
+        if broken.any() and any(name == about(name) for name in forbid.condition.names):
             do = "break" if forbid.always else "satisfy"
-            yield note("data_break_condition", text=forbid.text, rows=_rows(broken, table), do=do)
+            yield note("data_break_condition", text=forbid.text, rows=_rows(broken, context), do=do)
 
 
 def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]:
@@ -544,11 +537,10 @@ def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]
     ]
 
 
-def _rows(mask: BoolArray, table: Table) -> str:
-    if isinstance(table, PanelTable):
-        units = len(np.unique(table.index.person[mask]))
-        unit = "household" if any(name.startswith(HEAD) for name in table.names) else "person"
-        return f"{_count_of(mask)} of {plural(units, unit)}"
+def _rows(mask: BoolArray, context: Context) -> str:
+    if isinstance(context.table, PanelTable):
+        units = len(np.unique(context.table.index.person[mask]))
+        return f"{_count_of(mask)} of {plural(units, context.arrangement.unit)}"
     first = np.flatnonzero(mask)[:3] + 1
     more = ", ..." if mask.sum() > len(first) else ""
     return f"{_count_of(mask)} (numbers {', '.join(map(str, first))}{more})"
@@ -560,8 +552,6 @@ def _count_of(mask: BoolArray) -> str:
 
 def plan_paths(context: Context) -> Found[tuple[PathRule, ...]]:
     """Plan the rules from period to period, with how often the data break them."""
-    if context.config.household is not None:
-        return plan_at_most(context, context.config.household)
     panel, found = context.config.panel, Findings()
     rules: dict[PathRule, str] = {}
     for number, rule in enumerate(() if panel is None else panel.rules, 1):
@@ -572,7 +562,7 @@ def plan_paths(context: Context) -> Found[tuple[PathRule, ...]]:
             compiled = _compiled(context.table[rule.variable].variable, rule)
             rules |= dict.fromkeys(compiled, place)
     found.add(broken_findings(context.config, _broken_paths(context, rules)))
-    return found.of(tuple(rules))
+    return found.of((*rules, *found.add(context.arranged.paths(context))))
 
 
 def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str]:
@@ -643,5 +633,5 @@ def _broken_paths(context: Context, places: Mapping[PathRule, str]) -> Iterator[
         panel = panel_of(context.table)
         broken = broken_steps(panel.index, panel[rule.variable], [rule])
         if broken.any():
-            rows = _rows(broken, panel)
+            rows = _rows(broken, context)
             yield f"{place} '{rule.text}': {rows} break it; no synthetic row will"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from synthesizer.config.keys import ChainConfig
 from synthesizer.data.codes import Groups
 from synthesizer.data.errors import DataError, ExpressionError, Problem, at_place, plural
 from synthesizer.data.panel.arrangement import person_name
-from synthesizer.data.panel.households import TAKEN, MemberView
-from synthesizer.data.panel.view import PREFIX, PersonView
+from synthesizer.data.panel.view import PREFIX, PersonView, View, follows
 from synthesizer.data.table import Kind, Table
 from synthesizer.measures.figure import in_units
 from synthesizer.measures.halves import units_of
@@ -22,7 +21,7 @@ from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest, groups_of
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.plan.findings import Findings, Found, problem
 from synthesizer.plan.inputs import Columns
 
 
@@ -33,11 +32,7 @@ def plan_scenarios(context: Context) -> Found[tuple[Scenario, ...]]:
     problems = found.problems
     names = _Names(config, table, context.seen)
     problems += names.scenario("checks", checks)
-    problems += config.limits.problems(
-        config.measuring,
-        panel=context.is_panel and not context.is_household,
-        households=context.is_household,
-    )
+    problems += config.limits.problems(config.measuring, table)
     for number, settings in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", settings)
     for number, inference in enumerate(checks.inference, 1):
@@ -53,16 +48,11 @@ def plan_scenarios(context: Context) -> Found[tuple[Scenario, ...]]:
         first: tuple[Scenario, ...] = (checks.scenario(),)
     else:
         first = found.add(_suggested(context, table))
-    found.notes += _household_notes(table, (*first, *further))
-    return found.of((*first, *further))
-
-
-def _household_notes(table: Table, scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """Say which keys and target are of households, one row each."""
-    shared = table.shared if isinstance(table, MemberView) else frozenset()
-    for scenario in scenarios:
+    shared = table.shared if isinstance(table, View) else frozenset[str]()
+    for scenario in (*first, *further):
         if shared.issuperset(scenario.names):
-            yield note("households_count", label=scenario.label)
+            found.note("groups_count", label=scenario.label, unit=context.arrangement.unit)
+    return found.of((*first, *further))
 
 
 def _suggested(context: Context, table: Table) -> Found[tuple[Scenario, ...]]:
@@ -72,7 +62,7 @@ def _suggested(context: Context, table: Table) -> Found[tuple[Scenario, ...]]:
         n
         for n in table.names
         if table[n].variable.kind is not Kind.ID
-        and (n in named or not n.startswith(TAKEN))
+        and (n in named or not follows(table, n))
         and (n in named or table[n].is_coded or not codes_only)
     )
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
@@ -80,7 +70,7 @@ def _suggested(context: Context, table: Table) -> Found[tuple[Scenario, ...]]:
         return Found((), notes=(NO_SCENARIO,))
     reason = in_units(
         suggestion.reason,
-        "persons" if isinstance(table, PersonView | MemberView) else "records",
+        "persons" if isinstance(table, View) else "records",
     )
     scenario = checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason)
     return Found((scenario,), notes=(reason,))

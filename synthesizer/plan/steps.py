@@ -10,7 +10,6 @@ from typing import Any
 
 from synthesizer.data.errors import ConfigError, ModelError, Problem, Problems, SynthesizerError
 from synthesizer.data.expressions import Expression, quote_name
-from synthesizer.data.panel.households import HEAD
 from synthesizer.data.panel.paths import OWN, PathRule
 from synthesizer.data.panel.view import PREFIX
 from synthesizer.data.table import Kind, Variable
@@ -24,7 +23,7 @@ from synthesizer.engine.registry import (
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
-from synthesizer.plan.context import Context, broken_findings, counted_columns, of_heads
+from synthesizer.plan.context import Context, broken_findings
 from synthesizer.plan.dependents import dependents, pairs_last
 from synthesizer.plan.findings import Findings, Found, problem
 from synthesizer.plan.rules import differing_rows, rows_of_other_labels
@@ -56,24 +55,25 @@ def plan_methods(context: Context) -> Found[dict[str, Method]]:
     for name, expression in found.add(dependents(context, drawn, needs)).items():
         options = {"expression": expression.text}
         methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
-    methods |= _of_households(context, methods)
+    methods |= _of_form(context, methods)
     return found.of(_with_events(context, methods, found))
 
 
-def _of_households(context: Context, methods: Mapping[str, Method]) -> dict[str, Method]:
-    """Return what is counted in households, and what follows for heads as for their members."""
+def _of_form(context: Context, methods: Mapping[str, Method]) -> dict[str, Method]:
+    """Return what follows from the rows that there are, and for leads as for their variables."""
     more: dict[str, Method] = {}
-    if not context.is_household:
-        return more
-    for name, what in counted_columns(context).items():
+    arranged = context.arranged
+    for name, what in arranged.computed(context.completed, context.names).items():
         if name in methods and not methods[name].is_configured:
             options = {"expression": quote_name(what)}
             more[name] = Method(ROLES["derived"], options, False, inputs=frozenset({what}))
     for name, method in methods.items():
-        if HEAD + name in methods and method.inputs is not None:
-            expression = of_heads(context, Expression.parse(str(method.options["expression"])))
+        lead = arranged.lead(name, methods)
+        if lead is not None and method.inputs is not None:
+            said = Expression.parse(str(method.options["expression"]))
+            expression = arranged.of_leads(said, context.table)
             options = {"expression": expression.text}
-            more[HEAD + name] = Method(ROLES["derived"], options, False, inputs=expression.names)
+            more[lead] = Method(ROLES["derived"], options, False, inputs=expression.names)
     return more
 
 
@@ -152,7 +152,7 @@ def _method(
         f"variables.{name}.method": settings.method,
         f"variables.{name}.derived": None if settings.derived is None else f"~{settings.derived}",
         f"variables.{name}.follows": None if settings.follows is None else ROLES["follows"],
-        f"method.{name}": context.config.named_methods.get(context.plain_name(name)),
+        f"method.{name}": context.config.named_methods.get(context.arrangement.about(name)),
         column: listed,
     }
     # an empty text is synthpop's word for a variable that is kept
@@ -279,8 +279,7 @@ def plan_order(context: Context, methods: Mapping[str, Method]) -> Found[list[st
 def _last(context: Context, order: list[str], placed: Collection[str]) -> list[str]:
     """Put what sections want last behind everything else, unless it has a place."""
     late = [name for name in context.config.last if name in order and name not in placed]
-    if context.is_household:  # what members share is drawn before them
-        late = [name for name in late if context.changing[name]]
+    late = context.arranged.last(context, late)
     return [*(name for name in order if name not in late), *late]
 
 
@@ -304,10 +303,8 @@ def _panel_order(
     unlisted = [name for name in unlisted if name != career]
     constant = [name for name in unlisted if context.changing[name] == 0]
     others = [name for name in unlisted if name not in constant]
-    if context.is_household:  # rules may go by the size, so that heads come after it
-        heads = [name for name in constant if name.startswith(HEAD)]
-        shared = [name for name in constant if name not in heads]
-        return [*shared, career, *heads, *(name for name in listed if name != career), *others]
+    if (own := context.arranged.order(career, constant, listed, others)) is not None:
+        return own
     if career in listed:
         return [*listed, *constant, *others]
     first = _before_careers(context, methods, constant)
@@ -397,9 +394,10 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
     base of the history that fits the data: one value where nobody changes, `mostly_constant` where
     few do, `lag_one` otherwise.
     """
+    roles = {**ROLES, **context.arranged.models}
     if name == context.career:
-        role = ROLES["size" if context.is_household else "career"]
-        return method if method.is_configured else Method(role, method.options, is_configured=False)
+        career = Method(roles["career"], method.options, is_configured=False)
+        return method if method.is_configured else career
     abilities = context.registry.get(method.name).abilities
     if abilities.copies_rows or abilities.deterministic:
         return method
@@ -413,19 +411,10 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
         )
     share = context.changing[name]
     role = "unchanging" if share == 0 else "rare" if share <= FEW else "changing"
-    base = {"model": method.name, **method.options}
-    if context.is_household and share > 0:
-        options = {"base": base, **_member_options(context, name)}
-        return Method(ROLES["member"], options, is_configured=method.is_configured)
-    return Method(ROLES[role], {"base": base}, is_configured=method.is_configured)
-
-
-def _member_options(context: Context, name: str) -> dict[str, Any]:
-    """Return the head's variable, and those by which members are counted."""
-    household = context.config.household
-    head = household.head if household is not None else ""
-    counted = sorted(Expression.parse(head).names) if head else []
-    return {"head": HEAD + name, "counted": tuple(n for n in counted if n in context.table)}
+    options: dict[str, Any] = {"base": {"model": method.name, **method.options}}
+    if share > 0:
+        options |= context.arranged.options(name, context.table)
+    return Method(roles[role], options, is_configured=method.is_configured)
 
 
 def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -486,8 +475,8 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
 def _keeping_problems(context: Context, name: str, *, after: bool) -> Iterator[str]:
     """Say why a variable cannot be kept where the careers, and so the rows, are drawn."""
     career = context.career
-    if context.is_household and context.changing[name]:
-        yield problem("kept_in_household", name=name)
+    if context.has_groups and context.changing[name]:
+        yield problem("kept_in_group", name=name, unit=context.arrangement.unit)
     elif context.changing[name]:
         yield problem("kept_changes", name=name, career=career)
     elif after:

@@ -36,7 +36,7 @@ def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> F
         top=_by_column(context, after.top_code),
         blank=() if rare is None else _columns(context, rare.variables),
         min_count=0 if rare is None else rare.min_count,
-        person=None if context.is_household else person,
+        person=None if context.has_groups else person,
         drop_uniques=after.uniques == "drop",
         label=after.label,
     )
@@ -109,8 +109,8 @@ def _uniques_problems(context: Context, after: AfterConfig, *, keeps: bool) -> I
         return
     if keeps:
         yield problem("after_uniques_kept")
-    if context.is_household:
-        yield problem("after_uniques_household")
+    if context.has_groups:
+        yield problem("after_uniques_group", unit=context.arrangement.unit)
 
 
 def _notes(context: Context, after: AfterConfig) -> Iterator[str]:

@@ -102,8 +102,8 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
     persons: list[tuple[str, Cell]] = []
     if panel is not None:
         persons = [("Original persons", f"{panel.persons:,}"), ("Periods", f"{panel.periods:,}")]
-    if manifest.household is not None:
-        persons = [("Original households", f"{manifest.household.households:,}")]
+    if manifest.groups is not None:
+        persons = [(f"Original {manifest.groups.unit}s", f"{manifest.n_groups:,}")]
     public = "none: the seed alone decides every draw, for public or simulated data only"
     secret = public if manifest.secret == NO_SECRET else _KEPT
     return [

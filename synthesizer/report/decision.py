@@ -44,7 +44,7 @@ from synthesizer.report.blocks import (
 )
 from synthesizer.report.expected import (
     UNITS,
-    UNITS_OF_HOUSEHOLDS,
+    UNITS_OF_GROUPS,
     copied_in_words,
     distance_in_words,
     expected_of,
@@ -119,7 +119,7 @@ def _reasons(record: Record) -> Iterator[Block]:
         )
         yield replace(table, stacks=True, sortable=False)
     if record.units == "persons":
-        yield Note(UNITS if record.manifest.household is None else UNITS_OF_HOUSEHOLDS)
+        yield Note(UNITS_OF_GROUPS.format(own.unit) if (own := record.manifest.groups) else UNITS)
 
 
 def _limit(e: Evidence) -> str | None:

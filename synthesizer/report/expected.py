@@ -208,8 +208,8 @@ UNITS = (
     "Figures count persons, also where they are called records: one row a person, with attributes "
     "of the career and the values of the first, the last and chosen periods."
 )
-UNITS_OF_HOUSEHOLDS = (
-    "Figures count persons, also where they are called records; halves are split by household. "
+UNITS_OF_GROUPS = (
+    "Figures count persons, also where they are called records; halves are split by {}. "
     "What all members share is counted once for each member, so chance alone gives it more than "
     "what is called good."
 )

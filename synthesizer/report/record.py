@@ -83,13 +83,13 @@ class PanelEntry(Result):
     earlier versions."""
 
 
-class HouseholdEntry(Result):
-    """Who belongs together in the confidential file."""
+class GroupEntry(Result):
+    """What the persons of the confidential file belong to."""
 
-    id: str
-    """Column that members of a household share."""
-    households: int
-    persons: int
+    unit: str
+    """What it is, in a word."""
+    column: str
+    """Column that persons of one share."""
 
 
 class DesignEntry(Result):
@@ -255,8 +255,7 @@ class PublicManifest(Result):
 
     config: PublicConfig
     panel: PanelEntry | None
-    household: str | None = None
-    """Column that members of a household share."""
+    groups: GroupEntry | None = None
     design: DesignEntry | None = None
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
@@ -266,7 +265,7 @@ class PublicManifest(Result):
     """How extensions made datasets, by key."""
     packages: Mapping[str, str]
     original_rows: int | None
-    """Records, persons of a panel, or households; None unless the steward publishes them."""
+    """Records, persons of a panel, or groups; None unless the steward publishes them."""
     after: tuple[str, ...] = ()
     """What was done to every dataset after synthesis."""
 
@@ -286,7 +285,9 @@ class Manifest(Result):
     config_sha256: str
     data: DataEntry
     panel: PanelEntry | None
-    household: HouseholdEntry | None = None
+    groups: GroupEntry | None = None
+    n_groups: int = 0
+    """Of the confidential data."""
     design: DesignEntry | None = None
     seed: int
     secret: str | None = Field(default=None, repr=False)
@@ -296,7 +297,7 @@ class Manifest(Result):
     m: int
     """Number of synthetic datasets."""
     rows: int
-    """Of each dataset; persons of a panel, and households where persons belong to such."""
+    """Of each dataset; persons of a panel, and groups where persons belong to such."""
     variables: tuple[VariableEntry, ...]
     chain: tuple[StepEntry, ...]
     maker: str | None = None
@@ -332,7 +333,7 @@ class Manifest(Result):
         return PublicManifest(
             config=config,
             panel=self.panel,
-            household=None if self.household is None else self.household.id,
+            groups=self.groups,
             design=self.design,
             variables=self.variables,
             chain=self.chain,
@@ -345,10 +346,9 @@ class Manifest(Result):
 
     @property
     def n_units(self) -> int:
-        """Records of the confidential data; persons of a panel, or households."""
-        if self.household is not None:
-            return self.household.households
-        return self.data.rows if self.panel is None else self.panel.persons
+        """Records of the confidential data; persons of a panel, or groups."""
+        persons = self.data.rows if self.panel is None else self.panel.persons
+        return self.n_groups or persons
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -451,13 +451,12 @@ class Record:
     @property
     def units(self) -> Units:
         """What is counted."""
-        manifest = self.manifest
-        return "records" if manifest.panel is None and manifest.household is None else "persons"
+        return "persons" if self.manifest.panel or self.manifest.groups else "records"
 
     @property
     def drawn_units(self) -> str:
         """What datasets have as many of as ``manifest.rows`` says."""
-        return self.units if self.manifest.household is None else "households"
+        return self.units if self.manifest.groups is None else f"{self.manifest.groups.unit}s"
 
     @cached_property
     def labels(self) -> Labels:

@@ -9,6 +9,7 @@ import pytest
 from synthesizer import Synthesizer, run
 from synthesizer.data.encoding import RareLevels, without_words
 from synthesizer.data.errors import ConfigError
+from synthesizer.data.plugins import arranging_keys
 from synthesizer.data.table import Column as TableColumn
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.jobs.starter import write_starter
@@ -76,18 +77,6 @@ def test_persons_count_and_not_rows():
     assert not notes
 
 
-def test_households_count_and_not_their_members():
-    sizes = np.random.default_rng(4).integers(1, 7, 200)
-    household = np.repeat(np.arange(200), np.where(np.arange(200) == 7, 6, sizes))
-    street = np.where(household == 7, "of one household", np.array(["a", "b"])[household % 2])
-    frame = pd.DataFrame({"household": household, "street": street, "age": 20 + household % 50})
-    rare = {"min_count": 5, "to": "missing"}
-    synthesizer = Synthesizer(household={"id": "household"}, rare=rare, seed=1)
-    with pytest.warns(UserWarning, match="1 level of 'street' of fewer than 5"):
-        (made,) = synthesizer.fit(frame).generate()
-    assert set(made["street"].dropna()) == {"a", "b"}
-
-
 def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path):
     frame = persons_frame(120)
     frame.loc[:5, "region"] = ["pole", "pole", "moon", "moon", "moon", "moon"]
@@ -112,7 +101,7 @@ def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path):
     assert any("(region 2): rare: {min_count: 5" in note for note in again.manifest.notes)
 
 
-def test_an_identifier_that_repeats_names_both_cures(tmp_path):
+def test_an_identifier_that_repeats_names_its_cures(tmp_path):
     """Numbers of a typed file are blanked where the word of rare levels cannot be written."""
     frame = persons_frame(120).assign(hhid=[1000 + i // 2 for i in range(120)])
     frame.assign(job=[1, 2] * 59 + [3, 4]).to_parquet(tmp_path / "data.parquet")
@@ -121,7 +110,8 @@ def test_an_identifier_that_repeats_names_both_cures(tmp_path):
     path = write_yaml(tmp_path / "run.yaml", content)
     with pytest.raises(ConfigError) as caught:
         run(path)
-    assert all(word in str(caught.value) for word in ("'hhid'", "panel: {", "household: {"))
+    cures = ["panel: {", *(f"{key}: {{" for key in arranging_keys())]
+    assert all(word in str(caught.value) for word in ("'hhid'", *cures))
     assert not (tmp_path / "out").exists()
     for word, job in (("9", 9.0), ("missing", None), ("other", None)):
         rare = {"rare": {"to": word}, "output": {"directory": word}, "drop": ["hhid"]}

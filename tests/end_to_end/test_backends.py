@@ -31,7 +31,6 @@ from synthesizer.measures.catalogue import CHECKS, MEASURES
 from synthesizer.measures.utility import stacked
 from tests.backends import FORKS
 from tests.end_to_end.commands import persons_frame, write_yaml
-from tests.household_file import RULES, household_frame
 
 Backend = tuple[str, int, dict[str, Any]]
 
@@ -152,12 +151,15 @@ def genetic(folder: Path) -> dict[str, Any]:
 
 def households(folder: Path) -> dict[str, Any]:
     """Households, and the measure of those that come back."""
+    from tests.extensions.households.household_file import RULES, household_frame
+
     household_frame(60).to_csv(folder / "households.csv", index=False)
     return {**RULES, "checks": {"keys": ["sex"], "target": "education"}}
 
 
 CASES: tuple[Callable[[Path], dict[str, Any]], ...] = (
-    models, histories, measures, households, *([genetic] if "genetic" in keyed() else []),
+    models, histories, measures, *([households] if "household" in keyed() else []),
+    *([genetic] if "genetic" in keyed() else []),
     *([extension] if "extends" in keyed() else []),
 )  # fmt: skip
 

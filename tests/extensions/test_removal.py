@@ -59,10 +59,7 @@ def typed(path: str, place: Path, *commands: list[str]) -> tuple[list[int], str,
 WORDS = {
     "comparison": (["compare", "one", "two"], "no command 'compare'"),
     "genetic": (["plan", "run.yaml", "--set", "genetic={}"], "genetic: unknown key"),
-    "households": (
-        ["plan", "run.yaml", "--set", "checks.household_pairs=true"],
-        "checks.household_pairs: unknown key",
-    ),
+    "households": (["plan", "run.yaml", "--set", "household.id=x"], "household: unknown key"),
     "labelled": (["plan", "run.yaml", "--set", "data.catalogue=x"], "data.catalogue: unknown key"),
     "large_files": (["run", "run.yaml", "--resume"], "no option '--resume'"),
     "releases": (["plan", "run.yaml", "--set", "extends.run=x"], "extends: unknown key"),
@@ -93,7 +90,9 @@ print("LOADED", *sorted(sys.modules))
 """
 DECLARED = {
     "genetic.genetic_options",
+    "households.household_options",
     "households.household_pairs",
+    "households.member_view",
     "households.repeated_households",
     "labelled.labelled_formats",
     "large_files.large_files_options",

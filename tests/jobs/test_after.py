@@ -12,7 +12,6 @@ import pytest
 
 from synthesizer.config.reading import read_config
 from synthesizer.data import after
-from synthesizer.data.errors import ConfigError
 from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import load_model, save_model
 from synthesizer.jobs.generate import generate
@@ -20,7 +19,6 @@ from synthesizer.jobs.run import fit, run
 from synthesizer.jobs.synthesizer import Synthesizer
 from synthesizer.measures.risk.replicated import replicated_uniques
 from synthesizer.measures.settings import ALL_OFF
-from tests.household_file import HOUSEHOLD, RULES, household_frame
 
 N = 400
 KINDS = {"age": {"kind": "numeric"}, "id": {"kind": "id"}}
@@ -208,19 +206,3 @@ def test_panels(tmp_path, form):
     pays_seen = [c for name, c in seen.items() if name.startswith("pay") and c.summary]
     assert pays_seen
     assert max(s.max for cells in pays_seen for s in cells.summary.synthetic) == 4000
-
-
-def test_households(tmp_path):
-    household_frame(150).to_csv(tmp_path / "homes.csv", index=False)
-    steps = {"top_code": {"age": 60}, "round": {"age": 5}, "label": {"what": "synthetic"}}
-    keys = {"household": HOUSEHOLD, "variables": RULES["variables"]}
-    result = run(config(tmp_path / "homes.csv", tmp_path, **keys, after=steps))
-    made = pd.read_csv(result.datasets[0])
-    assert made["age"].max() == 60
-    assert (made["age"] % 5 == 0).all()
-    assert (made.groupby("hhid")["relation"].first() == 1).all()
-    assert made["hhid"].drop_duplicates().tolist() == list(range(1, 151))
-    seen = {cells.variable: cells for cells in result.checks.utility.distributions}
-    assert seen["age"].summary.synthetic[0].max == 60
-    with pytest.raises(ConfigError, match="a household would lose a member"):
-        run(config(tmp_path / "homes.csv", tmp_path, **keys, after={"uniques": "drop"}))

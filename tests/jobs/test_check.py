@@ -25,7 +25,6 @@ from synthesizer.measures.utility.tables import table_utility
 from synthesizer.measures.verdict import CheckResults
 from tests.end_to_end.commands import NO_HALVES
 from tests.end_to_end.test_panel import long_frame
-from tests.household_file import RULES, household_frame
 from tests.tables import persons
 
 
@@ -108,18 +107,14 @@ def test_the_verdict_is_that_of_the_limits_named() -> None:
     assert "'sex'" in above
 
 
-def test_frames_are_a_panel_or_households_by_the_configuration() -> None:
+def test_frames_are_a_panel_by_the_configuration() -> None:
     panel = {"panel": {"person": "id", "time": "year", "career": "state"}}
     frame = long_frame(60)
     found = check(frame, frame, keys=["sex"], target="state@last", config=panel)
     assert (found.risk.units, found.risk.careers.n, found.failed) == ("persons", 60, {})
     assert found.panel is not None
-    settings = {"keys": ["age", "sex"], "target": "education"}
-    made = household_frame(60, seed=3)
-    found = check(household_frame(80), made, settings=settings, config=RULES)
-    assert found.risk.units == "persons"
-    with pytest.raises(DataError, match="household: needs frames"):
-        check(persons(200), persons(100, 1), config={"household": {"id": "sex"}})
+    with pytest.raises(DataError, match="panel: needs frames"):
+        check(persons(200), persons(100, 1), config=panel)
 
 
 def test_numbers_as_targets() -> None:

@@ -21,7 +21,6 @@ from synthesizer.jobs.starter import (
     write_starter,
 )
 from tests.end_to_end.commands import call, persons_frame
-from tests.household_file import household_frame
 
 N = 400
 
@@ -115,11 +114,11 @@ def test_a_query_is_described_like_a_file(tmp_path: Path) -> None:
 
 def test_options_that_contradict_are_told_at_once_and_nothing_is_written(tmp_path: Path) -> None:
     persons_frame(60)[["sex", "age"]].to_csv(tmp_path / "d.csv", index=False)
-    said = StarterOptions(drop=("sex", "agge"), ids=("sex",), household="home")
+    said = StarterOptions(drop=("sex", "agge"), ids=("sex",))
     with pytest.raises((ConfigError, DataError)) as caught:
         write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", options=said, overwrite=False)
     for word, problem in zip(
-        ("did you mean 'age'", "--household home", "--drop and --id both name 'sex'"),
+        ("did you mean 'age'", "--drop and --id both name 'sex'"),
         caught.value.problems,
         strict=True,
     ):
@@ -140,9 +139,6 @@ def test_what_a_file_looks_like_is_said_with_the_command(tmp_path: Path) -> None
     assert "=q" not in notes
     long = pd.DataFrame({"pid": np.arange(N) // 4, "wave": np.arange(N) % 4, "x": states[:, 0]})
     assert "--person pid --time wave" in started(tmp_path, long).looks["pid"]
-    starter = started(tmp_path, household_frame(120))
-    assert "--household hhid" in starter.looks["hhid"]
-    assert starter.n_columns == len(household_frame(120).columns)
 
 
 def test_without_the_panel_no_middle_period_is_the_target(tmp_path: Path) -> None:

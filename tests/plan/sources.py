@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tests.household_file import HOUSEHOLD, RULES, household_frame
-
 SECRET = "SECRET123"
 """A value that no message may show."""
 
@@ -156,7 +154,3 @@ def patients(n: int = 120) -> pd.DataFrame:
 
 
 SOURCES["patients"] = (patients().to_csv(index=False), {"checks": False})
-SOURCES["homes"] = (
-    household_frame(60).to_csv(index=False),
-    {"checks": False, "household": HOUSEHOLD, "variables": RULES["variables"]},
-)

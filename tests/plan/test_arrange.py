@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthesizer.config.keys import PanelConfig
+from synthesizer.config.keys import ChainConfig, PanelConfig
 from synthesizer.data.codec import Codec
 from synthesizer.data.encoding import encode
 from synthesizer.data.errors import ConfigError, SavedModelError
@@ -18,7 +18,7 @@ from synthesizer.data.panel.forms import FORMS, LongForm, WideForm
 from synthesizer.data.panel.view import PersonView
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind
-from synthesizer.plan.arrange import arrange, arrangement_of
+from synthesizer.plan.arrange import arrange, arranged_source
 
 CODEC = Codec(FORMS)
 LONG = pd.DataFrame(
@@ -58,7 +58,7 @@ def long_form(**more: Any) -> tuple[Any, tuple[str, ...], Any]:
 
 def test_without_a_panel_nothing_is_arranged() -> None:
     table = encode(from_pandas(LONG))
-    assert arrangement_of(None, table) == (PLAIN, ())
+    assert arranged_source(ChainConfig(), table).made.form == PLAIN
     assert PLAIN.frame is ROWS
     assert PLAIN.facts is None
     assert PLAIN.viewed(PLAIN.modelled(table)) is table

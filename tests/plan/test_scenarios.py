@@ -48,7 +48,7 @@ EVERYTHING: dict[str, Any] = KNOWN | {
 
 
 def test_a_limit_whose_check_is_off_is_refused() -> None:
-    lacking = {"panel": "only ", "households": "only ", "weight": "there is no survey weight"}
+    lacking = {"panel": "only ", "view": "only ", "weight": "there is no survey weight"}
     for key, (measure, kind, _) in LIMITS.items():
         limits = {"limits": {key: 0.5}}
         needed = [check for check in (measure.check, *kind.checks) if check is not None]
@@ -58,6 +58,7 @@ def test_a_limit_whose_check_is_off_is_refused() -> None:
             said = f"limits.{key}: the check {check!r} is switched off; switch it on or drop the"
             assert any(problem.startswith(said) for problem in planned(off, **limits)[2]), key
         problems = planned(EVERYTHING, **limits)[2]
-        said = [f"limits.{key}: {lacking[what]}" for what in lacking if what in measure.needs]
+        needs = {*measure.needs, *(["view"] if measure.view else [])}
+        said = [f"limits.{key}: {lacking[what]}" for what in lacking if what in needs]
         assert len(problems) == len(said), key
         assert all(words in problem for words, problem in zip(said, problems, strict=True))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 import numpy as np
 
@@ -55,11 +55,12 @@ class RowFrame:
 
 
 ROWS: Final = RowFrame()
+Columns = tuple[Column, ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Frame:
-    """The periods of a panel and its career variable."""
+    """The periods of a panel, and what follows from who is there when."""
 
     periods: Column
     """One row a period, in order: what the variable of time holds."""
@@ -67,6 +68,8 @@ class Frame:
     """Moments of the periods, shape (T,)."""
     career: str | None = None
     """The variable of the careers; None where only presence is a career."""
+    counted: str | None = None
+    """The variable with the number of rows of a unit, in place of the attributes of careers."""
     n_careers: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -110,10 +113,15 @@ class Frame:
                 Variable(name=self.career, kind=Kind.CATEGORICAL, levels=("",)),
                 np.zeros(1, dtype=np.int32),
             )
-        return (
-            tuple(column.name for column in person_summary(index, states)),
-            tuple(column.name for column in row_summary(index, states)),
-        )
+        personal, of_rows = self._attributes(index, states)
+        return tuple(c.name for c in personal), tuple(c.name for c in of_rows)
+
+    def _attributes(self, index: PanelIndex, states: Column | None) -> tuple[Columns, Columns]:
+        """Return the attributes of persons, and of rows."""
+        if self.counted is None:
+            return person_summary(index, states), row_summary(index, states)
+        variable = Variable(name=self.counted, kind=Kind.NUMERIC, decimals=0)
+        return (Column(variable, index.counts.astype(np.float64)),), ()
 
     def started(self, n_persons: int) -> PanelTable:
         """Return persons without any drawn variable."""
@@ -129,9 +137,9 @@ class Frame:
         table = as_panel(table)
         index = table.index
         states = None if self.career is None else table[self.career]
-        personal = [table.spread(column) for column in person_summary(index, states)]
+        personal, of_rows = self._attributes(index, states)
         periods = self.periods.take(index.period)
-        return table.with_columns([periods, *personal, *row_summary(index, states)])
+        return table.with_columns([periods, *map(table.spread, personal), *of_rows])
 
     def finished(self, table: Table, schema: Schema, first: int = 0) -> Table:  # noqa: ARG002
         """Return the schema's columns of what was drawn; the form numbers the persons."""
@@ -144,6 +152,11 @@ class Arrangement:
 
     form: ClassVar[str] = "plain"
     """Its name in a saved model."""
+    unit: ClassVar[str] = "row"
+    row: ClassVar[str] = "row"
+    """What is drawn as a whole, and what one row of it is, in a word."""
+    step: ClassVar[str] = "period"
+    """What a unit has a row for."""
 
     @property
     def frame(self) -> Frame | RowFrame:
@@ -181,6 +194,14 @@ class Arrangement:
         """Say why another file with these columns cannot be modelled like the source."""
         return []
 
+    def other_notes(self, other: Table) -> Iterator[str]:  # noqa: ARG002
+        """Say what is odd in another file that is modelled like the source."""
+        yield from ()
+
+    def with_room(self, tables: Sequence[Table]) -> Self:  # noqa: ARG002
+        """Return the form with room for the units of these tables."""
+        return self
+
     def restored(self, table: Table, first: int = 0) -> Table:  # noqa: ARG002
         """Return what the chain drew in the form of the source.
 
@@ -195,6 +216,59 @@ class Arrangement:
     def columns_of(self, variable: str) -> tuple[str, ...]:
         """Return the columns of the source that hold a variable of the chain."""
         return (variable,)
+
+    def follows(self, name: str) -> bool:  # noqa: ARG002
+        """Whether a name is of what follows from the arrangement, and of no variable."""
+        return False
+
+    def about(self, name: str) -> str:
+        """Return the variable of which a column of the chain holds some values."""
+        return name
+
+
+class Arranging:
+    """Base class of options that say how rows belong together, beside `Section`: of ``panel``, and
+    of keys that have ``arrange``.
+    """
+
+    unit: ClassVar[str] = "person"
+    """What rows belong to, in a word."""
+    option: ClassVar[str] = "id"
+    """Option that names the column which rows of one unit share."""
+    of_rules: ClassVar[tuple[str, ...]] = ("rules",)
+    """Options whose faults leave open nothing else."""
+
+    @property
+    def key_columns(self) -> Sequence[str]:
+        """Columns that say which unit a row is of, and which of its rows; no cell may be empty."""
+        return ()
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column that rows of one unit share, where there is one."""
+        return next(iter(self.key_columns), None)
+
+    def needed(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
+        """Return the columns that another file must have; ``names`` are those of the source."""
+        return ()
+
+    def completed(self, table: Table) -> Self:  # noqa: ARG002
+        """Return the options with what a table suggests beside them, for `init`."""
+        return self
+
+    def lines(self, table: Table) -> Iterator[str]:  # noqa: ARG002
+        """Yield the lines that `init` writes of them, where comments are to propose more."""
+        yield from ()
+
+    @classmethod
+    def numbers(cls, column: Column) -> bool:  # noqa: ARG003
+        """Whether a column looks like the numbers of units, each in several rows."""
+        return False
+
+    @classmethod
+    def suits(cls, table: Table, name: str, owners: IntArray) -> bool:  # noqa: ARG003
+        """Whether a table looks like one of these units; ``owners`` are numbers of one column."""
+        return False
 
 
 @dataclass(frozen=True)

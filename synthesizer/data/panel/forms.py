@@ -21,7 +21,6 @@ from synthesizer.data.panel.arrangement import (
     label_problems,
     thin_notes,
 )
-from synthesizer.data.panel.households import HouseholdForm
 from synthesizer.data.panel.panel_table import (
     Moments,
     PanelIndex,
@@ -40,6 +39,7 @@ from synthesizer.data.panel.view import (
     period_labels,
     person_view,
 )
+from synthesizer.data.plugins import EXTENSIONS, entries
 from synthesizer.data.table import (
     BoolArray,
     Column,
@@ -57,6 +57,7 @@ class LongForm(Arrangement):
     """Columns of a person and a time: one row a person and period."""
 
     form: ClassVar[str] = "long"
+    unit: ClassVar[str] = "person"
     schema: Schema
     """All columns of the source, in order."""
     person: str
@@ -253,6 +254,7 @@ class WideForm(Arrangement):
     """Columns of one variable in order of time: one row a person, one column a period."""
 
     form: ClassVar[str] = "wide"
+    unit: ClassVar[str] = "person"
     schema: Schema
     """All columns of the source, in order."""
     wide: Mapping[str, tuple[str, ...]]
@@ -529,9 +531,11 @@ def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> l
     return problems
 
 
-_KINDS: dict[str, type[Arrangement]] = {
-    kind.form: kind for kind in (Plain, LongForm, WideForm, HouseholdForm)
-}
+def _form_of(name: str) -> type[Arrangement]:
+    own: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
+    return (own | entries("synthesizer.forms", type, removable=f"{EXTENSIONS}."))[name]
 
-FORMS = Family(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _KINDS.__getitem__)
-"""How a saved model names the form of its source."""
+
+FORMS = Family(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _form_of)
+"""How a saved model names the form of its source. Other packages add some by the entry-point group
+``synthesizer.forms``."""

@@ -43,20 +43,6 @@ class PathRule:
         return bad
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class AtMost(PathRule):
-    """A rule about how many members of a household may have some codes of a variable."""
-
-    codes: BoolArray
-    """Which codes of the variable count, shape (n_codes,)."""
-    most: int
-    """Members that may have them, at least 1."""
-
-    def __post_init__(self) -> None:
-        if self.most < 1 or self.codes.ndim != 1:
-            raise ValueError("at least one member of a household may have a code")
-
-
 def last_observed(index: PanelIndex, column: Column) -> Column:
     """Return the person's nearest earlier observed value for every row, shape (r,).
 

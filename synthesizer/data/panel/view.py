@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -152,12 +154,74 @@ def differing(column: Column, other: Column) -> BoolArray:
     return np.asarray(~same)
 
 
-class PersonView(Table):
+class View(Table):
+    """One row a person, as the checks look at it, which knows the chain's rows behind it."""
+
+    whose: ClassVar[str] = "persons"
+    """Who is seen, in a word."""
+    shared: frozenset[str] = frozenset()
+    """Variables in which all persons of a group agree."""
+    groups: IntArray | None = None
+    """Number of each person's group, never falling, shape (n,); None where there are none."""
+
+    @property
+    def panel(self) -> PanelTable:
+        """The rows behind these persons."""
+        raise NotImplementedError
+
+    @property
+    def heads(self) -> Table:
+        """The first person of every group."""
+        return self
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The variables of the rows behind."""
+        return self.panel.names
+
+    def follows(self, name: str) -> bool:  # noqa: ARG002
+        """Whether a column follows from the groups, and is no variable of a file."""
+        return False
+
+    @abstractmethod
+    def with_variables(self, names: Sequence[str]) -> Self:
+        """Return the same persons with some of these variables only."""
+
+    def whole(self, names: Sequence[str]) -> Table:
+        """Return the same persons with some columns, and all that is behind."""
+        return self.select(names)
+
+
+def follows(data: object, name: str) -> bool:
+    """Whether a column of data follows from groups of persons."""
+    return isinstance(data, View) and data.follows(name)
+
+
+def groups_of(data: object) -> IntArray | None:
+    """Return the number of each person's group; None where there are none."""
+    return data.groups if isinstance(data, View) else None
+
+
+def heads_of(data: Table) -> Table:
+    """Return the first person of every group; all where there are none."""
+    return data.heads if isinstance(data, View) else data
+
+
+class PersonView(View):
     """One row a person, which knows the panel behind it: parts of it are parts of the panel."""
 
     def __init__(self, columns: Iterable[Column], panel: PanelTable) -> None:
         super().__init__(columns, panel.n_units)
-        self.panel = panel
+        self._panel = panel
+
+    @property
+    def panel(self) -> PanelTable:
+        """The panel behind it."""
+        return self._panel
+
+    def whole(self, names: Sequence[str]) -> PersonView:
+        """Return the same persons with some columns, and their whole panel."""
+        return PersonView(self.select(names).columns, self._panel)
 
     def take(self, rows: Rows) -> PersonView:
         """Return some persons, with all rows of their panel."""

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from synthesizer.data.panel.households import TAKEN, MemberView
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Table
+from synthesizer.extensions.households.member_view import TAKEN, MemberView, members_of
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column, shown
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.utility.cells import Codes
@@ -376,9 +376,10 @@ MEASURES = (
         axis="utility",
         after="conditional_tables",
         words="households: tables of what two members have, and who lives together",
-        needs=("households", "names"),
+        needs=("names",),
+        view=MemberView,
         compute=lambda case: HouseholdPairCounter(
-            case.members, case.names, groups=case.settings.table_groups, seed=case.seed
+            members_of(case), case.names, groups=case.settings.table_groups, seed=case.seed
         ),
         result=HouseholdPairs,
         figures=(HOUSEHOLD_PAIRS, HOUSEHOLD_PAIRS_WORST, HOUSEHOLD_COMPOSITION),

@@ -11,8 +11,8 @@ from collections import Counter
 
 import numpy as np
 
-from synthesizer.data.panel.households import MemberView
 from synthesizer.data.table import IntArray, Table
+from synthesizer.extensions.households.member_view import MemberView, members_of
 from synthesizer.measures.figure import Figure, FigureKind, Limit, Measured, Row, column
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import SharedCoder
@@ -111,8 +111,9 @@ MEASURES = (
         after="replicated_careers",
         of_person=True,
         words="households: those of the data that occur in the synthetic data, with all members",
-        needs=("households", "names"),
-        compute=lambda case: HouseholdsSeen(case.members, case.names),
+        needs=("names",),
+        view=MemberView,
+        compute=lambda case: HouseholdsSeen(members_of(case), case.names),
         result=RepeatedHouseholds,
         figures=(REPEATED_HOUSEHOLDS,),
     ),

@@ -46,7 +46,7 @@ def plan_parts(asked: Asked) -> Found[Planned | None]:
 def _problems(whole: WholeFiles, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
     """Yield what cannot be done where the source is not read whole."""
     odd = {
-        "household": config.household is not None,
+        **({} if config.arranged_by is None else {config.arranged_by: True}),
         "strata": bool(config.strata),
         "keep": keeps,
         **dict.fromkeys(config.apart, True),

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthesizer.data.errors import plural
-from synthesizer.data.panel.households import MemberView
+from synthesizer.data.panel.view import groups_of
 from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.measures.figure import (
@@ -229,10 +229,10 @@ class WeightsSeen:
 
 
 def _held(table: Table, weight: str) -> FloatArray:
-    """Return the weights of persons; members of a household with the same one count once."""
+    """Return the weights of persons; those of one group with the same weight count once."""
     has_one, values = table[weight].is_observed, weights_of(table, weight)
-    if isinstance(table, MemberView):
-        pairs = np.column_stack([table.households, values])
+    if (groups := groups_of(table)) is not None:
+        pairs = np.column_stack([groups, values])
         return np.unique(pairs[has_one], axis=0)[:, 1]
     return values[has_one]
 

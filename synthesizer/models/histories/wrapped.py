@@ -146,7 +146,7 @@ class TimeInvariant(WrappedHistory):
 
     abilities = Abilities(panel=True, person=True)
     fitted_type = FittedTimeInvariant
-    in_words = "a model of one value for all rows of a person, or household"
+    in_words = "a model of one value for all rows of a person or other unit"
 
     def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:
         """Say how many persons lose their later values; see `HistoryModel.doubts`."""

@@ -90,7 +90,7 @@ class Facts:
     extensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """How extensions made datasets, by key."""
     person: str = ""
-    """Column of a panel in the long form, as ``time``; of households, what their members share."""
+    """Column of a panel in the long form, as ``time``; of groups, what their persons share."""
     unit: str = "person"
     """Whose rows belong together."""
     time: str = ""
@@ -173,11 +173,11 @@ class Facts:
 
 def facts_of(manifest: PublicManifest) -> Facts:
     """Return the facts in the public part of a manifest."""
-    panel = manifest.panel
+    panel, groups = manifest.panel, manifest.groups
     wide = {step.variable: step.columns for step in manifest.chain if step.columns}
     chain = manifest.chain
     no_column = wide and panel is not None and panel.career is None  # who is there when
-    if no_column or manifest.household is not None:  # heads, and sizes
+    if no_column or manifest.groups is not None:  # what follows from these
         named = {entry.name for entry in manifest.variables} | {*wide}
         chain = tuple(step for step in chain if step.variable in named)
     steps = tuple(_by_column(chain, wide))
@@ -191,8 +191,8 @@ def facts_of(manifest: PublicManifest) -> Facts:
         after=manifest.after,
         maker=manifest.maker,
         extensions=manifest.extensions,
-        person=manifest.household or (panel.person if panel else None) or "",
-        unit="household" if manifest.household else "person",
+        person=(groups.column if groups else panel.person if panel else "") or "",
+        unit=groups.unit if groups else "person",
         time=(panel.time if panel else None) or (PERIOD if wide else ""),
         career=(panel.career if panel else None) or "",
         wide=wide,

@@ -8,14 +8,9 @@ import pandas as pd
 import pytest
 
 from synthesizer.data.codec import Codec
-from synthesizer.data.encoding import encode
-from synthesizer.data.guessing import Declaration
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.panel.forms import FORMS
-from synthesizer.data.panel.households import household_form
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.sources import from_pandas
-from synthesizer.data.table import Kind
 from synthesizer.engine.registry import Registry
 from synthesizer.jobs.manifest import write_dataset
 from synthesizer.plan.plan import prepare
@@ -149,21 +144,6 @@ EVERYBODY = (
 )
 def test_wide_text_is_the_same(tmp_path, text, panel, variables):
     assert restored(tmp_path, text, panel, variables=variables).read_text() == text
-
-
-@pytest.mark.parametrize("head", ["sex == 'f'", ""])
-def test_households_come_back_by_household_with_the_head_first(head):
-    rows = {"hh": [7, 3, 7, 3, 7], "sex": [*"mmfff"], "age": [9, 5, 40, 50, 30]}
-    rows["sex"][4] = "x"
-    frame = pd.DataFrame(rows)
-    table = encode(from_pandas(frame), {"hh": Declaration(kind=Kind.ID)})
-    form, _ = household_form(table, household="hh", head=head, order=["-age"])
-    panel = form.modelled(table)
-    made = form.restored(panel)
-    ages = [40, 30, 9, 50, 5] if head else [9, 40, 30, 5, 50]
-    assert made["age"].data.tolist() == ages
-    assert made["hh"].data.tolist() == [1, 1, 1, 2, 2]
-    assert panel.n_units == 2
 
 
 def test_wide_decimals_differ_between_periods(tmp_path):

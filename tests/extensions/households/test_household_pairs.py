@@ -12,7 +12,7 @@ import synthesizer.extensions.households as extension
 from synthesizer import check
 from synthesizer.extensions.households.household_pairs import HouseholdPairCounter, HouseholdPairs
 from synthesizer.measures.figure import Figure, plain, typed
-from tests.household_file import RULES, form_of, household_frame, view_of
+from tests.extensions.households.household_file import RULES, form_of, household_frame, view_of
 from tests.measures.cells import odd_cells
 from tests.measures.defaults import lines_of
 
@@ -107,4 +107,4 @@ def test_files_are_measured_where_households_are_described() -> None:
     assert "head and relation 2" in {row.members for row in result.same}
     assert odd_cells(result) == set()
     assert typed(HouseholdPairs, json.loads(json.dumps(plain(result)))) == result
-    assert lines_of(extension) == ["HouseholdPairCounter(groups=5)"]
+    assert "HouseholdPairCounter(groups=5)" in lines_of(extension)

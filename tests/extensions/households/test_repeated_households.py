@@ -11,7 +11,7 @@ from synthesizer.extensions.households.repeated_households import (
     HouseholdsSeen,
     RepeatedHouseholds,
 )
-from tests.household_file import RULES, form_of, household_frame, view_of
+from tests.extensions.households.household_file import RULES, form_of, household_frame, view_of
 from tests.measures.risk.test_written import check_written, marks_of
 
 NAMES = ("region", "income", "relation", "age", "sex", "education")

@@ -16,7 +16,6 @@ from synthesizer.extensions.large_files.planned_parts import refuse_too_large
 from synthesizer.plan import forecast as ahead
 from synthesizer.plan.forecast import forecast
 from synthesizer.plan.plan import prepare
-from tests.household_file import HOUSEHOLD, household_frame
 from tests.plan.test_forecast import planned
 
 
@@ -61,6 +60,9 @@ def problems_of(config: dict[str, Any]) -> dict[str, str]:
 
 
 def test_households_and_uniques_need_the_whole_source(tmp_path: Path) -> None:
+    pytest.importorskip("synthesizer.extensions.households")
+    from tests.extensions.households.household_file import HOUSEHOLD, household_frame
+
     household_frame(900).to_parquet(tmp_path / "homes.parquet", index=False)
     data = {"path": str(tmp_path / "homes.parquet"), "fit_rows": 1_000}
     found = problems_of({"data": data, "household": HOUSEHOLD, "after": {"uniques": "drop"}})

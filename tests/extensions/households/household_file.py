@@ -9,9 +9,10 @@ import pandas as pd
 
 from synthesizer.data.encoding import encode
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.panel.households import HouseholdForm, MemberView, household_form
 from synthesizer.data.sources import from_pandas
 from synthesizer.data.table import Kind, Table
+from synthesizer.extensions.households.household_form import HouseholdForm, household_form
+from synthesizer.extensions.households.member_view import MemberView
 
 NAMES = ["hhid", "hhsize", "region", "income", "relation", "age", "sex", "education"]
 

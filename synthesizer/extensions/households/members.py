@@ -10,7 +10,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import NotNegativeCount, Strings, options
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
-from synthesizer.data.panel.paths import OWN, PAST, AtMost
+from synthesizer.data.panel.paths import OWN, PAST, PathRule
 from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Variable
 from synthesizer.models.base import Abilities, ConditionalModel
 from synthesizer.models.bounds import Bounded
@@ -28,6 +28,20 @@ from synthesizer.models.limits import Judge, Limits
 
 MOST_COUNTED = 20
 """Members are not counted by a variable with more codes."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AtMost(PathRule):
+    """A rule about how many members of a household may have some codes of a variable."""
+
+    codes: BoolArray
+    """Which codes of the variable count, shape (n_codes,)."""
+    most: int
+    """Members that may have them, at least 1."""
+
+    def __post_init__(self) -> None:
+        if self.most < 1 or self.codes.ndim != 1:
+            raise ValueError("at least one member of a household may have a code")
 
 
 @dataclass(frozen=True, eq=False)

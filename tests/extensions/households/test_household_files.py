@@ -8,10 +8,30 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 import yaml
 
+from synthesizer.config.keys import PanelConfig
+from synthesizer.data.encoding import encode
+from synthesizer.data.errors import ConfigError, DataError
+from synthesizer.data.guessing import Declaration
+from synthesizer.data.plugins import keyed
+from synthesizer.data.sources import from_pandas
+from synthesizer.data.table import Kind
+from synthesizer.extensions.households.household_form import household_form
+from synthesizer.jobs.check import check
+from synthesizer.jobs.run import run
+from synthesizer.jobs.starter import StarterOptions, make_starter
+from synthesizer.jobs.synthesizer import Synthesizer
+from synthesizer.measures.settings import ALL_OFF
 from tests.end_to_end.commands import call, hashes, write_yaml
-from tests.household_file import HOUSEHOLD, RULES, household_frame, problems_of
+from tests.extensions.households.household_file import (
+    HOUSEHOLD,
+    RULES,
+    household_frame,
+    problems_of,
+    table_of,
+)
 
 
 def write(folder: Path, frame: pd.DataFrame, **config: Any) -> Path:
@@ -68,7 +88,7 @@ def test_without_the_rules_they_are_broken(tmp_path):
 def test_init_finds_head_and_size_and_proposes_rules(tmp_path):
     household_frame(150).to_csv(tmp_path / "data.csv", index=False)
     path = tmp_path / "run.yaml"
-    result = call("init", tmp_path / "data.csv", "--household", "hhid", "--out", path)
+    result = call("init", tmp_path / "data.csv", "--set", "household.id=hhid", "--out", path)
     assert result.exit_code == 0, result.output
     text = path.read_text(encoding="utf-8")
     content = yaml.safe_load(text)
@@ -91,7 +111,10 @@ def test_a_number_of_members_that_init_takes_for_the_head_runs(tmp_path):
     )
     frame.to_csv(tmp_path / "data.csv", index=False)
     path = tmp_path / "run.yaml"
-    assert call("init", tmp_path / "data.csv", "--household", "hid", "--out", path).exit_code == 0
+    assert (
+        call("init", tmp_path / "data.csv", "--set", "household.id=hid", "--out", path).exit_code
+        == 0
+    )
     assert 'head: "line == 1"' in path.read_text(encoding="utf-8")
     result = call("run", path, "--no-checks")
     assert result.exit_code == 0, result.output
@@ -160,3 +183,87 @@ def test_risk_and_utility_of_files_know_households(tmp_path):
     result = call("check", *files, out, "--overwrite")
     assert result.exit_code == 2
     assert "column 'hhid' is missing" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("head", ["sex == 'f'", ""])
+def test_households_come_back_by_household_with_the_head_first(head):
+    rows = {"hh": [7, 3, 7, 3, 7], "sex": [*"mmfff"], "age": [9, 5, 40, 50, 30]}
+    rows["sex"][4] = "x"
+    frame = pd.DataFrame(rows)
+    table = encode(from_pandas(frame), {"hh": Declaration(kind=Kind.ID)})
+    form, _ = household_form(table, household="hh", head=head, order=["-age"])
+    panel = form.modelled(table)
+    made = form.restored(panel)
+    ages = [40, 30, 9, 50, 5] if head else [9, 40, 30, 5, 50]
+    assert made["age"].data.tolist() == ages
+    assert made["hh"].data.tolist() == [1, 1, 1, 2, 2]
+    assert panel.n_units == 2
+
+
+def test_steps_after_synthesis(tmp_path):
+    household_frame(150).to_csv(tmp_path / "homes.csv", index=False)
+    steps = {"top_code": {"age": 60}, "round": {"age": 5}, "label": {"what": "synthetic"}}
+    keys = {"household": HOUSEHOLD, "variables": RULES["variables"]}
+    said = {"data": {"path": str(tmp_path / "homes.csv")}, "seed": 2, "secret": "none"} | keys
+    said["checks"] = dict(ALL_OFF) | {"one_way": True}
+    said["output"] = {"directory": str(tmp_path / "out"), "report": False}
+    result = run(said | {"after": steps})
+    made = pd.read_csv(result.datasets[0])
+    assert made["age"].max() == 60
+    assert (made["age"] % 5 == 0).all()
+    assert (made.groupby("hhid")["relation"].first() == 1).all()
+    assert made["hhid"].drop_duplicates().tolist() == list(range(1, 151))
+    seen = {cells.variable: cells for cells in result.checks.utility.distributions}
+    assert seen["age"].summary.synthetic[0].max == 60
+    with pytest.raises(ConfigError, match="a household would lose a member"):
+        run(said | {"after": {"uniques": "drop"}})
+
+
+def test_households_count_and_not_their_members():
+    sizes = np.random.default_rng(4).integers(1, 7, 200)
+    household = np.repeat(np.arange(200), np.where(np.arange(200) == 7, 6, sizes))
+    street = np.where(household == 7, "of one household", np.array(["a", "b"])[household % 2])
+    frame = pd.DataFrame({"household": household, "street": street, "age": 20 + household % 50})
+    rare = {"min_count": 5, "to": "missing"}
+    synthesizer = Synthesizer(household={"id": "household"}, rare=rare, seed=1)
+    with pytest.warns(UserWarning, match="1 level of 'street' of fewer than 5"):
+        (made,) = synthesizer.fit(frame).generate()
+    assert set(made["street"].dropna()) == {"a", "b"}
+
+
+def test_frames_are_households_by_the_configuration() -> None:
+    settings = {"keys": ["age", "sex"], "target": "education"}
+    frame, made = household_frame(80), household_frame(60, seed=3)
+    assert check(frame, made, settings=settings, config=RULES).risk.units == "persons"
+    with pytest.raises(DataError, match="household: needs frames"):
+        check(table_of(frame), table_of(made), config={"household": {"id": "sex"}})
+
+
+def test_init_says_what_looks_like_households(tmp_path: Path) -> None:
+    frame = household_frame(120)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+
+    def started(**options: Any) -> Any:
+        said = StarterOptions(**options)
+        return make_starter(tmp_path / "data.csv", tmp_path / "data.yaml", said)
+
+    assert "--set household.id=hhid" in started().looks["hhid"]
+    assert started().n_columns == len(frame.columns)
+    said = {"household": {"id": "hhid", "at_most": {"relation == 2": 1}}}
+    text = started(sections=said, ids=("hhid",)).text
+    written = yaml.safe_load(text)["household"]
+    assert written == {**HOUSEHOLD, **said["household"]}
+    with pytest.raises(ConfigError, match="both say how rows belong together"):
+        started(sections=said, panel=PanelConfig(person="hhid", time="age"))
+    with pytest.raises(ConfigError, match="--set household home: the data have no such column"):
+        started(sections={"household": {"id": "home"}})
+
+
+@pytest.mark.parametrize(("key", "said"), [("genetic", {}), ("extends", {"run": "gone"})])
+def test_other_extensions_that_need_single_rows_are_refused(tmp_path, key, said):
+    if key not in keyed():
+        pytest.skip("is not installed")
+    path = write(tmp_path, household_frame(60), **RULES, **{key: said})
+    result = call("plan", path)
+    assert result.exit_code == 2
+    assert f"household: does not go with {key}" in " ".join(result.output.split())

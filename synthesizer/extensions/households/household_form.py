@@ -7,9 +7,8 @@ drawn given it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -31,99 +30,16 @@ from synthesizer.data.table import (
     FloatArray,
     IntArray,
     Kind,
-    Rows,
     Schema,
     Table,
     Variable,
 )
+from synthesizer.extensions.households.member_view import HEAD, MEMBER, SIZE, TAKEN, MemberView
 
-HEAD = "head."
-"""What the names of columns start with that hold a value of the head in all rows of a household."""
-MEMBER, SIZE = "household.member", "household.size"
-"""Place of a member, from 1, and number of members."""
-TAKEN = (HEAD, "household.")
-"""What names of the source must not start with."""
 FEW_HOUSEHOLDS = 5
 """A size that fewer households have is rare."""
 NEARLY = 0.02
 """Up to this share of the households of several members, disagreement looks like an error."""
-
-
-def _whole(name: str, values: IntArray | FloatArray) -> Column:
-    variable = Variable(name=name, kind=Kind.NUMERIC, decimals=0)
-    return Column(variable, np.asarray(values, dtype=np.float64))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class HouseholdFrame(Frame):
-    """Places of members, and how many there are."""
-
-    @property
-    def _names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return (SIZE,), ()
-
-    def completed(self, table: Table) -> PanelTable:
-        """Add the place of each member and the size of the household."""
-        panel = as_panel(table)
-        member, size = self.periods.take(panel.index.period), _whole(SIZE, panel.index.counts)
-        return panel.with_columns((member, panel.spread(size)))
-
-
-class MemberView(Table):
-    """One row a person, which knows the households behind: checks of persons split by these."""
-
-    def __init__(
-        self,
-        columns: Iterable[Column],
-        source: PanelTable,
-        shared: frozenset[str],
-        households: IntArray | None = None,
-        relation: str = "",
-    ) -> None:
-        households = source.index.person if households is None else households
-        super().__init__(columns, len(households))
-        self._source = source
-        self.shared = shared
-        """Variables in which all members of a household agree."""
-        self.households = households
-        """Number of each person's household, never falling, shape (n,)."""
-        self.relation = relation
-        """Coded variable that says what a member is to the head; empty where there is none."""
-
-    def take(self, rows: Rows) -> MemberView:
-        """Return some persons, in their order; their panel is that of their households, whole."""
-        columns = super().take(rows).columns
-        return self._persons(columns, self.households[rows])
-
-    def with_variables(self, names: Iterable[str]) -> MemberView:
-        """Return the same persons with some of their variables."""
-        columns = [self[name] for name in names]
-        return self._persons(columns, self.households)
-
-    def _persons(self, columns: Iterable[Column], households: IntArray) -> MemberView:
-        return MemberView(columns, self._source, self.shared, households, self.relation)
-
-    @property
-    def heads(self) -> Table:
-        """The first member of every household."""
-        return self.take(np.diff(self.households, prepend=-1) != 0)
-
-    @cached_property
-    def panel(self) -> PanelTable:
-        """The households, with all variables."""
-        return self._source.take_units(np.unique(self.households))
-
-
-def follows(data: object, name: str) -> bool:
-    """Whether a variable of persons follows from their household: its size, and of its head."""
-    return isinstance(data, MemberView) and name.startswith(TAKEN)
-
-
-def heads_of(table: Table) -> Table:
-    """Return the first member of every household."""
-    if not isinstance(table, MemberView):
-        raise TypeError("needs persons of households")
-    return table.heads
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,6 +47,9 @@ class HouseholdForm(Arrangement):
     """One row a person, and a column that says to which household she belongs."""
 
     form: ClassVar[str] = "household"
+    unit: ClassVar[str] = "household"
+    row: ClassVar[str] = "person"
+    step: ClassVar[str] = "member"
     schema: Schema
     """All columns of the source, in order."""
     household: str
@@ -152,10 +71,11 @@ class HouseholdForm(Arrangement):
             raise ValueError("the order of members must name columns of the source")
 
     @property
-    def frame(self) -> HouseholdFrame:
-        """The places of the members."""
+    def frame(self) -> Frame:
+        """The places of the members, and how many there are."""
         times = np.arange(1.0, self.places + 1)
-        return HouseholdFrame(periods=_whole(MEMBER, times), times=times)
+        place = Variable(name=MEMBER, kind=Kind.NUMERIC, decimals=0)
+        return Frame(periods=Column(place, times), times=times, counted=SIZE)
 
     @property
     def person_column(self) -> str:
@@ -168,16 +88,26 @@ class HouseholdForm(Arrangement):
 
     @property
     def facts(self) -> None:
-        """Return nothing: there are no periods, see the manifest's entry of households."""
+        """Return nothing: there are no periods."""
 
-    def head_notes(self, source: Table) -> Iterator[str]:
+    def other_problems(self, other: Table) -> list[str]:
+        """Say which persons of another file have no household."""
+        return missing_in(other[self.household], "id", "household", "household")
+
+    def other_notes(self, other: Table) -> Iterator[str]:
         """Say how many households of another file have no head, or several."""
         if self.head:
-            is_head = Expression.parse(self.head).condition(source)
-            heads = np.bincount(self.numbers(source)[is_head], minlength=1)
-            odd = int(np.unique(source[self.household].data).size - (heads == 1).sum())
+            is_head = Expression.parse(self.head).condition(other)
+            heads = np.bincount(self.numbers(other)[is_head], minlength=1)
+            odd = int(np.unique(other[self.household].data).size - (heads == 1).sum())
             if odd:
-                yield f"{plural(odd, 'household')} without a head, or with several"
+                households = plural(odd, "household")
+                yield f"{households} without a head, or with several; its first member counts"
+
+    def with_room(self, tables: Sequence[Table]) -> HouseholdForm:
+        """Return the form with room for the largest household of these tables."""
+        places = max(int(np.bincount(self.numbers(table)).max()) for table in tables)
+        return replace(self, places=places)
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort persons by household, the head first; households are numbered."""
@@ -241,7 +171,15 @@ class HouseholdForm(Arrangement):
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
         """Return the column of a variable; none of what follows from the households."""
-        return () if variable.startswith(TAKEN) else (variable,)
+        return () if self.follows(variable) else (variable,)
+
+    def follows(self, name: str) -> bool:
+        """Whether a name is of heads, or of what follows from the households."""
+        return name.startswith(TAKEN)
+
+    def about(self, name: str) -> str:
+        """Return the variable that a column of heads is about; others as they are."""
+        return name.removeprefix(HEAD)
 
 
 def _sort_key(source: Table, name: str) -> FloatArray:

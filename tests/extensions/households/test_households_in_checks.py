@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthesizer.data.panel.households import MemberView
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
+from synthesizer.extensions.households.member_view import MemberView
 from synthesizer.measures.checks import Checks
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
-from tests.household_file import form_of, household_frame, view_of
+from tests.extensions.households.household_file import form_of, household_frame, view_of
 
 NAMES = ("region", "income", "relation", "age", "sex", "education")
 
