@@ -125,15 +125,15 @@ def test_two_files_never_share_a_name():
 
 
 CEILINGS = {
-    "data": 10481,
-    "models": 9112,
-    "measures": 14470,
+    "data": 10282,
+    "models": 8924,
+    "measures": 14462,
     "engine": 1796,
     "report": 6618,
-    "config": 925,
-    "plan": 3673,
-    "jobs": 3008,
-    "cli": 1645,
+    "config": 924,
+    "plan": 3472,
+    "jobs": 2917,
+    "cli": 1642,
     "extensions": 0,
     "extensions.comparison": 952,
     "extensions.genetic": 2335,
@@ -158,7 +158,7 @@ def test_no_room_has_more_lines_of_code_than_its_ceiling():
     assert not over
 
 
-MOST_FILES = 314
+MOST_FILES = 317
 """Most Python files of the package. It only falls, but for what a new extension divides."""
 
 
