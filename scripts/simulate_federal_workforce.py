@@ -129,7 +129,7 @@ def write(request: Request, out: Path, workers: int, *, overwrite: bool = False)
         parts = sorted(_counted(request, work / "parts", workers), key=lambda part: part.file)
         manifest = {
             "what": "a simulated federal workforce; no record is of a real person",
-            "version": version("synthesizer"),
+            "version": version("microdata-synthesizer"),
             **asdict(request),
             "rows": sum(part.rows for part in parts),
             "parts": [asdict(part) for part in parts],

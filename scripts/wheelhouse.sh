@@ -6,14 +6,16 @@
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
-folder="${1:?name a folder, such as wheelhouse}"
+usage="usage: scripts/wheelhouse.sh FOLDER [--extras A,B] [--platform NAME] [--python 3.11]"
+case "${1:-}" in "" | -*) echo "$usage" >&2; exit 2 ;; esac
+folder="$1"
 shift
 extras="" platform="" python=""
 while [ $# -gt 0 ]; do
   case "$1" in
-    --extras) extras="$2" ;;
-    --platform) platform="$2" ;;
-    --python) python="$2" ;;
+    --extras) extras="${2:?$usage}" ;;
+    --platform) platform="${2:?$usage}" ;;
+    --python) python="${2:?$usage}" ;;
     *) echo "unknown option $1; known: --extras, --platform, --python" >&2; exit 2 ;;
   esac
   shift 2
@@ -35,6 +37,9 @@ case "$platform" in
     "windows-x86_64" >&2; exit 2 ;;
 esac
 
+for extra in ${extras//,/ }; do
+  grep -q "^$extra = \[" "$root/pyproject.toml" || { echo "no extra $extra" >&2; exit 2; }
+done
 if [ -e "$folder" ] && [ -n "$(ls -A "$folder")" ]; then
   echo "$folder is not empty; name another folder, or remove it" >&2
   exit 2

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+PACKAGE = Path(__file__).parents[1] / "synthesizer"
 ABSENT = ("fcntl", "resource", "grp", "pwd", "termios")
 """Modules of the standard library that Windows lacks."""
 HIDDEN = f"""
@@ -61,3 +63,18 @@ def test_hashed_versions_are_the_tested_ones() -> None:
     )
     assert len(hashed) > len(tested) / 3
     assert {name: v for name, v in hashed if tested.get(name, v) != v} == {}
+
+
+def test_every_file_of_the_package_is_in_its_wheel() -> None:
+    root = Path(__file__).parents[1]
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    listed = {
+        path for glob in settings["package-data"]["synthesizer"] for path in PACKAGE.glob(glob)
+    }
+    ours = {
+        path
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc") and "__pycache__" not in path.parts
+    }
+    assert len(ours) > 30
+    assert sorted(ours - listed) == []

@@ -212,7 +212,7 @@ def _show_version(asked: bool) -> None:
     if asked:
         from importlib.metadata import version
 
-        print(f"synthesizer {version('synthesizer')}")
+        print(f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer")
         raise typer.Exit
 
 

@@ -68,7 +68,7 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     add_decision(ending, result.verdict, result.record)
     for words in result.checks.unlike:
         ending.say(words)
-    if not manifest.earlier_runs and result.checks.figures:
+    if not manifest.earlier_runs and {line.word for line in result.verdict.lines} != {"pass"}:
         ending.say(ONE_DRAW)
     _add_notes(ending, result)
     if lost := [*result.checks.failed]:

@@ -62,6 +62,7 @@ def add_decision(
         words = f"{one.sentence if ending.every else _in_short(one)}\n{in_letters(drawn(one))}"
         ending.say(words.strip(), start=f"{one.title}:", word=one.word.upper(), colour=one.colour)
     ending.say(f"limits: {decided.terms}{f'. {decided.source}' if ending.every else ''}")
+    ending.say("new sample: another sample of the same size from the same population")
     told = " ".join(line.sentence for line in lines if ending.every)
     for number, advice in enumerate(worst := worst_things(decided, record, subjects=subjects), 1):
         (_, first), *others = advice.findings

@@ -27,7 +27,7 @@ from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Whole, no_boolean
 from synthesizer.data.panel.arrangement import Arranging
-from synthesizer.data.plugins import arranging_keys, extension_keys, makers, placed
+from synthesizer.data.plugins import arranging_keys, extension_keys, guarded, makers, placed
 from synthesizer.data.randomness import MAX_SEED, NO_SECRET
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
@@ -617,8 +617,11 @@ class _ChainConfig(Part):
         if not isinstance(content, Mapping):
             return content
         said = {name: kind for name, kind in section_keys().items() if name in content}
-        follows = (kind.implied(content[name]) for name, kind in said.items())
-        return {**dict(item for implied in follows for item in implied.items()), **content}
+        implied: dict[str, Any] = {}
+        for name, kind in said.items():
+            with guarded(f"key {name!r}: implied"):
+                implied |= kind.implied(content[name])
+        return {**implied, **content}
 
     @property
     def local_workers(self) -> int | None:
@@ -662,15 +665,26 @@ class _ChainConfig(Part):
         found = {n: key.apart or (_ROWS if key.makes_datasets else "") for n, key in keys.items()}
         return {name: why for name, why in found.items() if why}
 
-    @property
-    def _of_data(self) -> list[Section]:
-        """The sections that say something of the data."""
-        return [s for s in (*self.sections.values(), self.panel) if isinstance(s, Section)]
+    def _asked(self, what: str, kind: Any, *given: Any) -> dict[str, Any]:
+        """Return what sections say of the data, by key; what arranges rows comes last."""
+        answers: dict[str, Any] = {}
+        first, last = self.sections, self.arranged_by or "panel"
+        first.pop(last, None)
+        for name, own in (*first.items(), (last, self.arranging)):
+            if isinstance(own, Section):
+                with guarded(f"key {name!r}: {what}"):
+                    said = getattr(own, what)
+                    said = said(*given) if given else said
+                    if not (said is None or isinstance(said, kind)) or isinstance(said, str):
+                        raise TypeError(f"must be {kind.__name__}")
+                if said is not None:
+                    answers[name] = said
+        return answers
 
     @property
     def design(self) -> SampleDesign | None:
         """How the records of the file were sampled, where a section says so."""
-        return next((own.design for own in self._of_data if own.design is not None), None)
+        return next(iter(self._asked("design", SampleDesign).values()), None)
 
     @property
     def measuring(self) -> CheckSettings:
@@ -684,26 +698,24 @@ class _ChainConfig(Part):
     @property
     def kinds(self) -> dict[str, Kind]:
         """Kinds of columns that sections name."""
-        return {name: kind for own in self._of_data for name, kind in own.kinds.items()}
+        said = self._asked("kinds", Mapping).values()
+        return {name: kind for kinds in said for name, kind in kinds.items()}
 
     @property
     def section_methods(self) -> dict[str, tuple[str, str]]:
         """Models that sections give to variables, with the key of the section."""
-        return {
-            name: (key, method)
-            for key, own in self.sections.items()
-            if isinstance(own, Section)
-            for name, method in own.methods.items()
-        }
+        said = self._asked("methods", Mapping).items()
+        return {name: (key, one) for key, methods in said for name, one in methods.items()}
 
     @property
     def last(self) -> list[str]:
         """Variables that sections want to be drawn last."""
-        return [name for own in self._of_data for name in own.last]
+        return [name for names in self._asked("last", Sequence).values() for name in names]
 
     def set_aside(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the columns of a file that take no part, though nobody drops them."""
-        return tuple(dict.fromkeys(name for own in self._of_data for name in own.set_aside(names)))
+        said = self._asked("set_aside", Sequence, names).values()
+        return tuple(dict.fromkeys(name for own in said for name in own if name in names))
 
     def dropped(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return what is dropped of a file's columns, and what is set aside."""

@@ -361,10 +361,11 @@ def _validated(
         except ValidationError as error:
             faults = error.errors(include_url=False)
         # a section with a misspelt key lacks the right one: only the misspelling is reported
+        misspelt |= {i["loc"][:-1] for i in faults if i["type"] in UNKNOWN}
         reported = [i for i in faults if i["type"] != "value_error" or i["loc"] not in misspelt]
+        reported = [i for i in reported if i["type"] != "missing" or i["loc"][:-1] not in misspelt]
         reported = [item for item in reported if not _follows(item, removed)]
         problems += sentences(kind, content, reported)
-        misspelt |= {i["loc"][:-1] for i in faults if i["type"] in UNKNOWN}
         # find all places before removing any: two faults may share a place
         faulty = [place for item in faults if (place := _faulty_part(content, item["loc"]))]
         for location, container in faulty:

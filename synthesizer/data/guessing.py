@@ -654,8 +654,8 @@ def _numeric(column: _Column) -> dict[str, Any]:
     odd = column.not_a_number()
     if odd.all():
         raise Problem(
-            "has no number, as a weight, a count and `kind: numeric` need; name another column, or "
-            "declare `kind: categorical`"
+            "has no numbers, but must be numeric (`kind: numeric`, a weight or a count); name "
+            "another column, or declare `kind: categorical`"
         )
     if odd.any():
         raise Problem(

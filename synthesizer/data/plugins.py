@@ -120,6 +120,10 @@ class Key:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise ValueError("the name of a key must be small letters, digits and _")
+        if not {*self.places.values()} <= {"data", "output", "workers"}:
+            raise ValueError("places must be data, output or workers")
+        if any(self.places.get(name) != "output" for name in self.switches):
+            raise ValueError("switches must be options that are placed under output")
 
     @property
     def paths(self) -> set[str]:

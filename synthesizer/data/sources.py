@@ -186,7 +186,7 @@ def read_sql(url: str, query: str) -> RawTable:
     ever committed.
     """
     if find_spec("sqlalchemy") is None:
-        raise DataError("SQL sources need SQLAlchemy: pip install 'synthesizer[sql]'")
+        raise DataError("SQL sources need SQLAlchemy: pip install 'microdata-synthesizer[sql]'")
     import sqlalchemy
     from sqlalchemy.exc import SQLAlchemyError
 

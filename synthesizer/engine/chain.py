@@ -22,6 +22,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.parallel import get_active_backend
 
 from synthesizer.data.panel.arrangement import ROWS, Frame, RowFrame
+from synthesizer.data.plugins import guarded
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import (
     Column,
@@ -247,6 +248,8 @@ class FittedChain(Source):
         for stratum in self.strata:
             for steps in stratum.replicates:
                 _check_steps(steps, drawn, self.schema, self.frame)
+        if len({one.name for one in self.finishers}) < len(self.finishers):
+            raise ValueError("every finisher may be there once")
         for finisher in self.finishers:
             finisher.check_against(self.schema)
 
@@ -354,8 +357,13 @@ class FittedChain(Source):
 
     def _finished(self, table: Table, seed: Seed, dataset: int) -> Table:
         for finisher in self.finishers:
-            rng = seed.generator(finisher.name, dataset)
-            table = finisher.applied(table, self.strata[0].replicates[0], rng)
+            rng, steps = seed.generator(finisher.name, dataset), self.strata[0].replicates[0]
+            with guarded(f"extension: {finisher.name!r} of a dataset"):
+                done = finisher.applied(table, steps, rng)
+                added = {variable.name for variable in finisher.variables}
+                if done.n_rows != table.n_rows or {*done.names} != {*table.names} | added:
+                    raise ValueError("it must keep rows and columns")
+            table = done
         return table
 
     @property

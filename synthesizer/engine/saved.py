@@ -6,7 +6,7 @@ The file holds donors, that is confidential values: it is written with mode 0600
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from synthesizer.data.after import After
 from synthesizer.data.archive import read_archive, write_archive
 from synthesizer.data.codec import NOT_SAVED, Codec, Family
-from synthesizer.data.errors import SavedModelError, listed
+from synthesizer.data.errors import ConfigError, SavedModelError, listed
 from synthesizer.data.files import new_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.panel.arrangement import PLAIN, Arrangement
@@ -87,11 +87,12 @@ def codec(registry: Registry) -> Codec:
 
 
 def _finisher(name: str) -> type[Finisher]:
-    targets = [target for key in extension_keys().values() for target in key.finishers]
-    known: dict[str, type[Finisher]] = {kind.name: kind for kind in map(found_at, targets)}
-    if name not in known:
-        raise SavedModelError(f"{name!r} belongs to an extension that is not here; {installed()}")
-    return known[name]
+    for target in (t for key in extension_keys().values() for t in key.finishers):
+        with suppress(ConfigError):  # another extension may be broken
+            kind = found_at(target)
+            if isinstance(kind, type) and issubclass(kind, Finisher) and kind.name == name:
+                return kind
+    raise SavedModelError(f"{name!r} belongs to an extension that is not here; {installed()}")
 
 
 def save_model(path: Path, model: SavedModel, registry: Registry) -> None:

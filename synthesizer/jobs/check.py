@@ -244,7 +244,7 @@ class ReadFiles:
             "confidential": "not for release with the datasets",
             "files": [dict(entry) for entry in self.entries],
             "seed": seed,
-            "version": version("synthesizer"),
+            "version": version("microdata-synthesizer"),
         }
         return (
             json.dumps(head | dict(content), indent=1, allow_nan=False, ensure_ascii=False) + "\n"

@@ -18,7 +18,7 @@ from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
 from synthesizer.data.missing_codes import far_codes, guessed_codes
 from synthesizer.data.panel.panel_table import MONTHS
-from synthesizer.data.plugins import arranging_keys
+from synthesizer.data.plugins import arranging_keys, guarded
 from synthesizer.data.table import Column, IntArray, Kind, Table
 
 _TIME_NAMES: Final = TIME_NAMES - {"day", "hour", "age"}
@@ -42,7 +42,9 @@ def hints_of(
         yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
     for key, section in section_keys().items():
         if key not in said:
-            for what, setting in section.suggested(table, labels):
+            with guarded(f"key {key!r}: suggested"):
+                found = list(section.suggested(table, labels))
+            for what, setting in found:
                 yield f"{what}: {command} --set {setting}"
     if has_form:
         return

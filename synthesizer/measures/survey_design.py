@@ -123,7 +123,7 @@ class ReplicateWeights(Part):
         return tuple(scale * one for one in each)
 
 
-INSTALL = "pip install 'synthesizer[survey]'"
+INSTALL = "pip install 'microdata-synthesizer[survey]'"
 _FAMILIES = {"ols": "gaussian", "logit": "binomial", "poisson": "poisson"}
 """Families that svy fits, by ours."""
 

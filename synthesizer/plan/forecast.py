@@ -263,7 +263,8 @@ def _of_panel(plan: Plan, clock: Callable[[], float]) -> _Rates:
     most = min(n, min(max(n // ONE_OF, PERSONS[0]), PERSONS[1]))
     predictors = sum(1 + s.n_predictors for s in spec.steps)
     fits, draws = [], []
-    for size in (most // 3, most):
+    fewer = max(most // 3, 1)
+    for size in (fewer, most):
         sample, start = _sample(plan.table, size), clock()
         try:
             chain = spec.fit(sample, Seed(0), n_jobs=1)
@@ -273,7 +274,7 @@ def _of_panel(plan: Plan, clock: Callable[[], float]) -> _Rates:
             continue
         works = sum(work(s, plan.table[s.variable], sample.n_rows) for s in spec.steps)
         fits.append((works, clock() - start))
-    for size in (most // 3, most):
+    for size in (fewer, most):
         start = clock()
         n_rows = chain.part(Seed(0), 0, 0, size).n_rows
         draws.append((n_rows * predictors, clock() - start))

@@ -562,7 +562,7 @@ def _fingerprint(data: DataConfig) -> str | None:
         from synthesizer.data.samples.builtin import is_simulated, sample_path
 
         if is_simulated(data.sample):
-            text = f"{data.sample} {data.persons} {version('synthesizer')}"
+            text = f"{data.sample} {data.persons} {version('microdata-synthesizer')}"
             return hashlib.sha256(text.encode()).hexdigest()
         return sha256(sample_path(data.sample))
     return None if data.path is None else sha256(data.path, data.beside)

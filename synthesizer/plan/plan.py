@@ -452,7 +452,9 @@ def _overlooked(context: Context) -> Iterator[str]:
     """Yield what the data look like that sections of extensions would say, where nobody did."""
     for key, section in section_keys().items():
         if key not in context.config.model_fields_set:
-            for what, setting in section.suggested(context.table, {}):
+            with guarded(f"key {key!r}: suggested"):
+                said = list(section.suggested(context.table, {}))
+            for what, setting in said:
                 yield note("overlooked", what=what, setting=setting.replace("=", ": "), key=key)
 
 
@@ -581,8 +583,9 @@ def prepare(
     if check_directory:
         problems += check_output(output.directory, overwrite=output.overwrite)
         problems += _inside_source(sound)
-    for own in sound.sections.values():
-        seed = seed or (own.seed(output.directory) if isinstance(own, Section) else None)
+    for name, own in sound.sections.items():
+        with guarded(f"key {name!r}: seed"):
+            seed = seed or (own.seed(output.directory) if isinstance(own, Section) else None)
     data = read_input(sound)
     models = registry or Registry.load()
     with problems.gathered():

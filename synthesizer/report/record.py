@@ -35,7 +35,9 @@ from synthesizer.measures.verdict import CheckResults, Verdict, verdict
 
 MANIFEST = "manifest.json"
 CHECKS = "checks.json"
-PACKAGES = ("synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn")
+PACKAGES = (
+    "microdata-synthesizer", "joblib", "numpy", "pandas", "pyarrow", "scipy", "scikit-learn",
+)  # fmt: skip
 """Software whose versions a manifest names."""
 AGAIN = "run again with --overwrite"
 

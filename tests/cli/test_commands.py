@@ -154,7 +154,8 @@ def test_without_installed_models(
 
 
 def test_version() -> None:
-    assert call("--version").output == f"synthesizer {version('synthesizer')}\n"
+    told = f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer\n"
+    assert call("--version").output == told
 
 
 def test_of_very_many_problems_the_first_are_shown(folder: Path) -> None:

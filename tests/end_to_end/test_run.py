@@ -78,7 +78,7 @@ def test_outputs_manifest_and_checks(data: Path, tmp_path: Path) -> None:
         "sex", "age", "marital", "region", "income",
     ]  # fmt: skip
     assert manifest["chain"][1]["predictors"] == ["sex"]
-    assert {"synthesizer", "numpy", "pyarrow"} <= set(manifest["packages"])
+    assert {"microdata-synthesizer", "numpy", "pyarrow"} <= set(manifest["packages"])
     assert manifest["config"]["seed"] == 7
     checks = json.loads((out / "checks.json").read_text())
     summary = checks["summary"]

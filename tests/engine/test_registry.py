@@ -68,7 +68,7 @@ def registry():
 def test_models_of_installed_packages_come_through_the_entry_points():
     loaded = Registry.load()
     assert set(loaded.names) >= BUILT_IN
-    assert loaded.entry("sample").package == "synthesizer"
+    assert loaded.entry("sample").package == "microdata-synthesizer"
     assert loaded.entry("sample").model_class is Sample
     for entry in loaded.entries():
         assert issubclass(entry.model_class, ConditionalModel)

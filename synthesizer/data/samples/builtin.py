@@ -94,7 +94,7 @@ def sample_path(name: str) -> Path:
         raise DataError(f"sample {name!r} is simulated and has no file")
     spec = find_spec("statsmodels")
     if spec is None or not spec.submodule_search_locations:
-        raise DataError("the samples need statsmodels: pip install 'synthesizer[samples]'")
+        raise DataError("samples need: pip install 'microdata-synthesizer[samples]'")
     return Path(spec.submodule_search_locations[0]) / "datasets" / file
 
 

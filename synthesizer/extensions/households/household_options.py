@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, Strict
+from pydantic import Field, Strict, model_validator
 
 from synthesizer.config.section import Section
 from synthesizer.data.expressions import Expression
@@ -42,6 +42,12 @@ class HouseholdOptions(Part, Section, Arranging):
         description="condition on one variable: how many members may satisfy it at most, such as "
         "relation == 2: 1",
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _id_alone(cls, value: Any) -> Any:
+        """Accept the name of the column in place of a map."""
+        return {"id": value} if isinstance(value, str) else value
 
     @property
     def kinds(self) -> Mapping[str, Kind]:

@@ -41,7 +41,7 @@ LABELLED: Final[Mapping[str, Form]] = {
     ".xpt": "sas",
 }
 """Endings of the files that are read."""
-INSTALL: Final = "pip install 'synthesizer[labelled]'"
+INSTALL: Final = "pip install 'microdata-synthesizer[labelled]'"
 _READERS: Final = {"sav": "read_sav", "zsav": "read_sav", "dta": "read_dta"}
 _DAY: Final = 86_400_000_000
 

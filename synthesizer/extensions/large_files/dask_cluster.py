@@ -29,7 +29,7 @@ def cluster(address: str) -> Iterator[None]:
     try:
         dask: Any = import_module("distributed")
     except ImportError:
-        raise ConfigError("workers.dask: needs pip install 'synthesizer[dask]'") from None
+        raise ConfigError("workers.dask: needs pip install 'microdata-synthesizer[dask]'") from None
     try:
         client = dask.Client(address, timeout=SECONDS_TO_CONNECT)
     except (OSError, ValueError, TypeError):  # distributed raises all three of an address

@@ -445,4 +445,4 @@ def seen_model(path: Path, registry: Registry, made_by: str) -> SavedModel:
 
 def this_version() -> str:
     """Return the version of the package."""
-    return version("synthesizer")
+    return version("microdata-synthesizer")

@@ -74,8 +74,7 @@ class WeightsOptions(Part, Section):
         if not isinstance(value, Mapping | cls):
             raise PydanticCustomError(
                 "shape",
-                "must be the column of the survey weight, or {{variable: COLUMN, "
-                "totals: {{VARIABLE: from_data}}}}",
+                "must be the column of the survey weight, or a map such as {variable: COLUMN}",
             )
         return value
 

@@ -27,7 +27,7 @@ try:
     import httpx2
 except ImportError as missing:
     raise RequestError(
-        "the client needs httpx2: pip install 'synthesizer[client]'", status=0
+        "the client needs httpx2: pip install 'microdata-synthesizer[client]'", status=0
     ) from missing
 
 MOST_PATIENT = 5.0

@@ -31,7 +31,7 @@ try:
     from sqlalchemy.exc import TimeoutError as NoneFree
 except ImportError as missing:
     raise LedgerError(
-        "a ledger needs SQLAlchemy: pip install 'synthesizer[verification]'"
+        "a ledger needs SQLAlchemy: pip install 'microdata-synthesizer[verification]'"
     ) from missing
 
 METADATA = sa.MetaData(

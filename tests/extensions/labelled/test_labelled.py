@@ -273,7 +273,7 @@ def test_encodings(tmp_path):
 def test_without_the_extra_a_sentence_names_it(path, monkeypatch):
     for module in (labelled, workbooks):
         monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"pip install 'synthesizer\[labelled\]'"):
+    with pytest.raises(DataError, match=r"pip install 'microdata-synthesizer\[labelled\]'"):
         read_path(path)
 
 

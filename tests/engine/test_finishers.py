@@ -1,0 +1,67 @@
+"""What changes every dataset of a chain keeps rows and columns, and its errors show no value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthesizer.data.errors import ConfigError
+from synthesizer.data.randomness import Seed
+from synthesizer.data.table import Table
+from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain
+from synthesizer.models.sample import Sample
+from synthesizer.models.step import Step
+from tests.tables import numeric
+
+SECRET = 851.0
+
+
+@dataclass(frozen=True)
+class Odd(Finisher):
+    name = "odd"
+    change: Callable[[Table], Any]
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset()
+
+    def applied(self, table: Table, steps: Any, rng: Any) -> Any:
+        return self.change(table)
+
+
+def chain() -> FittedChain:
+    table = Table([numeric("pay", np.arange(40.0)), numeric("age", np.arange(40.0))])
+    steps = tuple(Step(variable=n, method="sample", model=Sample()) for n in ("pay", "age"))
+    return ChainSpec(steps=steps).fit(table, Seed(1))
+
+
+def refuse(table: Table) -> Table:
+    raise RuntimeError(f"not with {SECRET}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        refuse,
+        lambda table: table.take(np.arange(2)),
+        lambda table: table.select(["pay"]),
+        lambda table: None,
+    ],
+)
+def test_a_finisher_that_does_something_else_is_refused(change: Callable[[Table], Any]) -> None:
+    odd = replace(chain(), finishers=(Odd(change),))
+    with pytest.raises(ConfigError) as caught:
+        next(iter(odd.generate(Seed(1), m=1)))
+    assert str(SECRET) not in str(caught.value)
+    assert "'odd'" in str(caught.value)
+
+
+def test_a_finisher_that_keeps_rows_and_columns_is_applied_once() -> None:
+    kept = replace(chain(), finishers=(Odd(lambda table: table),))
+    assert next(iter(kept.generate(Seed(1), m=1))).n_rows == 40
+    with pytest.raises(ValueError, match="once"):
+        replace(kept, finishers=kept.finishers * 2).check()
