@@ -76,9 +76,7 @@ def add_decision(
 
 def _in_short(one: VerdictLine) -> str:
     """Return what decides a line, and what was not measured."""
-    missing = one.brief.partition("Not measured: ")[1:]
-    short = f"{sentence_of(one)} {''.join(missing)}".strip()
-    return short if drawn(one).measured else one.brief
+    return f"{sentence_of(one)} {one.missing}".strip() if drawn(one).measured else one.missing
 
 
 def show_file_checks(

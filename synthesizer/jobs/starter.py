@@ -235,8 +235,8 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
     arranging = config.arranging and config.arranging.completed(table)
     if arranging is not None:
         config = config.model_copy(update={str(config.arranged_by): arranging})
-        new = config.kinds.keys() - roles.declared.keys()
-        again |= {name: Declaration(kind=config.kinds[name]) for name in new}
+        new = {n: kind for n, kind in config.kinds.items() if n not in roles.declared}
+        again |= {name: Declaration(kind=kind) for name, kind in new.items()}
     if again:
         roles = replace(roles, inferred=infer(roles.raw, {**roles.declared, **again}))
         table = encode_inferred(roles.raw, roles.inferred)

@@ -12,14 +12,14 @@ from typing import Final
 
 import numpy as np
 
-from synthesizer.config.section import section_keys
 from synthesizer.data.code_lists import TIME_NAMES, words_of
 from synthesizer.data.derivations import numbers_of
 from synthesizer.data.errors import plural
 from synthesizer.data.missing_codes import far_codes, guessed_codes
 from synthesizer.data.panel.panel_table import MONTHS
-from synthesizer.data.plugins import arranging_keys, guarded
+from synthesizer.data.plugins import arranging_keys
 from synthesizer.data.table import Column, IntArray, Kind, Table
+from synthesizer.plan.inputs import suggestions
 
 _TIME_NAMES: Final = TIME_NAMES - {"day", "hour", "age"}
 _WIDE: Final = 4
@@ -40,12 +40,8 @@ def hints_of(
     yield from _codes_in_doubt(table)
     if codes := guessed_codes(table):
         yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
-    for key, section in section_keys().items():
-        if key not in said:
-            with guarded(f"key {key!r}: suggested"):
-                found = list(section.suggested(table, labels))
-            for what, setting in found:
-                yield f"{what}: {command} --set {setting}"
+    for _, what, setting in suggestions(table, labels, said):
+        yield f"{what}: {command} --set {setting}"
     if has_form:
         return
     for column, own in product(table.columns, arranging_keys().values()):

@@ -100,12 +100,10 @@ class VerdictLine(Row):
         return min(told, key=lambda e: (not e.measured, e.key != main), default=None)
 
     @property
-    def brief(self) -> str:
-        """The test that decides, and which tests were not made; where all pass, the main one."""
-        first = self.decisive
-        missing = ", ".join(e.test for e in self.evidence if e.decides and not e.measured)
-        told = [first.sentence] if first is not None and first.measured else []
-        return " ".join([*told, *([f"Not measured: {missing}."] if missing else [])])
+    def missing(self) -> str:
+        """Which tests that decide were not made; empty where all were."""
+        tests = ", ".join(e.test for e in self.evidence if e.decides and not e.measured)
+        return f"Not measured: {tests}." if tests else ""
 
 
 class Verdict(Result):

@@ -175,7 +175,6 @@ def _is_answer(answer: Any, asked: Asked, *, may_rest: bool) -> bool:
         return False
     said = (answer.problems, answer.notes)
     are_texts = all(isinstance(x, tuple) and all(isinstance(y, str) for y in x) for x in said)
-    if answer.made is not None and not all(isinstance(f, Finisher) for f in answer.made.finishers):
-        return False
-    has_reason = bool(answer.problems) or not asked.is_sound or may_rest
-    return are_texts and (answer.made is not None or has_reason)
+    if answer.made is not None:
+        return are_texts and all(isinstance(one, Finisher) for one in answer.made.finishers)
+    return are_texts and (bool(answer.problems) or not asked.is_sound or may_rest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, DataConfig, PanelConfig
-from synthesizer.config.section import Section
+from synthesizer.config.section import Section, section_keys
 from synthesizer.data.after import with_blank
 from synthesizer.data.csv_text import header_names
 from synthesizer.data.encoding import RARE, RareLevels, data_notes, encode, without_words
@@ -241,11 +241,9 @@ class Input:
 
 def read_input(config: Config) -> Input:
     """Read and encode the source that a configuration names; its faults are in ``problems``."""
-    data, whole = config.data, None
+    data, whole, unit = config.data, None, config.unit_column
     try:
-        sampled = None
-        if data.path is not None:
-            sampled = _sampled(data.path, config.sections, config.unit_column)
+        sampled = None if data.path is None else _sampled(data.path, config.sections, unit)
         raw, whole = (read_raw(data), None) if sampled is None else sampled
     except SynthesizerError as error:
         columns = Columns(names=_header(data), sound=frozenset())
@@ -349,6 +347,17 @@ def _sampled(
                 if (found := own.sampled(path, unit)) is not None:
                     return found
     return None
+
+
+def suggestions(
+    table: Table, labels: Mapping[str, str], said: Container[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield what a file looks like by keys that are not ``said``: key, words, setting to write."""
+    for key, section in section_keys().items():
+        if key not in said:
+            with guarded(f"key {key!r}: suggested"):
+                found = list(section.suggested(table, labels))
+            yield from ((key, what, setting) for what, setting in found)
 
 
 def read_to_describe(

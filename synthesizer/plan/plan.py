@@ -19,7 +19,7 @@ import numpy as np
 
 from synthesizer.config.keys import ChainConfig, Config, OutputConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
-from synthesizer.config.section import SampleDesign, Section, section_keys
+from synthesizer.config.section import SampleDesign, Section
 from synthesizer.data.after import After
 from synthesizer.data.errors import ConfigError, DataError, ModelError, Problems, RuleError, listed
 from synthesizer.data.files import check_output
@@ -53,7 +53,7 @@ from synthesizer.plan.context import (
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
 from synthesizer.plan.findings import Findings, Found, note, problem
-from synthesizer.plan.inputs import Input, read_input
+from synthesizer.plan.inputs import Input, read_input, suggestions
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.seeds import plan_seed, secret_in_words
@@ -406,7 +406,8 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     scenarios = found.add(plan_scenarios(context))
     found.problems += fit_problems(context, keeps=keeps)
     after = found.add(plan_after(context, config.after, keeps=keeps))
-    found.notes += _overlooked(context)
+    for key, what, setting in suggestions(context.table, {}, config.model_fields_set):
+        found.note("overlooked", what=what, setting=setting.replace("=", ": "), key=key)
     chain = ChainSpec(
         steps=tuple(steps),
         rules=rules,
@@ -446,16 +447,6 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         notes=tuple(found.notes),
         settings=plain_config(config),
     )
-
-
-def _overlooked(context: Context) -> Iterator[str]:
-    """Yield what the data look like that sections of extensions would say, where nobody did."""
-    for key, section in section_keys().items():
-        if key not in context.config.model_fields_set:
-            with guarded(f"key {key!r}: suggested"):
-                said = list(section.suggested(context.table, {}))
-            for what, setting in said:
-                yield note("overlooked", what=what, setting=setting.replace("=", ": "), key=key)
 
 
 def plain_config(config: ChainConfig) -> dict[str, Any]:

@@ -160,8 +160,8 @@ def _method(
     if len(set(named.values())) > 1:
         found.problem("methods_disagree", name=name, named=" and ".join(named))
         return None
-    if name in context.config.section_methods:
-        key, method = context.config.section_methods[name]
+    if (of_section := context.config.section_methods.get(name)) is not None:
+        key, method = of_section
         if named:
             found.problem("method_of_section", name=name, by=key, key=next(iter(named)))
         return Method(method, {}, is_configured=True)
