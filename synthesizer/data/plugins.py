@@ -114,7 +114,7 @@ class Key:
     """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
     arrange: Hook | None = None
     """Says how rows of the source belong together, in place of ``panel``: takes the options, an
-    `Arranging`, and the table of the source, and returns a `Found` of an `Arranged`. Of None, all
+    `Arranging`, and the table of the source, and returns a `WithFindings` of an `Arranged`. Of None, all
     else cannot be planned."""
 
     def __post_init__(self) -> None:
@@ -174,7 +174,7 @@ class Extension:
 
     key: Key | None = None
     plan: Hook | None = None
-    """Takes an `Asked` of ``plan/extended.py``, returns a `Found` of a `Planned`, or of None where
+    """Takes a `PlanRequest` of ``plan/extended.py``, returns a `WithFindings` of a `Planned`, or of None where
     there are problems."""
     sentences: str = ""
     """Package whose ``sentences.toml`` has the sentences of these problems, by code."""

@@ -196,7 +196,7 @@ def _plan(
         problems.append(f"only ({only!r}) must be 'risk' or 'utility'")
     limits, notes = _looked_at(found.limits, _axes(checks), has_control=has_control)
     plan = FilesPlan(
-        config=found, checks=checks, limits=limits, asked=named.get("checks", {}), synthesis=made
+        config=found, checks=checks, limits=limits, named=named.get("checks", {}), synthesis=made
     )
     problems += setting_problems(plan, has_control=has_control)
     return plan, notes

@@ -63,7 +63,7 @@ class Named:
     @classmethod
     def of(cls, plan: FilesPlan) -> Named:
         """Return the columns that settings name; a weight of the configuration may be absent."""
-        checks, asked = plan.checks, plan.asked
+        checks, asked = plan.checks, plan.named
         halves = checks.differential_confidentiality
         names = [*(checks.keys or ()), checks.target, asked.get("weight") and checks.weight]
         further = _names([part.scenario() for part in checks.scenarios], checks.inference)
@@ -91,7 +91,7 @@ class Named:
 
 def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
     """Yield what is wrong with settings, whatever the data are."""
-    checks, asked = plan.checks, plan.asked
+    checks, asked = plan.checks, plan.named
     if not checks.looks_at("risk") and not checks.looks_at("utility"):
         yield "checks: no check is switched on; switch one on"
     for number, fit in enumerate(checks.fits, 1):

@@ -1,4 +1,4 @@
-"""Find the form of a panel's source from its configuration, and arrange other files alike."""
+"""Group the rows of a source as configured, and those of other files in the same way."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.plan.context import Arranged
-from synthesizer.plan.findings import Found, note, problem
+from synthesizer.plan.findings import WithFindings, note, problem
 from synthesizer.plan.inputs import declarations, declared_for, encoded
 
 
-def arranged_source(config: ChainConfig, table: Table) -> Found[Arranged | None]:
-    """Return how rows of a source belong together; None where problems leave it open.
+def arranged_source(config: ChainConfig, table: Table) -> WithFindings[Arranged | None]:
+    """Return how the rows of a source are grouped; None if problems prevent it.
 
     Raises
     ------
     ConfigError
-        With everything that stands against a panel.
+        With every problem of ``panel``.
 
     Examples
     --------
@@ -48,42 +48,41 @@ def arranged_source(config: ChainConfig, table: Table) -> Found[Arranged | None]
     key = config.arranged_by
     if key is not None and (hook := arranging_keys()[key].arrange) is not None:
         with guarded(f"extension {key!r}: arrange"):
-            found: Found[Arranged | None] = hook(getattr(config, key), table)
-            if not (isinstance(found.made, Arranged) or found.problems):
+            result: WithFindings[Arranged | None] = hook(getattr(config, key), table)
+            if not (isinstance(result.made, Arranged) or result.problems):
                 raise TypeError("returns nothing, and no problem")
-        return found
+        return result
     if config.panel is None:
-        return Found(Arranged())
+        return WithFindings(Arranged())
     form, notes = arrange(config.panel, table)
-    return Found(Arranged(form=form), notes=notes)
+    return WithFindings(Arranged(form=form), notes=notes)
 
 
 _BESIDE = {
     "panel": "is of persons in periods",
     "survival": "orders the variables of single persons",
 }
-"""Parts of a configuration that do not go with keys that arrange rows, and why."""
+"""Keys that cannot be used with keys that arrange rows, with the reason."""
 
 
 def _beside(config: ChainConfig) -> dict[str, str]:
-    """Return parts that do not go with the key that arranges rows, and why."""
+    """Return keys that cannot be used with the key that arranges rows, with the reason."""
     others = (name for name in config.sections if name in arranging_keys())
     also = {name: "arranges rows, too" for name in others if name != config.arranged_by}
     return _BESIDE | also | config.apart
 
 
 def beside_problems(config: ChainConfig) -> Iterator[str]:
-    """Say which other parts of a configuration do not go with such a key."""
-    own = config.arranged_by
-    if own is None:
+    """Yield problems of keys that cannot be used with the key that arranges rows."""
+    if config.arranged_by is None:
         return
     for key, why in _beside(config).items():
         if getattr(config, key) not in (None, ()):
-            yield problem("not_with_arranged", own=own, key=key, why=why)
+            yield problem("not_with_arranged", own=config.arranged_by, key=key, why=why)
 
 
 def without_beside(config: ChainConfig) -> ChainConfig:
-    """Return a configuration without the parts that do not go with such a key."""
+    """Return a configuration without keys that cannot be used with the one that arranges rows."""
     if config.arranged_by is None:
         return config
     changes = {key: () if key == "survival" else None for key in _beside(config)}
@@ -91,12 +90,12 @@ def without_beside(config: ChainConfig) -> ChainConfig:
 
 
 def arrange(config: PanelConfig, table: Table) -> tuple[Arrangement, tuple[str, ...]]:
-    """Return the form of a source, and what a steward should know of it.
+    """Return the form of a panel's source, and notes about it.
 
     Raises
     ------
     ConfigError
-        With everything that stands against such a panel.
+        With every problem of ``panel``.
     """
     names = (*table.names, *config.wide)
     taken = [name for name in names if name.startswith((PREFIX, OWN))]
@@ -169,51 +168,51 @@ class ComparedData:
 
     original: Data
     synthetic: Sequence[Data]
-    """Where there is a panel, the variables that all files have, as in ``original``."""
+    """For a panel, the variables that all files have, as in ``original``."""
     control: Data | None = None
     declared: Mapping[str, Declaration] | None = None
-    """Kinds and missing codes of variables, inferred where absent."""
+    """Kinds and missing codes of variables; inferred if absent."""
     frame: Frame | None = None
-    """Periods and careers; None where records count."""
+    """Periods and careers; None if records are counted."""
     person: str | None = None
     """The column of the persons of a panel."""
     form: Arrangement = PLAIN
-    """How the original holds its units."""
+    """How rows of the original are grouped into units."""
     notes: tuple[str, ...] = ()
-    """What should be known of the files."""
+    """Facts about the files that need no change."""
 
     @property
     def others(self) -> list[Data]:
-        """All data but the original."""
+        """All data except the original."""
         return [*self.synthetic, *([] if self.control is None else [self.control])]
 
     @property
     def counts_persons(self) -> bool:
-        """Whether each row is a person, so that nobody has several."""
+        """Whether each row is one person."""
         return isinstance(self.original, View)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FilesPlan:
-    """What is configured of data that are compared; the defaults without a configuration."""
+    """The settings of a comparison of files; defaults without a configuration."""
 
     config: Config
     checks: CheckSettings
-    """The checks of the configuration that are computed."""
+    """The checks to compute."""
     limits: LimitConfig
-    """The limits that the figures are held against."""
-    asked: Mapping[str, Any]
-    """Keys of the checks that were named beside the configuration."""
+    """The limits of the figures."""
+    named: Mapping[str, Any]
+    """Settings of checks that were passed in addition to the configuration."""
     synthesis: Synthesis | None = None
-    """How such data are made; None where nothing says so."""
+    """How the data were made; None if unknown."""
 
     def compared(
         self, original: Data, synthetic: Sequence[Data], control: Data | None, names: Sequence[str]
     ) -> ComparedData:
-        """Arrange data as the configuration says, like the original.
+        """Return all data, arranged like the original.
 
-        Persons of other files are other persons, whatever they are called: nothing is compared by
-        their identifiers. ``names`` are those of the files in this order, for messages.
+        Identifiers are not compared: persons of other files are other persons. ``names`` are the
+        names of the files in this order, for messages.
 
         Raises
         ------
@@ -240,7 +239,7 @@ def _compared(
     names: Sequence[str],
     n_synthetic: int,
 ) -> ComparedData:
-    """Arrange files: persons are compared, who know their periods, or to whom they belong."""
+    """Return files arranged as tables of persons."""
     needed = arranging.needed(raws[0].names)
     tables = _read(config, raws, names, needed, arranging.unit_column)
     first, *_ = tables = _joint(tables, None if config.panel is None else config.panel.time)
@@ -271,11 +270,11 @@ def _compared(
 
 
 def form_of(config: ChainConfig, table: Table) -> Arrangement:
-    """Return the form of a source; raises ConfigError with everything that stands against it."""
-    found = arranged_source(config, table)
-    if found.problems or found.made is None:
-        raise ConfigError(found.problems)
-    return found.made.form
+    """Return the form of a source; raises ConfigError with every problem."""
+    result = arranged_source(config, table)
+    if result.problems or result.made is None:
+        raise ConfigError(result.problems)
+    return result.made.form
 
 
 def _read(
@@ -285,9 +284,9 @@ def _read(
     needed: Sequence[str],
     unit: str | None,
 ) -> list[Table]:
-    """Return the original as a run reads it, and other files in its codes.
+    """Return the original as a run reads it, and other files with its codes.
 
-    ``needed`` are columns that these must have, ``unit`` the one that rows of a unit share.
+    Other files must have the columns ``needed``. Rows of a unit share the value of column ``unit``.
     """
     first, problems = _original(raws[0], config, names[0])
     tables = [first]
@@ -299,7 +298,7 @@ def _read(
 
 
 def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, Problems]:
-    """Return the original as a run reads it, or its sound part and what is wrong with it."""
+    """Return the original as a run reads it, or its sound part, with its problems."""
     declared = declared_for(config.data, raw, declarations(config, raw.names))
     data = encoded(raw, declared, config.dropped(raw.names))
     faults = Problems(problem.removeprefix(f"{raw.origin}: ") for problem in data.problems)
@@ -317,7 +316,7 @@ def _original(raw: RawTable, config: Config, name: str) -> tuple[Table, Problems
 def _like_original(
     raw: RawTable, original: Table, needed: Sequence[str], unit: str | None
 ) -> Table:
-    """Return another file in the codes of the original."""
+    """Return another file with the codes of the original."""
     problems = Problems(
         problem("column_missing", name=name) for name in needed if name not in raw.names
     )
@@ -333,7 +332,7 @@ def _like_original(
 
 
 def _joint(tables: Sequence[Table], time: str | None) -> list[Table]:
-    """Give all tables the same labels and missing codes; the time column keeps its own."""
+    """Return tables with the same labels and missing codes, except in the time column."""
     columns: list[dict[str, Column]] = [dict(table) for table in tables]
     for name, column in tables[0].items():
         variable = column.variable
@@ -362,19 +361,19 @@ def _union(parts: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
 def _viewed(form: Arrangement, table: Table) -> View:
     view = form.viewed(form.modelled(table))
     if not isinstance(view, View):
-        raise TypeError("units are seen as persons")
+        raise TypeError("needs a table of persons")
     return view
 
 
 def _new_columns(raws: Mapping[str, RawTable], names: Sequence[str]) -> Iterator[str]:
-    """Say which columns of other files the original does not have."""
+    """Yield a note on columns of other files that the original does not have."""
     for file, raw in raws.items():
         if new := [name for name in raw.names if name not in names]:
             yield note("columns_not_compared", file=file, new=listed(new))
 
 
 def _changing(views: Mapping[str, View], time: str) -> Iterator[str]:
-    """Say which variables change within persons of another file, but not of the original."""
+    """Yield a note on variables that change within persons only in another file."""
     (_, original), *others = views.items()
     constant = constant_names(original.panel) - {time}
     for file, view in others:

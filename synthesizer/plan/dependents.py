@@ -11,7 +11,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.plan.findings import Findings, WithFindings, note, problem
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 """What is not defined for all numbers."""
@@ -19,7 +19,7 @@ _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 
 def dependents(
     context: Context, drawn: Mapping[str, str], needs: Mapping[str, Collection[str]]
-) -> Found[dict[str, Expression]]:
+) -> WithFindings[dict[str, Expression]]:
     """Return the variables that the data show to follow from others, each with its expression.
 
     ``drawn`` has the models of variables for which the configuration names none; only these are
@@ -28,8 +28,8 @@ def dependents(
     structural zeros that name it, are problems. Where whole datasets are made nothing is computed.
     """
     if context.config.maker is not None:
-        return Found({})
-    found = Findings()
+        return WithFindings({})
+    findings = Findings()
     table = context.table.select(
         [name for name in context.names if not context.columns.any_faulty([name])]
     )
@@ -42,7 +42,7 @@ def dependents(
         groups = "cut(" in text
         inputs = " and ".join(repr(other) for other in sorted(expression.names))
         is_what = f"holds groups of {inputs}" if groups else f"follows from {inputs}"
-        own, others = context.own(name), ", ".join(sorted(expression.names))
+        own, others = context.settings_of(name), ", ".join(sorted(expression.names))
         is_circle = name in needs or name in needed(expression.names, needs)
         if is_circle or (name not in drawn and name in context.config.keep):
             continue
@@ -50,7 +50,7 @@ def dependents(
         if not why and _moves(context, name, expression):
             why = "as it stands before them in the order"
         if why:
-            found.note(
+            findings.note(
                 "follows_and_is_drawn",
                 name=name,
                 is_what=is_what,
@@ -59,13 +59,13 @@ def dependents(
                 text=text,
             )
         elif not _is_defined(context, table, name, expression):
-            found.note("follows_but_undefined", name=name, is_what=is_what)
-        elif place := named.get(name):
-            found.problem("rule_on_derived", name=name, place=place, is_what=is_what, others=others)
+            findings.note("follows_but_undefined", name=name, is_what=is_what)
+        elif location := named.get(name):
+            findings.problem("rule_on_derived", name=name, location=location, is_what=is_what, others=others)
         else:
             computed[name] = expression
-            found.note("follows_and_is_computed", name=name, is_what=is_what)
-    return found.of(computed)
+            findings.note("follows_and_is_computed", name=name, is_what=is_what)
+    return findings.of(computed)
 
 
 def _busy(context: Context) -> Iterator[tuple[str, str]]:
@@ -160,22 +160,22 @@ def _is_time(column: Column) -> bool:
     return len(set(values.tolist())) >= MIN_TIMES and bool((values >= 0).all())
 
 
-def survival_findings(context: Context) -> Found[None]:
+def survival_findings(context: Context) -> WithFindings[None]:
     """Return what is wrong with the pairs; note a pair that nobody has declared."""
-    pairs, found = context.config.survival, Findings()
+    pairs, findings = context.config.survival, Findings()
     if context.is_panel:
-        return Found(None, (problem("survival_in_panel"),) if pairs else ())
+        return WithFindings(None, (problem("survival_in_panel"),) if pairs else ())
     if "survival" not in context.config.model_fields_set:
-        found.notes += _suggestion(context)
+        findings.notes += _suggestion(context)
     counts = Counter(name for pair in pairs for name in (pair.event, pair.time))
     for name, count in counts.items():
         if count > 1:
-            found.problem("survival_twice", name=name)
+            findings.problem("survival_twice", name=name)
         if context.takes_no_part(name):
-            found.problem("takes_no_part", name=name, place="survival")
+            findings.problem("takes_no_part", name=name, location="survival")
     for pair in pairs:
-        found.problems += _kind_problems(context, pair.event, pair.time)
-    return found.of(None)
+        findings.problems += _kind_problems(context, pair.event, pair.time)
+    return findings.of(None)
 
 
 def _suggestion(context: Context) -> Iterator[str]:

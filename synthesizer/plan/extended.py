@@ -17,7 +17,7 @@ from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain, KeptFits,
 from synthesizer.engine.source import Source
 from synthesizer.measures.scenario import Scenario
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found
+from synthesizer.plan.findings import Findings, WithFindings
 from synthesizer.report.blocks import DataTable
 from synthesizer.report.record import Manifest
 
@@ -25,7 +25,7 @@ Ahead = TypeVar("Ahead")
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanRequest:
     """What an extension plans from."""
 
     context: Context
@@ -149,32 +149,32 @@ _RULES = ("rules", "forbid", "structural_zeros", "keep")
 
 def plan_extensions(
     context: Context, chain: ChainSpec, scenarios: Sequence[Scenario], *, is_sound: bool
-) -> Found[dict[str, Planned]]:
+) -> WithFindings[dict[str, Planned]]:
     """Return what extensions planned whose keys the configuration has, by key."""
-    found, made = Findings(), dict[str, Planned]()
+    findings, made = Findings(), dict[str, Planned]()
     whole = [name for name in context.config.sections if name in makers()]
     if len(whole) > 1:
-        found.problem("makers_differ", names=whole)
+        findings.problem("makers_differ", names=whole)
     sections = context.config.sections
     for name, hook in hooks("plan", sections):
-        asked = Asked(context, sections[name], chain, scenarios, is_sound=is_sound)
-        answer = hook(asked)
-        if not _is_answer(answer, asked, may_rest=bool(extension_keys()[name].places)):
+        request = PlanRequest(context, sections[name], chain, scenarios, is_sound=is_sound)
+        answer = hook(request)
+        if not _is_answer(answer, request, may_rest=bool(extension_keys()[name].places)):
             raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")
-        if (planned := found.add(answer)) is not None:
+        if (planned := findings.add(answer)) is not None:
             made[name] = planned
             if planned.makes_datasets and not planned.keeps_rules:
                 for key in _RULES:
                     if getattr(context.config, key):
-                        found.problem("not_kept_by_maker", key=key, maker=name)
-    return found.of(made)
+                        findings.problem("not_kept_by_maker", key=key, maker=name)
+    return findings.of(made)
 
 
-def _is_answer(answer: Any, asked: Asked, *, may_rest: bool) -> bool:
-    if not isinstance(answer, Found) or not isinstance(answer.made, Planned | None):
+def _is_answer(answer: Any, request: PlanRequest, *, may_rest: bool) -> bool:
+    if not isinstance(answer, WithFindings) or not isinstance(answer.made, Planned | None):
         return False
-    said = (answer.problems, answer.notes)
-    are_texts = all(isinstance(x, tuple) and all(isinstance(y, str) for y in x) for x in said)
+    lists = (answer.problems, answer.notes)
+    are_texts = all(isinstance(x, tuple) and all(isinstance(y, str) for y in x) for x in lists)
     if answer.made is not None:
         return are_texts and all(isinstance(one, Finisher) for one in answer.made.finishers)
-    return are_texts and (bool(answer.problems) or not asked.is_sound or may_rest)
+    return are_texts and (bool(answer.problems) or not request.is_sound or may_rest)

@@ -1,4 +1,4 @@
-"""What the steps of the plan return: what they made, and what is wrong or should be known."""
+"""What the steps of the plan return: a result with its problems and notes."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ MadeOf = TypeVar("MadeOf", covariant=True)
 
 
 @dataclass(frozen=True)
-class Found(Generic[MadeOf]):
-    """What a step of the plan made, and its findings."""
+class WithFindings(Generic[MadeOf]):
+    """The result of one step of the plan, with its problems and notes."""
 
     made: MadeOf
-    """What is planned; only of use where no step has problems."""
+    """The result; only used if no step has problems."""
     problems: tuple[str, ...] = ()
-    """What stands against the run."""
+    """Sentences; each of them prevents the run."""
     notes: tuple[str, ...] = ()
-    """What a steward should know and need not change."""
+    """Sentences for the steward that need no change."""
 
 
 @dataclass
 class Findings:
-    """Adds up the findings of several steps, or of the parts of one."""
+    """Collects problems and notes of several steps, or of parts of one step."""
 
     problems: Problems = field(default_factory=Problems)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, found: Found[Made]) -> Made:
-        """Add the findings of a step and return what it made."""
-        self.problems += found.problems
-        self.notes += found.notes
-        return found.made
+    def add(self, result: WithFindings[Made]) -> Made:
+        """Return the result of a step, after adding its problems and notes."""
+        self.problems += result.problems
+        self.notes += result.notes
+        return result.made
 
     def problem(self, code: str, /, **facts: Any) -> None:
         """Add a problem; see `problem`."""
@@ -48,15 +48,15 @@ class Findings:
         """Add a note; see `note`."""
         self.notes.append(note(code, **facts))
 
-    def of(self, made: Made) -> Found[Made]:
-        """Return what was made with these findings."""
-        return Found(made, tuple(self.problems), tuple(self.notes))
+    def of(self, made: Made) -> WithFindings[Made]:
+        """Return a result together with these problems and notes."""
+        return WithFindings(made, tuple(self.problems), tuple(self.notes))
 
 
 def problem(code: str, /, **facts: Any) -> Problem:
-    """Return a problem of the plan with its sentence of ``sentences.toml``.
+    """Return a problem with its sentence from ``sentences.toml``.
 
-    ``name`` or ``names`` among the facts are the variables that it is about.
+    The facts ``name`` or ``names`` are the variables concerned.
 
     Examples
     --------
@@ -68,18 +68,15 @@ def problem(code: str, /, **facts: Any) -> Problem:
 
 
 def note(code: str, /, **facts: Any) -> str:
-    """Return a sentence of ``sentences.toml`` with its facts; a list is written with commas."""
+    """Return a sentence of ``sentences.toml`` with its facts; lists are joined by commas."""
     words = {k: ", ".join(v) if isinstance(v, list | tuple) else v for k, v in facts.items()}
     return sentences()[code].format(**words)
 
 
 @cache
 def sentences() -> dict[str, str]:
-    """Return the sentence of every code, with its facts in braces.
-
-    An extension that has a key and sentences of its own has them in a file of this name, too.
-    """
-    own = files("synthesizer.plan").joinpath("sentences.toml").read_text("utf-8")
-    texts = [*(text for _, text in texts_of("sentences.toml")), own]
-    found = {code: words for text in texts for code, words in tomllib.loads(text).items()}
-    return {code: " ".join(words.split()) for code, words in found.items()}
+    """Return the sentence of every code, with facts in braces; also those of extensions."""
+    core = files("synthesizer.plan").joinpath("sentences.toml").read_text("utf-8")
+    texts = [*(text for _, text in texts_of("sentences.toml")), core]
+    by_code = {code: words for text in texts for code, words in tomllib.loads(text).items()}
+    return {code: " ".join(words.split()) for code, words in by_code.items()}

@@ -1,4 +1,4 @@
-"""Read the confidential data of a run as a table of codes, and gather its problems."""
+"""Read the confidential data of a run as a table of codes, and collect their problems."""
 
 from __future__ import annotations
 
@@ -46,16 +46,15 @@ from synthesizer.data.values import finite_number
 from synthesizer.plan.findings import note, problem
 
 Value = TypeVar("Value")
-MOST_VIEWS = 3
+MAX_SHOWN_VIEWS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
     """The columns of a source, and which of them could be read.
 
-    A source with faults is planned with its sound columns, so that a steward sees the problems of
-    configuration and data at once. Settings of a faulty column are not checked: the problem of
-    the column is reported already.
+    The plan of a faulty source uses its sound columns, so that problems of configuration and data
+    are reported together. Settings of a faulty column are not checked.
 
     Examples
     --------
@@ -67,16 +66,15 @@ class Columns:
     """
 
     names: tuple[str, ...] | None
-    """All columns in order; None where not even the names could be read."""
+    """All columns in order; None if the names could not be read."""
     sound: frozenset[str]
-    """Columns that are in the table."""
+    """Columns that could be read."""
     owners: Mapping[str, str] = field(default_factory=dict)
-    """Columns of the wide form of a panel, and the longitudinal variable that each belongs to: a
-    configuration names the variable."""
+    """Longitudinal variable of each column of a wide panel."""
     views: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What the checks call the values of variables that change within persons."""
+    """Names of values in periods, by variable that changes within persons."""
     periods: tuple[str, ...] = ()
-    """Periods of a long panel, any of which may be brought into view."""
+    """Periods of a long panel that ``panel.view`` may list."""
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
@@ -85,21 +83,21 @@ class Columns:
         return cls(names=names, sound=frozenset(names))
 
     def joined(self, names: Iterable[str]) -> Self:
-        """Return the columns with further ones that follow from them."""
+        """Return the columns with further ones that are computed from them."""
         if self.names is None:
             return self
         more = tuple(name for name in names if name not in self.names)
         return replace(self, names=(*self.names, *more), sound=self.sound | set(more))
 
     def grouped(self, variables: Mapping[str, Sequence[str]]) -> Self:
-        """Return the columns with the longitudinal variables that they are columns of."""
+        """Return the columns with their longitudinal variables as owners."""
         owners = {cell: v for v, cells in variables.items() for cell in cells}
         return replace(self, owners={c: v for c, v in owners.items() if c not in variables})
 
     def seen(self, table: Iterable[str], view: Iterable[str], periods: Sequence[str]) -> Self:
-        """Return what the checks see of a panel: one row a person.
+        """Return the columns that the checks of a panel use: one row for each person.
 
-        ``table`` are the variables of the chain, ``view`` the columns of the rows of persons.
+        ``table`` are the variables of the chain, ``view`` the columns of the table of persons.
         """
         view = tuple(view)
         views = {
@@ -127,60 +125,63 @@ class Columns:
         return self.names is None or (name in self.names and name not in self.owners)
 
     def is_faulty(self, name: str) -> bool:
-        """Whether the source has, or may have, this column but it could not be read."""
+        """Whether the source has, or may have, a column of this name that could not be read."""
         return self.is_known(name) and name not in self.sound
 
     def any_faulty(self, names: Iterable[str]) -> bool:
         """Whether any of the columns could not be read."""
         return any(self.is_faulty(name) for name in names)
 
-    def unknown(self, place: str, name: str) -> list[Problem]:
-        """Return the problem of a name that is no column, with the nearest name; else nothing."""
+    def unknown(self, location: str, name: str) -> list[Problem]:
+        """Return the problem of an unknown name, with the nearest name; [] if it is a column."""
         if self.is_known(name):
             return []
         if owner := self.owners.get(name):
-            return [problem("column_of_variable", name=name, place=place, owner=owner)]
+            return [problem("column_of_variable", name=name, location=location, owner=owner)]
         if views := self.views.get(name):
             return [
                 problem(
-                    "changes_within_persons", name=name, place=place, views=_in_periods(name, views)
+                    "changes_within_persons",
+                    name=name,
+                    location=location,
+                    views=_in_periods(name, views),
                 )
             ]
         if hint := self._in_period(name):
-            return [problem("value_not_in_view", name=name, place=place, hint=hint)]
+            return [problem("value_not_in_view", name=name, location=location, hint=hint)]
         writable = [column for column in self.names or () if column not in self.owners]
-        return [unknown_variable(place, name, writable)]
+        return [unknown_variable(location, name, writable)]
 
     def _in_period(self, name: str) -> str | None:
-        """Explain why the value of a variable in a period cannot be checked."""
+        """Return why a name like pay@2020 cannot be used; None for other names."""
         variable, _, period = name.rpartition("@")
         if variable in self.views and period in self.periods:
-            return f"{name!r} is not in view; add {period} to panel.view"
+            return f"{name!r} is not available to the checks; add {period} to panel.view"
         if variable in self.views and self.periods:
             return (
-                f"{period!r} is no period of the data, which has {self.periods[0]} to "
-                f"{self.periods[-1]}; of {variable!r} there are {', '.join(self.views[variable])}"
+                f"{period!r} is no period of the data, which have {self.periods[0]} to "
+                f"{self.periods[-1]}; write one of {', '.join(self.views[variable])}"
             )
         if variable and variable in (self.names or ()) and variable not in self.views:
             return f"unknown variable {name!r}: {variable!r} never changes; write {variable!r}"
         return None
 
 
-def unknown_variable(place: str, name: str, names: Iterable[str]) -> Problem:
-    """Say that a variable is not there, with the nearest name, or its values in periods."""
+def unknown_variable(location: str, name: str, names: Iterable[str]) -> Problem:
+    """Return the problem of an unknown variable, with the nearest name, or its names in periods."""
     names = list(names)
     if views := values_in_periods(name, names):
-        return problem("changes_within_persons", name=name, place=place, views=views)
+        return problem("changes_within_persons", name=name, location=location, views=views)
     hint = did_you_mean(name, names, "it is no column of the data; take it out")
     careers = [other.removeprefix(PREFIX) for other in names if other.startswith(PREFIX)]
-    own = name.removeprefix(PREFIX)
-    if careers and own != name and not did_you_mean(own, careers):
-        hint = f"of the careers there are {', '.join(map(PREFIX.__add__, careers))}"
-    return problem("unknown_variable", name=name, place=place, hint=hint)
+    short = name.removeprefix(PREFIX)
+    if careers and short != name and not did_you_mean(short, careers):
+        hint = f"variables of the careers: {', '.join(map(PREFIX.__add__, careers))}"
+    return problem("unknown_variable", name=name, location=location, hint=hint)
 
 
 def values_in_periods(name: str, names: Iterable[str]) -> str | None:
-    """Name the columns that hold a variable in single periods; None where there are none.
+    """Return a hint with the columns of a variable in single periods; None without such columns.
 
     Examples
     --------
@@ -194,53 +195,52 @@ def values_in_periods(name: str, names: Iterable[str]) -> str | None:
 
 
 def _in_periods(name: str, views: Sequence[str]) -> str:
-    shown = ", ".join(views if len(views) <= MOST_VIEWS else [*views[:2], "...", views[-1]])
+    shown = ", ".join(views if len(views) <= MAX_SHOWN_VIEWS else [*views[:2], "...", views[-1]])
     return f"{name!r} changes within persons; name its value in a period: {shown}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Input:
-    """The confidential data, or the sound part of data with faults.
+    """The confidential data, or the sound part of faulty data.
 
-    With the sound part a configuration can be checked even if the data have faults, so that the
-    problems of both are reported at once.
+    The sound part serves to check the configuration, so that all problems are reported together.
     """
 
     table: Table
-    """The columns that could be read, without dropped ones."""
+    """Columns that could be read, without dropped ones."""
     columns: Columns
     """All columns of the source."""
     layout: Layout = field(default_factory=partial(Layout, form="csv", names=()))
-    """How the source was written."""
+    """Format of the source."""
     origin: str = ""
-    """Where it came from, without passwords."""
+    """Path, query or sample, without passwords."""
     path: Path | None = None
-    """The file or directory, where it came from one."""
+    """File or directory; None for other sources."""
     fingerprint: str | None = None
-    """SHA-256 of the file or files, with those beside it; None for a query."""
+    """SHA-256 of all files of the source; None for a query."""
     notes: tuple[str, ...] = ()
-    """What is odd in the data and no error."""
+    """Odd facts of the data that are no errors."""
     problems: tuple[Problem, ...] = ()
-    """What is wrong with the data; nothing is made of them then."""
+    """Errors of the data; each of them prevents the run."""
     whole: WholeSource | None = None
-    """How much the source holds where ``table`` is a sample of it."""
+    """Size of the source, if ``table`` is a sample of it."""
     left_out: tuple[str, ...] = ()
     """Columns without a role, which are treated as dropped."""
     warned: tuple[str, ...] = ()
-    """Those of the notes that nobody may miss: columns left out, and levels of few persons."""
+    """Important notes: columns left out, and levels of few persons."""
     unwritable: tuple[str, ...] = ()
-    """What the format of the output cannot hold."""
+    """Problems of values that the output format cannot store."""
     aside: Table | None = None
-    """Numbers that sections set aside: they take no part in the synthesis."""
+    """Numeric columns that extensions exclude from the synthesis."""
 
     @classmethod
     def of(cls, table: Table) -> Self:
-        """Return a table that was encoded already."""
+        """Return the input of a table that is already encoded."""
         return cls(table=table, columns=Columns.of(table.names))
 
 
 def read_input(config: Config) -> Input:
-    """Read and encode the source that a configuration names; its faults are in ``problems``."""
+    """Return the encoded source of a configuration; its faults are in ``problems``."""
     data, whole, unit = config.data, None, config.unit_column
     try:
         sampled = None if data.path is None else _sampled(data.path, config.sections, unit)
@@ -251,7 +251,7 @@ def read_input(config: Config) -> Input:
     declared = declared_for(data, raw, declarations(config, raw.names))
     for name in () if whole is None else whole.numbered:
         declared.setdefault(name, Declaration(kind=Kind.ID))
-    found = replace(
+    source = replace(
         _encoded(raw, declared, config),
         origin=without_password(raw.origin),
         path=data.path,
@@ -262,51 +262,51 @@ def read_input(config: Config) -> Input:
         if whole is not None:
             whole.check()
     except SynthesizerError as error:
-        return replace(found, problems=(*found.problems, *error.problems))
-    if found.problems:
-        return found
-    words = _words(config, found)
-    found = replace(
-        found,
+        return replace(source, problems=(*source.problems, *error.problems))
+    if source.problems:
+        return source
+    words = _words(config, source)
+    source = replace(
+        source,
         notes=(
-            *found.notes,
-            *_label_notes(found.table, {name: labels for name, (_, labels) in words.items()}),
+            *source.notes,
+            *_label_notes(source.table, {name: labels for name, (_, labels) in words.items()}),
         ),
     )
-    return _laid_out(_blankable(_without_rare(found, config), config), words, config)
+    return _laid_out(_blankable(_without_rare(source, config), config), words, config)
 
 
-def _words(config: Config, found: Input) -> dict[str, tuple[str, Mapping[str, str]]]:
-    """Return label and labels of values of the variables that a configuration names."""
+def _words(config: Config, source: Input) -> dict[str, tuple[str, Mapping[str, str]]]:
+    """Return label and level labels of the variables under ``variables``, by column."""
     return {
         name: (variable.label or "", variable.level_labels)
-        for name, variable in by_column(config, config.variables, found.columns.names or ()).items()
+        for name, variable in by_column(config, config.variables, source.columns.names or ()).items()
     }
 
 
 def _laid_out(
-    found: Input, words: Mapping[str, tuple[str, Mapping[str, str]]], config: Config
+    source: Input, words: Mapping[str, tuple[str, Mapping[str, str]]], config: Config
 ) -> Input:
-    """Return the input with the layout of a format that says more of columns than the core does."""
-    wanted = config.output.format or found.layout.form
-    writing = writing_of(wanted) or writing_of(found.layout.form)
+    """Return the input with the layout of a format that stores more than names and values."""
+    wanted = config.output.format or source.layout.form
+    writing = writing_of(wanted) or writing_of(source.layout.form)
     if writing is None:
-        return found
-    form = wanted if wanted in writing.forms else found.layout.form
-    layout, problems, notes = writing.laid_out(found.layout, found.table, words, form)
+        return source
+    form = wanted if wanted in writing.forms else source.layout.form
+    layout, problems, notes = writing.laid_out(source.layout, source.table, words, form)
     is_written = form == wanted
     return replace(
-        found,
+        source,
         layout=layout,
-        unwritable=(*found.unwritable, *(problems if is_written else ())),
-        notes=(*found.notes, *(notes if is_written else ())),
+        unwritable=(*source.unwritable, *(problems if is_written else ())),
+        notes=(*source.notes, *(notes if is_written else ())),
     )
 
 
 def _label_notes(table: Table, words: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    """Yield what is odd in labels of a configuration: of codes that never occur, or of several.
+    """Yield notes on level labels of codes that never occur, and on equal labels of one variable.
 
-    ``words`` are the labels of values of each variable.
+    ``words`` maps variables to labels of their levels.
     """
     labelled = [(column, words[column.name]) for column in table.columns if column.name in words]
     never = [
@@ -326,7 +326,7 @@ def _label_notes(table: Table, words: Mapping[str, Mapping[str, str]]) -> Iterat
 
 
 def _occurs(column: Column, code: str) -> bool:
-    """Whether a code, written as in a configuration, is in a column."""
+    """Whether a code, as written in a configuration, occurs in a column."""
     variable, number = column.variable, finite_number(code)
     if code in variable.missing:
         return bool((column.missing_state() == variable.missing.index(code) + 1).any())
@@ -334,36 +334,39 @@ def _occurs(column: Column, code: str) -> bool:
         return bool((column.data == variable.levels.index(code)).any())
     if variable.kind is Kind.NUMERIC and number is not None:
         return bool((column.data == number).any())
-    return variable.kind in (Kind.DATE, Kind.ID)  # these are written in many ways
+    return variable.kind in (Kind.DATE, Kind.ID)  # one value may have several spellings
 
 
 def _sampled(
     path: Path, sections: Mapping[str, Any], unit: str | None
 ) -> tuple[RawTable, WholeSource] | None:
-    """Return a sample of a source that one of the sections does not read whole."""
-    for name, own in sections.items():
-        if isinstance(own, Section):
+    """Return a sample of a source, if an extension samples it; None if it is read completely."""
+    for name, section in sections.items():
+        if isinstance(section, Section):
             with guarded(f"extension {name!r}: reading"):
-                if (found := own.sampled(path, unit)) is not None:
-                    return found
+                if (source := section.sampled(path, unit)) is not None:
+                    return source
     return None
 
 
 def suggestions(
-    table: Table, labels: Mapping[str, str], said: Container[str]
+    table: Table, labels: Mapping[str, str], configured: Container[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield what a file looks like by keys that are not ``said``: key, words, setting to write."""
+    """Yield key, reason and setting of extensions that the file seems to need.
+
+    Keys in ``configured`` are skipped.
+    """
     for key, section in section_keys().items():
-        if key not in said:
+        if key not in configured:
             with guarded(f"key {key!r}: suggested"):
-                found = list(section.suggested(table, labels))
-            yield from ((key, what, setting) for what, setting in found)
+                suggested = list(section.suggested(table, labels))
+            yield from ((key, what, setting) for what, setting in suggested)
 
 
 def read_to_describe(
     path: Path, unit: str | None = None, **reading: Any
 ) -> tuple[RawTable, WholeSource | None]:
-    """Read a source of any kind, of one that is too large by default a sample of its units.
+    """Return a source of any format; of a large one a sample of its units.
 
     ``reading`` are options of `read_path`.
     """
@@ -372,24 +375,24 @@ def read_to_describe(
 
 
 def read_frame(raw: RawTable, config: ChainConfig, *, infer_missing: bool = True) -> Input:
-    """Encode a source that was read already.
+    """Return the encoded form of a source that was read already.
 
     Without ``infer_missing`` only empty cells and declared codes are missing.
     """
-    said = declarations(config, raw.names)
-    declared = dict(said)
+    configured = declarations(config, raw.names)
+    declared = dict(configured)
     for name in () if infer_missing else raw.names:
-        own = said.get(name, Declaration())
-        declared[name] = replace(own, missing=own.missing or ())
-    found = _encoded(raw, declared, config)
-    if found.problems or any(c.name not in said for c in torn_ids(found.table, config)):
-        with suppress(DataError):  # of columns that are declared: told with all other problems
-            found = _readable(raw, declared, config)
-    return _blankable(_without_rare(found, config), config)
+        declaration = configured.get(name, Declaration())
+        declared[name] = replace(declaration, missing=declaration.missing or ())
+    source = _encoded(raw, declared, config)
+    if source.problems or any(c.name not in configured for c in torn_ids(source.table, config)):
+        with suppress(DataError):  # of declared columns: reported with all other problems
+            source = _readable(raw, declared, config)
+    return _blankable(_without_rare(source, config), config)
 
 
 def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainConfig) -> Input:
-    """Encode a source as `init` would: columns without a role are left out, in words.
+    """Return an encoded source without columns that have no role, as `init` does, with notes.
 
     Columns that the configuration declares are not left out.
     """
@@ -397,7 +400,7 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
     fixed = set(declarations(config, raw.names)) & set(raw.names)
     may_repeat = config.arranging is not None
     roles = roles_of(raw, declared, drop=drop, fixed=fixed, repeats=may_repeat)
-    found = _encoded(raw, roles.declared, config, roles.dropped)
+    source = _encoded(raw, roles.declared, config, roles.dropped)
     odd = [
         name
         for name in raw.names
@@ -405,11 +408,11 @@ def _readable(raw: RawTable, declared: Mapping[str, Declaration], config: ChainC
     ]
     words = tuple(f"column {name!r} {look}" for name, look in roles.looks.items() if name in odd)
     left_out = tuple(name for name in roles.dropped if name not in drop)
-    return replace(found, notes=(*found.notes, *words), warned=words, left_out=left_out)
+    return replace(source, notes=(*source.notes, *words), warned=words, left_out=left_out)
 
 
 def torn_ids(table: Table, config: ChainConfig) -> Iterator[Column]:
-    """Yield identifiers that several rows share where nothing says what these rows are."""
+    """Yield identifiers that repeat, although rows are drawn independently."""
     if config.arranging is None:
         for column in table.columns:
             if column.variable.kind is Kind.ID and column.name not in config.drop:
@@ -418,59 +421,60 @@ def torn_ids(table: Table, config: ChainConfig) -> Iterator[Column]:
                     yield column
 
 
-def _without_rare(found: Input, config: ChainConfig) -> Input:
-    """Group or blank levels, and words among numbers, that few persons have."""
-    if found.problems:
-        return found
+def _without_rare(source: Input, config: ChainConfig) -> Input:
+    """Return the source with rare levels, and rare words among numbers, grouped or blank."""
+    if source.problems:
+        return source
     from synthesizer.data.panel.forms import wide_columns
 
-    panel, names = config.panel or PanelConfig.model_construct(), found.columns.names or ()
+    panel, names = config.panel or PanelConfig.model_construct(), source.columns.names or ()
     unit = config.unit_column
     of_design = filter(None, (panel.time, *config.kinds))
     rare = RareLevels(
         columns={name: wide_columns(cells, names) for name, cells in panel.wide.items()},
-        persons=unit if unit in found.table.names else None,
+        persons=unit if unit in source.table.names else None,
         public={*config.public_variables, *of_design},
         fixed=panel.absent,
-        numbers=[] if _writes_text(config) else list(filter(found.layout.holds_numbers, names)),
+        numbers=[] if _writes_text(config) else list(filter(source.layout.holds_numbers, names)),
         scope="many",
     )
     if config.rare is not None:
-        said = config.rare
-        rare = replace(rare, min_count=said.min_count, to=said.to, scope=said.levels)
-    table, words = without_words(found.table, rare)
-    table, done = rare.grouped(table)
-    open_ = tuple(rare.left(table)) if table.n_rows >= _SMALLEST * RARE else ()
-    told = (*words, *done, *open_)
-    return replace(found, table=table, notes=(*found.notes, *told), warned=(*found.warned, *told))
+        chosen = config.rare
+        rare = replace(rare, min_count=chosen.min_count, to=chosen.to, scope=chosen.levels)
+    table, words = without_words(source.table, rare)
+    table, grouped = rare.grouped(table)
+    remaining = tuple(rare.left(table)) if table.n_rows >= _MIN_ROWS_PER_RARE * RARE else ()
+    notes = (*words, *grouped, *remaining)
+    return replace(
+        source, table=table, notes=(*source.notes, *notes), warned=(*source.warned, *notes)
+    )
 
 
 def _writes_text(config: ChainConfig) -> bool:
-    """Whether datasets are written as text, where a word may stand among numbers."""
+    """Whether datasets are written as text, where a column may mix words and numbers."""
     form = config.output.format if isinstance(config, Config) else None
     return (form or "").startswith("csv")
 
 
-_SMALLEST = 10
-"""Times the fewest persons of a level: smaller files have rare levels by chance."""
+_MIN_ROWS_PER_RARE = 10
+"""Files with fewer rows for each person of `RARE` have rare levels by chance."""
 
 
-def _blankable(found: Input, config: ChainConfig) -> Input:
-    """Give variables whose rare levels will be blanked a missing code without a reason."""
-    if config.after is None or config.after.blank_rare is None or found.problems:
-        return found
+def _blankable(source: Input, config: ChainConfig) -> Input:
+    """Return the source with a missing code for variables that ``after`` may blank."""
+    if config.after is None or config.after.blank_rare is None or source.problems:
+        return source
     wanted = dict.fromkeys(config.after.blank_rare.variables, True)
-    names = [n for n in by_column(config, wanted, found.columns.names or ()) if n in found.table]
-    columns = [found.table[name] for name in names if found.table[name].is_coded]
+    names = [n for n in by_column(config, wanted, source.columns.names or ()) if n in source.table]
+    columns = [source.table[name] for name in names if source.table[name].is_coded]
     changed = [replace(column, variable=with_blank(column.variable)) for column in columns]
-    return replace(found, table=found.table.with_columns(changed))
+    return replace(source, table=source.table.with_columns(changed))
 
 
 def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, Declaration]:
-    """Return the declarations of variables in a configuration, for reading the source.
+    """Return the declarations of a configuration, by variable or by column of the source.
 
-    What it says of a longitudinal variable of a wide panel holds for all of its columns, if those
-    of the source are known.
+    The declaration of a longitudinal variable of a wide panel applies to all its columns.
     """
     declared = {name: variable.declaration() for name, variable in config.variables.items()}
     for column, kind in config.kinds.items():
@@ -484,22 +488,22 @@ def declarations(config: ChainConfig, columns: Sequence[str] = ()) -> dict[str, 
 def by_column(
     config: ChainConfig, words: Mapping[str, Value], columns: Sequence[str]
 ) -> dict[str, Value]:
-    """Return what a configuration says of variables, of a wide panel for each of its columns."""
-    said = dict(words)
+    """Return settings by column: each column of a wide panel gets those of its variable."""
+    settings = dict(words)
     if config.panel is None:
-        return said
+        return settings
     from synthesizer.data.panel.forms import wide_columns
 
     for name, patterns in config.panel.wide.items():
-        if name in said and columns and name not in columns:
-            of_variable = said.pop(name)
+        if name in settings and columns and name not in columns:
+            of_variable = settings.pop(name)
             cells = wide_columns(patterns, columns)
-            said |= {cell: of_variable for cell in cells if cell not in said}
-    return said
+            settings |= {cell: of_variable for cell in cells if cell not in settings}
+    return settings
 
 
 def read_raw(data: DataConfig) -> RawTable:
-    """Read the source without deciding about kinds."""
+    """Return the source as read, without kinds."""
     if data.path is not None:
         most = data.max_unpacked_mb
         return read_path(
@@ -522,38 +526,35 @@ def _encoded(
     config: ChainConfig,
     drop: Collection[str] = (),
 ) -> Input:
-    """Encode a source without what is dropped, and what is set aside beside it."""
-    found = encoded(raw, declared, {*config.dropped(raw.names), *drop})
+    """Return the encoded source without dropped columns; excluded ones are in ``aside``."""
+    source = encoded(raw, declared, {*config.dropped(raw.names), *drop})
     names = config.set_aside(raw.names)
     if not names:
-        return found
+        return source
     try:
         aside = encode(raw.select(names), dict.fromkeys(names, Declaration(kind=Kind.NUMERIC)))
     except SynthesizerError as error:
-        return replace(found, problems=(*found.problems, *error.problems))
-    return replace(found, aside=aside)
+        return replace(source, problems=(*source.problems, *error.problems))
+    return replace(source, aside=aside)
 
 
 def encoded(raw: RawTable, declared: Mapping[str, Declaration], drop: Collection[str]) -> Input:
-    """Encode a source, or its sound part.
-
-    Dropped columns are not looked into: their faults do not matter.
-    """
-    kept = raw.select([name for name in raw.names if name not in drop])
-    declared = {name: declaration for name, declaration in declared.items() if name in kept.names}
-    if not kept.names:  # the plan says that nothing is left
+    """Return an encoded source, or its sound part; dropped columns are not checked."""
+    used = raw.select([name for name in raw.names if name not in drop])
+    declared = {name: declaration for name, declaration in declared.items() if name in used.names}
+    if not used.names:  # the plan reports this
         return Input(table=Table((), raw.n_rows), columns=Columns.of(raw.names))
     try:
-        table = encode(kept, declared)
+        table = encode(used, declared)
     except SynthesizerError as error:
-        sound = _sound_part(kept, declared)
+        sound = _sound_part(used, declared)
         columns = Columns(names=raw.names, sound=frozenset(sound) | frozenset(drop))
         return Input(table=sound, columns=columns, problems=error.problems)
     return Input(
         table=table,
         columns=Columns.of(raw.names),
         layout=raw.layout,
-        notes=tuple(data_notes(kept, table)),
+        notes=tuple(data_notes(used, table)),
     )
 
 
@@ -578,8 +579,8 @@ def _fingerprint(data: DataConfig) -> str | None:
 
 
 def _header(data: DataConfig) -> tuple[str, ...] | None:
-    """Return the column names of a text file whose rows are unreadable, None if they are, too."""
-    with suppress(SynthesizerError):  # the first row may be of a person
+    """Return the column names of a text file with unreadable rows; None without a header."""
+    with suppress(SynthesizerError):  # the first row may contain data of a person
         content = None if data.path is None else csv_bytes(data.path)
         return None if content is None else header_names(content, "", data.reading)
     return None
@@ -588,7 +589,7 @@ def _header(data: DataConfig) -> tuple[str, ...] | None:
 def declared_for(
     data: DataConfig, raw: RawTable, declared: Mapping[str, Declaration]
 ) -> dict[str, Declaration]:
-    """Add the declarations of a built-in sample; the plan reports unknown names."""
+    """Return declarations with those of a built-in sample; the plan reports unknown names."""
     existing = {name: declaration for name, declaration in declared.items() if name in raw.names}
     if data.sample is None:
         return existing

@@ -1,4 +1,4 @@
-"""The plan as a table: what each variable will cost, before any fit."""
+"""The plan as tables: variables with model and cost, and structural zeros, before any fit."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class CodebookVariable(Row):
 
     name: str = column("variable", "text")
     kind: str = column("kind", "text")
-    levels: int = column("values", "count", "distinct ones that occur, without missing codes")
+    levels: int = column("values", "count", "different values, without missing codes")
     missing: int = column("missing", "count")
-    missing_codes: str = column("codes", "text", "an empty cell is shown as (empty)")
+    missing_codes: str = column("missing codes", "text", "an empty cell is shown as (empty)")
     shows: str = column("levels or range", "text", "frequent levels, or three percentiles")
-    reason: str = column("why", "text", "why this kind")
+    reason: str = column("why", "text", "reason for this kind")
     instead: str = column("if wrong, write", "text", "under `variables` of the YAML")
 
 
 class Codebook(Result):
-    """All variables of a file; confidential, since it is computed from the data."""
+    """All variables of a file; confidential, because it is computed from the data."""
 
     origin: str
     n_rows: int
@@ -51,7 +51,7 @@ class Codebook(Result):
 
 
 def make_codebook(path: Path) -> Codebook:
-    """Describe a file.
+    """Return the description of a file.
 
     Raises
     ------
@@ -60,14 +60,14 @@ def make_codebook(path: Path) -> Codebook:
     """
     raw, whole = read_to_describe(path)
     inferred = infer(raw)
-    found = describe(raw, inferred, encode_inferred(raw, inferred))
+    findings = describe(raw, inferred, encode_inferred(raw, inferred))
     if whole is None:
-        return found
-    return found.model_copy(update={"notes": (whole.told(raw), *found.notes)})
+        return findings
+    return findings.model_copy(update={"notes": (whole.told(raw), *findings.notes)})
 
 
 def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:
-    """Describe a source that was encoded already."""
+    """Return the description of an encoded source."""
     variables = tuple(_variable(item, table[item.variable.name]) for item in inferred)
     return Codebook(
         origin=raw.origin,
@@ -78,7 +78,7 @@ def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codeb
 
 
 def _formulas(raw: RawTable, table: Table) -> Iterator[str]:
-    """Yield which cells a spreadsheet would run, since datasets in CSV will have them, too."""
+    """Yield notes on cells that a spreadsheet would run as formulas, for datasets in CSV."""
     if raw.layout.csv is not None:
         yield from formula_notes(formula_cells(table), table.names, safe=False)
 
@@ -91,7 +91,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
         levels=int((level_counts(column) > 0).sum()),
         missing=int((~column.is_observed).sum()),
         missing_codes=", ".join(code or "(empty)" for code in variable.missing),
-        shows="numbered anew"
+        shows="numbered 1, 2, 3, ..."
         if variable.kind is Kind.ID
         else _levels(column)
         if column.is_coded
@@ -102,11 +102,11 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
 
 
 _INSTEAD = {Kind.CATEGORICAL: "kind: ordered, or numeric", Kind.DATE: "date_format: ..."}
-"""What to write where another kind than the first guess is meant; else a category."""
+"""The setting for another kind; ``kind: categorical`` for kinds that are not listed."""
 
 
 def _levels(column: Column) -> str:
-    """Name the frequent levels; rare ones are only counted, for they may point to persons."""
+    """Return the frequent levels and the number of rare ones, which may identify persons."""
     labels = column.variable.levels
     counts = level_counts(column)
     frequent = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= RARE]
@@ -131,20 +131,20 @@ def _percentiles(column: Column) -> str:
 class PlanRow(Row):
     """One variable of the plan."""
 
-    position: int = column("#", "count", "place in the order, from 1")
+    position: int = column("#", "count", "position in the order, from 1")
     variable: str = column("variable", "text")
     kind: str = column("kind", "text")
-    model: str = column("model", "text", "what makes whole datasets, where no model is fitted")
+    model: str = column("model", "text", "model, or extension that makes whole datasets")
     predictors: int = column("predictors", "count")
     levels: int = column("levels", "count", "values that occur, without missing codes")
     missing: int = column("missing", "count")
-    rare: int = column("rare levels", "count", "held by fewer than `RARE` rows, or persons")
+    rare: int = column("rare levels left", "count", "of fewer than `RARE` rows, or persons")
     cost: float = column("cost", "percent", "share of the work of the fit, in [0, 1]")
-    """n log n, times predictors, times outputs; 0 where nothing is fitted."""
+    """n log n, times predictors, times outputs; 0 without a fit."""
 
 
 def plan_table(plan: Plan) -> list[PlanRow]:
-    """Return a row for every variable in the order of the chain."""
+    """Return a row for every variable, in the order of the chain."""
     from synthesizer.plan.forecast import work
 
     steps, table = plan.spec.steps, plan.table
@@ -163,7 +163,7 @@ def plan_table(plan: Plan) -> list[PlanRow]:
 
 
 def relations_of(plan: Plan) -> Iterator[Relation]:
-    """Yield what is computed in every record, in the order of the chain."""
+    """Yield the relations of computed variables, in the order of the chain."""
     for step in plan.spec.steps:
         if isinstance(step.model, Derived):
             yield Relation("derived", step.model.expression, step.variable)
@@ -172,21 +172,25 @@ def relations_of(plan: Plan) -> Iterator[Relation]:
 
 
 class ZeroRow(Row):
-    """Variables with impossible combinations; confidential, since it counts persons."""
+    """Variables with impossible combinations; confidential, because it counts persons."""
 
     names: str = column("variables", "text")
     independent: float = column(
-        "new if independent", "share", "rows with an unseen combination if unrelated"
+        "impossible if independent",
+        "share",
+        "rows with an unseen combination if the variables were independent",
     )
-    fresh: float = column("new in a new sample", "share", "the same of a new sample (Good 1953)")
-    combinations: int = column("combinations", "count", "that occur in the data")
-    few: int = column("rare ones", "count", "of fewer than 5 persons")
-    persons: int = column("persons in them", "count")
-    held: float = column("rows in them", "share")
+    new_sample: float = column(
+        "impossible in a new sample", "share", "the same for a new sample (Good 1953)"
+    )
+    combinations: int = column("cells used", "count", "combinations that occur in the data")
+    rare_cells: int = column("rare cells", "count", "cells of fewer than 5 persons")
+    persons: int = column("persons in them", "count", "persons in rare cells")
+    rare_share: float = column("share of rows", "share", "rows in rare cells")
 
 
 def zero_rows(plan: Plan) -> tuple[list[ZeroRow], list[ZeroRow], str]:
-    """Return the pairs, and the triples, that a search of the data finds, and what it left out."""
+    """Return pairs and triples with structural zeros, and the sets that were not searched."""
     drawn = [name for name in plan.table.names if name in plan.spec.order]
     of_file = (name for name in drawn if not plan.arrangement.follows(name))
     search = structural_zeros(plan.table.select(of_file))
@@ -198,11 +202,11 @@ def _zero_rows(zeros: Sequence[ZeroCells]) -> list[ZeroRow]:
         ZeroRow(
             names=f"{', '.join(zero.names[:-1])} and {zero.names[-1]}",
             independent=zero.independent,
-            fresh=zero.fresh,
+            new_sample=zero.fresh,
             combinations=zero.combinations,
-            few=zero.few,
+            rare_cells=zero.few,
             persons=zero.persons,
-            held=zero.held,
+            rare_share=zero.held,
         )
         for zero in zeros
     ]

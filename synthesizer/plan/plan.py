@@ -52,9 +52,9 @@ from synthesizer.plan.context import (
 )
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
-from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.plan.findings import Findings, WithFindings, note, problem
 from synthesizer.plan.inputs import Input, read_input, suggestions
-from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
+from synthesizer.plan.rules import ChainOrder, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
 from synthesizer.plan.seeds import key_in_words, plan_seed
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
@@ -401,7 +401,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
     keeps = any(step.model.abilities.copies_rows for step in steps)
     found.add(_row_findings(context, len(steps), keeps=keeps))
     draws = found.add(plan_seed(context, seed))
-    rules, zeros = found.add(plan_rules(context, Places.of(context, order, steps), draws))
+    rules, zeros = found.add(plan_rules(context, ChainOrder.of(context, order, steps), draws))
     found.problems += overridden(paths, rules)
     scenarios = found.add(plan_scenarios(context))
     found.problems += fit_problems(context, keeps=keeps)
@@ -458,7 +458,7 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
     return dump
 
 
-def _name_findings(context: Context) -> Found[None]:
+def _name_findings(context: Context) -> WithFindings[None]:
     """Return unknown variables and models, and variables in the wrong place."""
     found = Findings()
     found.problems += [*unknown_variables(context), *models_without_use(context)]
@@ -475,7 +475,7 @@ def _name_findings(context: Context) -> Found[None]:
     return found.of(None)
 
 
-def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> Found[None]:
+def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> WithFindings[None]:
     """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
     config, table, found = context.config, context.table, Findings()
     found.problems += whole_number_problems(rows=config.rows)

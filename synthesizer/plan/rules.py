@@ -1,4 +1,4 @@
-"""Rules and structural zeros of a configuration, checked against each other and the data."""
+"""Plan rules and structural zeros; check them against each other and the data."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import StructuralZeros, found_structural_zeros, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
 from synthesizer.plan.context import Context, broken_findings
-from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.plan.findings import Findings, WithFindings, note, problem
 
 
 @dataclass(frozen=True, kw_only=True)
-class Places:
-    """The variables at the end of the chain, in order, and those that rules may not change."""
+class ChainOrder:
+    """The variables of a planned chain in order, and the variables that rules may not change."""
 
     order: tuple[str, ...]
-    """Variables and what follows from them."""
+    """Variables of the chain and those computed from careers."""
     fixed: frozenset[str]
-    """What is kept or derived, the careers, and what follows from them."""
+    """Kept, derived and career variables, and those computed from careers."""
     career: str | None = None
-    """What the careers of a panel draw."""
+    """The career variable of a panel."""
     following: frozenset[str] = frozenset()
-    """Time and attributes of the careers."""
+    """Time and attributes computed from careers."""
     single: frozenset[str] = frozenset()
-    """Variables of a panel that are drawn as one value a person."""
+    """Variables of a panel that are drawn once for each person."""
     personal: frozenset[str] = frozenset()
-    """These, and all that follows from them or is one value a person anyway."""
+    """All variables with one value for each person."""
     rare: frozenset[str] = frozenset()
-    """Variables of a panel of which first is drawn whether a person changes them."""
+    """Panel variables for which a change is drawn before the values."""
     computed: Mapping[str, Expression] = field(default_factory=dict)
-    """Derived variables, and from what."""
+    """Expressions of derived variables."""
     form: Arrangement = PLAIN
-    """How the source holds its units."""
+    """How rows of the source are grouped into units."""
     codes_first: bool = False
-    """Whether categories are made before the numbers, whatever visit_sequence says."""
+    """Whether categories are always made before numbers."""
 
     @classmethod
     def of(cls, context: Context, order: Sequence[str], steps: Sequence[Step]) -> Self:
-        """Return the places of a planned chain."""
+        """Return the order of a planned chain."""
         earlier = tuple(context.earlier(order, len(order)))
         fixed = frozenset(step.variable for step in steps if step.is_fixed)
         frame = context.frame
@@ -85,7 +85,7 @@ class Places:
         )
 
     def zero(self, condition: Expression, always: str, table: Table) -> Forbid:
-        """Return a structural zero; the inputs stand for what is derived last."""
+        """Return a structural zero that redraws an input if the last variable is derived."""
         names, later = set(condition.names), list[str]()
         while (last := max(names, key=self.order.index)) in self.computed:
             later.insert(0, last)
@@ -94,7 +94,7 @@ class Places:
         return Forbid(condition=condition, variable=last, always=always, computed=computed)
 
     def setting_problems(self, name: str, used: Collection[str]) -> Iterator[str]:
-        """Say why no rule can set a variable; ``used`` are the variables of its condition."""
+        """Yield why no rule can set a variable; ``used`` are the variables of its condition."""
         if name not in self.order:
             yield problem("rule_sets_no_variable", name=name)
             return
@@ -121,11 +121,11 @@ class Places:
         if late:
             remedy = "change visit_sequence"
             if self.codes_first:
-                remedy = "numbers are drawn after the categories: say forbid in its place"
+                remedy = "numbers are drawn after the categories: use forbid instead"
             yield problem("rule_before_condition", name=name, late=", ".join(late), remedy=remedy)
 
     def redrawing_problem(self, names: Collection[str]) -> Problem | None:
-        """Explain why the last of some variables cannot be redrawn; empty if it can."""
+        """Return why the last of some variables cannot be redrawn; None if it can."""
         ordered = sorted(names, key=self.order.index)
         last = ordered[-1]
         if last not in self.fixed:
@@ -135,7 +135,7 @@ class Places:
             return problem("last_is_fixed", name=last)
         if free:
             return problem("last_is_of_careers", name=last, free=free[-1], career=self.career)
-        rules = "say under panel.rules what the career never does (never, absorbing), or "
+        rules = "write under panel.rules what cannot happen (never, absorbing), or "
         is_career = self.career in ordered
         return problem("only_of_careers", names=ordered, rules=rules if is_career else "")
 
@@ -144,26 +144,26 @@ Zeros = tuple[Forbid | StructuralZeros, ...]
 
 
 def plan_rules(
-    context: Context, places: Places, seed: Seed
-) -> Found[tuple[tuple[Rule, ...], Zeros]]:
+    context: Context, chain: ChainOrder, seed: Seed
+) -> WithFindings[tuple[tuple[Rule, ...], Zeros]]:
     """Return the rules and the structural zeros.
 
-    ``seed`` opens some of the combinations that the data do not have, see `StructuralZeros`.
+    ``seed`` decides which unseen combinations are allowed, see `StructuralZeros`.
     """
-    table, found = context.completed, Findings()
-    rules = _rules(context, places, found.problems)
-    forbids = _forbids(context, places, found.problems)
-    found.problems += _contradictions(rules, forbids, table)
-    zeros = _supports(context, places, found.problems)
-    found.notes += _several_values(context.config, places)
-    found.add(broken_findings(context.config, _broken(context, rules, forbids)))
+    table, findings = context.completed, Findings()
+    rules = _rules(context, chain, findings.problems)
+    forbids = _forbids(context, chain, findings.problems)
+    findings.problems += _contradictions(rules, forbids, table)
+    zeros = _listed_zeros(context, chain, findings.problems)
+    findings.notes += _several_values(context.config, chain)
+    findings.add(broken_findings(context.config, _broken(context, rules, forbids)))
     if context.config.finds_structural_zeros:
-        zeros += found.add(_found_supports(context, places, seed, zeros))
-    return found.of((tuple(rules), (*forbids, *zeros)))
+        zeros += findings.add(_detected_zeros(context, chain, seed, zeros))
+    return findings.of((tuple(rules), (*forbids, *zeros)))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:
-    """Say how many confidential rows differ from what a variable is computed by."""
+    """Yield how many confidential rows differ from the computed value of a variable."""
     table = context.completed
     differs = ~agreement(expression, table, table[name])
     if differs.any():
@@ -171,7 +171,7 @@ def differing_rows(context: Context, name: str, expression: Expression) -> Itera
 
 
 def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str]:
-    """Say how many confidential rows differ from most rows with their code."""
+    """Yield how many confidential rows differ from most rows with the same code."""
     source, rare = context.table[code], context.config.rare
     off = rows_off(source, context.table[name])
     off &= has_code(source, "other" if rare is None else rare.to)
@@ -180,20 +180,20 @@ def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str
 
 
 def _condition(
-    context: Context, place: str, text: str, found: Problems
+    context: Context, location: str, text: str, findings: Problems
 ) -> tuple[Expression | None, list[str]]:
-    """Return a condition, and which variables of the table it uses.
+    """Return a condition and the variables of the table that it uses.
 
-    The condition is None where it has problems or uses columns that could not be read.
+    The condition is None if it has problems or uses columns that could not be read.
     """
     table, columns, used = context.completed, context.ruled, list[str]()
-    with found.gathered(place):
+    with findings.gathered(location):
         expression = Expression.parse(text)
         used = [name for name in sorted(expression.names) if name in table]
         absent = sorted(expression.names - set(used))
         problems: list[str] = [p for n in absent for p in columns.unknown("condition", n)]
         problems += [
-            problem("takes_no_part", name=name, place="condition")
+            problem("takes_no_part", name=name, location="condition")
             for name in absent
             if not columns.is_faulty(name) and columns.is_known(name)
         ]
@@ -204,27 +204,28 @@ def _condition(
     return None, used
 
 
-def _rules(context: Context, places: Places, problems: Problems) -> list[Rule]:
+def _rules(context: Context, chain: ChainOrder, problems: Problems) -> list[Rule]:
     table, columns = context.completed, context.ruled
     rules: list[Rule] = []
     for number, rule in enumerate(context.config.rules, 1):
         if rule.always:
             continue
-        place = f"rule {number}"
-        condition, used = _condition(context, f"{place}, if", rule.condition, problems)
+        location = f"rule {number}"
+        condition, used = _condition(context, f"{location}, if", rule.condition, problems)
         if condition is not None and not condition.count(table):
-            problems.append(problem("rule_without_rows", place=place, condition=rule.condition))
+            text = rule.condition
+            problems.append(problem("rule_without_rows", location=location, condition=text))
         for name, value in rule.then.items():
             if columns.is_faulty(name):
                 continue
-            if unknown := columns.unknown(place, name):
+            if unknown := columns.unknown(location, name):
                 problems += unknown
                 continue
-            faults = list(places.setting_problems(name, used))
-            problems.at(place, faults)
+            faults = list(chain.setting_problems(name, used))
+            problems.at(location, faults)
             if name not in table:
                 continue
-            with problems.gathered(place):
+            with problems.gathered(location):
                 column = single_value(table[name].variable, value)
                 if condition is not None and not faults:
                     rules.append(Rule(condition=condition, value=column))
@@ -233,52 +234,51 @@ def _rules(context: Context, places: Places, problems: Problems) -> list[Rule]:
 
 
 def _rules_of_leads(context: Context, rule: Rule) -> Iterator[Rule]:
-    """Yield the same of leads, whose values are drawn before."""
+    """Yield the rule for the lead of its variable, which is drawn earlier."""
     table, arranged = context.completed, context.arranged
     if (lead := arranged.lead(rule.variable, table)) is not None:
         value = rule.value.renamed(lead)
         yield Rule(condition=arranged.of_leads(rule.condition, context.table), value=value)
 
 
-def _forbids(context: Context, places: Places, problems: Problems) -> list[Forbid]:
+def _forbids(context: Context, chain: ChainOrder, problems: Problems) -> list[Forbid]:
     table = context.completed
     forbids: list[tuple[str, Forbid]] = []
-    for place, condition, always in _of_whom(context, problems):
-        if not condition.names or not condition.names <= set(places.order):
-            problems.append(problem("condition_without_variables", place=place))
+    for location, condition, always in _of_whom(context, problems):
+        if not condition.names or not condition.names <= set(chain.order):
+            problems.append(problem("condition_without_variables", location=location))
         elif condition.condition(table).all():
             does = "breaks" if always else "satisfies"
-            problems.append(problem("condition_of_every_row", place=place, does=does))
+            problems.append(problem("condition_of_every_row", location=location, does=does))
         else:
-            zero = places.zero(condition, always, table)
+            zero = chain.zero(condition, always, table)
             if zero.names == {context.frame.time} and not condition.condition(table).any():
-                continue  # it follows from the periods, which are as in the data
-            if fixed := places.redrawing_problem(zero.names):
-                problems.append(fixed.at(place))
+                continue  # satisfied: the periods are those of the data
+            if fixed := chain.redrawing_problem(zero.names):
+                problems.append(fixed.at(location))
             else:
-                forbids.append((place, zero))
+                forbids.append((location, zero))
     problems += _nothing_left(forbids, table)
-    problems += context.arranged.left_problems(context, forbids, places.order)
+    problems += context.arranged.left_problems(context, forbids, chain.order)
     problems += _circles(forbids)
     plain = [forbid for _, forbid in forbids]
-    return [*plain, *_implied(plain, places, table)]
+    return [*plain, *_implied(plain, chain, table)]
 
 
 def _of_whom(context: Context, problems: Problems) -> Iterator[tuple[str, Expression, str]]:
-    """Yield the conditions, where there are leads of these and of the other rows."""
-    for place, condition in context.arranged.own_conditions(context):
-        yield place, condition, ""
-    for place, condition, always in _conditions(context, problems):
+    """Yield location, condition and text of forbidden conditions, also for leads."""
+    for location, condition in context.arranged.own_conditions(context):
+        yield location, condition, ""
+    for location, condition, always in _conditions(context, problems):
         for whom, of_them in context.arranged.conditions(condition, context.table):
             text = always if of_them is condition else ""
-            yield place + whom, of_them, text
+            yield location + whom, of_them, text
 
 
 def _conditions(context: Context, problems: Problems) -> Iterator[tuple[str, Expression, str]]:
-    """Yield what no row may satisfy: its place, the condition, and what always holds instead.
+    """Yield location, forbidden condition, and the text of a rule that always holds ("" if none).
 
-    A chain ``a <= b <= c`` is taken apart, so that each variable keeps to those before it. What is
-    missing breaks no rule.
+    ``a <= b <= c`` is divided into pairs. Missing values break no rule.
     """
     for number, rule in enumerate(context.config.rules, 1):
         if not rule.always:
@@ -290,12 +290,12 @@ def _conditions(context: Context, problems: Problems) -> Iterator[tuple[str, Exp
             yield f"rule {number}", *_broken_pair(pair)
         if not condition.inequalities:
             columns = [context.completed[name] for name in sorted(condition.names)]
-            there = "".join(
+            observed = "".join(
                 f" and not missing({quote_name(column.name)})"
                 for column in columns
                 if column.variable.missing and not column.is_coded
             )
-            yield f"rule {number}", Expression.parse(f"not ({rule.always}){there}"), rule.always
+            yield f"rule {number}", Expression.parse(f"not ({rule.always}){observed}"), rule.always
     for number, text in enumerate(context.config.forbid, 1):
         condition, _ = _condition(context, f"forbid {number}", text, problems)
         if condition is not None:
@@ -308,13 +308,13 @@ Pair = tuple[str, str, str]
 
 
 def _broken_pair(pair: Pair) -> tuple[Expression, str]:
-    """Return what breaks an inequality, and its text."""
+    """Return the condition that breaks an inequality, and the text of the inequality."""
     left, sign, right = quote_name(pair[0]), pair[1], quote_name(pair[2])
     return Expression.parse(f"{left} {_OPPOSITE[sign]} {right}"), f"{left} {sign} {right}"
 
 
 def _rising(zero: Forbid) -> Pair | None:
-    """Return the inequality that a structural zero asks for, as ``a <= b`` or ``a < b``."""
+    """Return the inequality of a structural zero as ``a <= b`` or ``a < b``; None for others."""
     pairs = Expression.parse(zero.always or zero.condition.text).inequalities
     if len(pairs) != 1 or zero.computed:
         return None
@@ -324,14 +324,14 @@ def _rising(zero: Forbid) -> Pair | None:
 
 
 def _inequalities(zeros: Iterable[Forbid]) -> dict[tuple[str, str], tuple[Pair, Forbid]]:
-    """Return the inequality between any two numbers, the strict one of two."""
+    """Return the inequality and zero of each pair of numbers; the strict one of two."""
     rising = [(pair, zero) for zero in zeros if (pair := _rising(zero))]
-    rising.sort(key=lambda found: found[0][1] == "<")
+    rising.sort(key=lambda entry: entry[0][1] == "<")
     return {pair[::2]: (pair, zero) for pair, zero in rising}
 
 
 def _circles(forbids: Sequence[tuple[str, Forbid]]) -> Iterator[str]:
-    """Report numbers that inequalities ask to be smaller than themselves."""
+    """Yield a problem if inequalities require numbers to be smaller than themselves."""
     pairs = _inequalities(zero for _, zero in forbids)
     names = sorted({name for pair in pairs for name in pair})
     below = {names: pair[1] == "<" for names, (pair, _) in pairs.items()}  # strictly, or not
@@ -346,42 +346,42 @@ def _circles(forbids: Sequence[tuple[str, Forbid]]) -> Iterator[str]:
         )
 
 
-def _implied(forbids: Sequence[Forbid], places: Places, table: Table) -> Iterator[Forbid]:
-    """Yield ``a <= c`` for ``a <= b`` and ``b <= c`` where b is drawn last or may be missing.
+def _implied(forbids: Sequence[Forbid], chain: ChainOrder, table: Table) -> Iterator[Forbid]:
+    """Yield ``a <= c`` for ``a <= b`` and ``b <= c``, if b is drawn last or may be missing.
 
-    Else no b might be left, or nothing between a and c. Where b is missing, the data may break it;
-    then it is not asked for.
+    Without it there might be no value between a and c. If the data break it in rows where b is
+    missing, it is not required.
     """
     pairs = {n: (pair, f.broken(table)) for n, (pair, f) in _inequalities(forbids).items()}
-    for middle in reversed(places.order):
-        below = [(a, *found) for (a, b), found in pairs.items() if b == middle]
-        above = [(c, *found) for (b, c), found in pairs.items() if b == middle]
+    for middle in reversed(chain.order):
+        below = [(a, *pair) for (a, b), pair in pairs.items() if b == middle]
+        above = [(c, *pair) for (b, c), pair in pairs.items() if b == middle]
         for (a, first, broken), (c, second, also) in product(below, above):
-            place = places.order.index
-            is_last = place(middle) > max(place(a), place(c))
+            position = chain.order.index
+            is_last = position(middle) > max(position(a), position(c))
             if a == c or (a, c) in pairs or not (is_last or table[middle].variable.missing):
                 continue
             sign = "<" if "<" in (first[1], second[1]) else "<="
             condition, text = _broken_pair((a, sign, c))
-            last = max(a, c, key=place)
+            last = max(a, c, key=position)
             implied = Forbid(condition=condition, variable=last, always=text)
-            if last in places.fixed or (implied.broken(table) & ~(broken | also)).any():
+            if last in chain.fixed or (implied.broken(table) & ~(broken | also)).any():
                 continue
             pairs[a, c] = ((a, sign, c), implied.broken(table))
             yield implied
 
 
 def _nothing_left(forbids: Sequence[tuple[str, Forbid]], table: Table) -> Iterator[str]:
-    """Report conditions that together forbid every confidential row, so no draw can keep them."""
+    """Yield problems of conditions that together forbid every confidential row."""
     for variable in dict.fromkeys(forbid.variable for _, forbid in forbids):
-        same = [(place, forbid) for place, forbid in forbids if forbid.variable == variable]
+        same = [(location, forbid) for location, forbid in forbids if forbid.variable == variable]
         if len(same) > 1 and forbidden_rows([forbid for _, forbid in same], table).all():
-            places = ", ".join(dict.fromkeys(place for place, _ in same))
-            yield problem("conditions_leave_nothing", name=variable, places=places)
+            locations = ", ".join(dict.fromkeys(location for location, _ in same))
+            yield problem("conditions_leave_nothing", name=variable, locations=locations)
 
 
-def _supports(context: Context, places: Places, problems: Problems) -> list[StructuralZeros]:
-    """Return the combinations that the data have, for each list of variables."""
+def _listed_zeros(context: Context, chain: ChainOrder, problems: Problems) -> list[StructuralZeros]:
+    """Return the structural zeros of each list of variables in the configuration."""
     table, columns = context.completed, context.ruled
     wanted: list[tuple[str, ...]] = []
     lists = context.config.structural_zero_lists
@@ -390,44 +390,44 @@ def _supports(context: Context, places: Places, problems: Problems) -> list[Stru
         problems.append(problem("structural_zeros_not_lists", one=one))
         return []
     for number, names in enumerate(lists, 1):
-        place = f"structural_zeros {number}"
-        faults = [fault for name in names for fault in columns.unknown(place, name)]
+        location = f"structural_zeros {number}"
+        faults = [fault for name in names for fault in columns.unknown(location, name)]
         if not faults and len(set(names)) < 2:
-            faults = [problem("support_too_short", place=place)]
-        absent = [n for n in names if n not in places.order and columns.is_known(n)]
+            faults = [problem("structural_zeros_too_short", location=location)]
+        absent = [n for n in names if n not in chain.order and columns.is_known(n)]
         if not faults and absent:
-            faults = [problem("takes_no_part", name=name, place=place) for name in absent]
+            faults = [problem("takes_no_part", name=name, location=location) for name in absent]
         problems += faults
         if faults or columns.any_faulty(names) or not set(names) <= set(table):
             continue
-        ordered = sorted(set(names), key=places.order.index)
-        if fixed := places.redrawing_problem(ordered):
-            problems.append(fixed.at(place))
+        ordered = sorted(set(names), key=chain.order.index)
+        if fixed := chain.redrawing_problem(ordered):
+            problems.append(fixed.at(location))
             continue
-        # zeros of every prefix, too, so that each later variable finds a value that fits
+        # also for every prefix, so that each later variable has an allowed value
         leads = [context.arranged.lead(name, table) or name for name in ordered]
-        for each in (ordered, sorted(leads, key=places.order.index)):
+        for each in (ordered, sorted(leads, key=chain.order.index)):
             wanted += [
-                tuple(each[:k]) for k in range(2, len(each) + 1) if each[k - 1] not in places.fixed
+                tuple(each[:k]) for k in range(2, len(each) + 1) if each[k - 1] not in chain.fixed
             ]
     return [StructuralZeros.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
 
 
-def _found_supports(
-    context: Context, places: Places, seed: Seed, listed: Sequence[StructuralZeros]
-) -> Found[tuple[StructuralZeros, ...]]:
-    """Return the structural zeros of variables that can be redrawn.
+def _detected_zeros(
+    context: Context, chain: ChainOrder, seed: Seed, listed: Sequence[StructuralZeros]
+) -> WithFindings[tuple[StructuralZeros, ...]]:
+    """Return the detected structural zeros of variables that can be redrawn.
 
-    Where no value keeps to all of them, the listed ones decide.
+    If no value satisfies all of them, the listed ones are applied.
     """
     table = context.table
-    search = structural_zeros(table.select(n for n in context.names if n in places.order))
+    search = structural_zeros(table.select(n for n in context.names if n in chain.order))
     pairs: dict[tuple[str, str], float] = {}
     triples: dict[tuple[str, ...], float] = {}
     for zero in search.found:
-        names = tuple(sorted(zero.names, key=places.order.index))
+        names = tuple(sorted(zero.names, key=chain.order.index))
         is_listed = any(zeros.names.issuperset(names) for zeros in listed)
-        if is_listed or places.redrawing_problem(names) is not None:
+        if is_listed or chain.redrawing_problem(names) is not None:
             continue
         if len(names) == 2:
             pairs[names[0], names[1]] = zero.opened
@@ -435,28 +435,28 @@ def _found_supports(
             triples[names] = zero.opened
     opened: dict[tuple[str, ...], float] = {
         pair: chance
-        for pair, chance in with_implied(pairs, places.order).items()
-        if places.redrawing_problem(pair) is None
+        for pair, chance in with_implied(pairs, chain.order).items()
+        if chain.redrawing_problem(pair) is None
     }
     zeros = tuple(found_structural_zeros(table, opened | triples, seed.generator("support")))
     if not search.left_out:
-        return Found(zeros)
+        return WithFindings(zeros)
     note = (
-        f"structural_zeros: {search.left_out} were not searched for impossible combinations, too "
-        "many; list those that matter beside 'auto'"
+        f"structural_zeros: {search.left_out} were not searched for impossible combinations (too "
+        "many); list those that matter, in addition to 'auto'"
     )
-    return Found(zeros, notes=(note,))
+    return WithFindings(zeros, notes=(note,))
 
 
-def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
-    """Note rules that let persons change what few persons change."""
+def _several_values(config: ChainConfig, chain: ChainOrder) -> Iterator[str]:
+    """Yield notes on rules that change a variable in single periods, although few persons do."""
     for number, rule in enumerate(config.rules, 1):
         try:
             used = Expression.parse(rule.condition).names
         except ExpressionError:  # reported already
             continue
         for name in rule.then:
-            if name in places.rare and not used <= places.personal:
+            if name in chain.rare and not used <= chain.personal:
                 yield note("rule_in_single_periods", number=number, name=name)
 
 
@@ -485,7 +485,7 @@ def _contradictions(
 
 
 def _broken(context: Context, rules: Sequence[Rule], forbids: Sequence[Forbid]) -> Iterator[str]:
-    """Yield the rules that confidential rows break and synthetic rows will keep."""
+    """Yield notes on rules and conditions that confidential rows break."""
     table, about = context.completed, context.arrangement.about
     for rule in rules:
         column = table[rule.variable]
@@ -507,12 +507,12 @@ def _broken(context: Context, rules: Sequence[Rule], forbids: Sequence[Forbid]) 
 
 
 def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]:
-    """Return the steps; numbers that rules bound by earlier numbers are drawn from the bound.
+    """Return the steps, with bounds for numbers that a rule limits by an earlier number.
 
-    So is the last variable of ``a <= b``, or of a forbidden ``a > b``, where both are numbers, or
-    both dates, and the other one is among its predictors.
+    This concerns the last variable of ``a <= b``, or of a forbidden ``a > b``, if both are numbers
+    or both dates, and the other one is among its predictors.
     """
-    found: dict[str, dict[str, dict[str, None]]] = {}
+    bounds_of: dict[str, dict[str, dict[str, None]]] = {}
     for zero in zeros:
         if isinstance(zero, StructuralZeros):
             continue
@@ -523,14 +523,14 @@ def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]
         if (table[left].variable.kind is Kind.DATE) != (table[right].variable.kind is Kind.DATE):
             continue
         side, other = ("low", left) if zero.variable == right else ("high", right)
-        found.setdefault(zero.variable, {}).setdefault(side, {})[other] = None
+        bounds_of.setdefault(zero.variable, {}).setdefault(side, {})[other] = None
     return [
         step
-        if step.is_fixed or step.variable not in found or getattr(step.model, "event", None)
+        if step.is_fixed or step.variable not in bounds_of or getattr(step.model, "event", None)
         else replace(
             step,
             bounds=Bounds(
-                **{side: tuple(names) for side, names in found[step.variable].items()}
+                **{side: tuple(names) for side, names in bounds_of[step.variable].items()}
             ).among(step.predictors),
         )
         for step in steps
@@ -550,56 +550,56 @@ def _count_of(mask: BoolArray) -> str:
     return plural(int(mask.sum()), "confidential row")
 
 
-def plan_paths(context: Context) -> Found[tuple[PathRule, ...]]:
-    """Plan the rules from period to period, with how often the data break them."""
-    panel, found = context.config.panel, Findings()
+def plan_paths(context: Context) -> WithFindings[tuple[PathRule, ...]]:
+    """Return the rules from period to period, with notes on rows that break them."""
+    panel, findings = context.config.panel, Findings()
     rules: dict[PathRule, str] = {}
     for number, rule in enumerate(() if panel is None else panel.rules, 1):
-        place = f"panel.rules.{number}"
-        problems = list(_path_problems(context, place, rule))
-        found.problems += problems
+        location = f"panel.rules.{number}"
+        problems = list(_path_problems(context, location, rule))
+        findings.problems += problems
         if not problems:
             compiled = _compiled(context.table[rule.variable].variable, rule)
-            rules |= dict.fromkeys(compiled, place)
-    found.add(broken_findings(context.config, _broken_paths(context, rules)))
-    return found.of((*rules, *found.add(context.arranged.paths(context))))
+            rules |= dict.fromkeys(compiled, location)
+    findings.add(broken_findings(context.config, _broken_paths(context, rules)))
+    return findings.of((*rules, *findings.add(context.arranged.paths(context))))
 
 
 def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str]:
-    """Say which rules across time could be broken by values that rules set in single rows."""
+    """Yield problems of rules across time that ``rules`` could break in single periods."""
     for name in dict.fromkeys(rule.variable for rule in rules):
         for path in paths:
             if path.variable == name:
                 yield problem("path_rule_overridden", name=name, text=path.text)
 
 
-def _path_problems(context: Context, place: str, rule: PathRuleConfig) -> Iterator[str]:
+def _path_problems(context: Context, location: str, rule: PathRuleConfig) -> Iterator[str]:
     name = rule.variable
     panel, frame = context.config.panel, context.frame
     if panel is not None and name == panel.person:
-        yield problem("path_rule_of_person", name=name, place=place)
+        yield problem("path_rule_of_person", name=name, location=location)
         return
     if name == frame.time:
-        yield problem("path_rule_of_time", name=name, place=place)
+        yield problem("path_rule_of_time", name=name, location=location)
         return
     if name not in context.table or context.takes_no_part(name):
-        yield from context.unusable(place, name)
+        yield from context.unusable(location, name)
         return
     variable = context.table[name].variable
     is_career = name == context.career
     if rule.non_decreasing and (variable.kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or is_career):
-        yield problem("path_rule_without_order", name=name, place=place)
+        yield problem("path_rule_without_order", name=name, location=location)
     labels = [*rule.absorbing, *(label for pair in rule.never for label in pair)]
     if labels and not variable.is_coded:
-        yield problem("path_rule_of_number", name=name, place=place)
+        yield problem("path_rule_of_number", name=name, location=location)
         return
     unknown = sorted({label for label in labels if label not in variable.labels})
     if unknown:
         yield problem(
-            "unknown_state", name=name, place=place, unknown=", ".join(map(repr, unknown))
+            "unknown_state", name=name, location=location, unknown=", ".join(map(repr, unknown))
         )
     for same in dict.fromkeys(before for before, after in rule.never if before == after):
-        yield problem("path_rule_staying", name=name, place=place, same=same)
+        yield problem("path_rule_staying", name=name, location=location, same=same)
 
 
 def _compiled(variable: Variable, rule: PathRuleConfig) -> Iterator[PathRule]:
@@ -627,11 +627,11 @@ def _text(rule: PathRuleConfig) -> str:
     return " and ".join(parts)
 
 
-def _broken_paths(context: Context, places: Mapping[PathRule, str]) -> Iterator[str]:
-    """Yield the rules from period to period that confidential rows break."""
-    for rule, place in places.items():
+def _broken_paths(context: Context, locations: Mapping[PathRule, str]) -> Iterator[str]:
+    """Yield notes on rules from period to period that confidential rows break."""
+    for rule, location in locations.items():
         panel = panel_of(context.table)
         broken = broken_steps(panel.index, panel[rule.variable], [rule])
         if broken.any():
             rows = _rows(broken, context)
-            yield f"{place} '{rule.text}': {rows} break it; no synthetic row will"
+            yield f"{location} '{rule.text}': {rows} break it; no synthetic row will"

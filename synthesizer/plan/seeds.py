@@ -12,7 +12,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.randomness import NO_KEY, WITHOUT_KEY, Seed, fresh_seed, new_key
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.plan.findings import Findings, WithFindings, note, problem
 
 _REMEDY = "name the manifest.json of a finished run, or remove random_key to draw one"
 
@@ -32,20 +32,20 @@ def seed_of(config: ChainConfig) -> Seed:
     return Seed(entropy, None if config.random_key == NO_KEY else new_key())
 
 
-def plan_seed(context: Context, shared: Seed | None) -> Found[Seed]:
+def plan_seed(context: Context, shared: Seed | None) -> WithFindings[Seed]:
     """Return what decides every draw of a plan, with what the steward should know of it.
 
     ``shared`` is that of a grid and stands in place of what the configuration says.
     """
-    config, seed, found = context.config, shared or Seed(0), Findings()
-    with found.problems.gathered():
+    config, seed, findings = context.config, shared or Seed(0), Findings()
+    with findings.problems.gathered():
         seed = shared or seed_of(config)
-        found.notes += replay_notes(seed)
+        findings.notes += replay_notes(seed)
         if isinstance(config.random_key, KeyConfig) and seed.random_key is not None:
             _, data = _earlier(config.random_key.manifest)
             if data not in (None, context.data.fingerprint):
-                found.note("key_of_other_data", manifest=config.random_key.manifest)
-    return found.of(seed)
+                findings.note("key_of_other_data", manifest=config.random_key.manifest)
+    return findings.of(seed)
 
 
 def replay_notes(seed: Seed) -> list[str]:
@@ -72,26 +72,26 @@ def key_in_words(key: Any) -> str:
 
 def _earlier(path: Path) -> tuple[Seed, str | None]:
     """Return seed and key of an earlier run, and the hash of its data; no value is told."""
-    place = f"random_key.from: {path}"
+    location = f"random_key.from: {path}"
     try:
         content = parse_json(read_text(path))
     except OSError as error:
         raise ConfigError(
-            problem("key_unreadable", place=place, strerror=error.strerror, remedy=_REMEDY)
+            problem("key_unreadable", location=location, strerror=error.strerror, remedy=_REMEDY)
         ) from None
     except (ValueError, RecursionError):
-        raise ConfigError(problem("key_no_manifest", place=place, remedy=_REMEDY)) from None
+        raise ConfigError(problem("key_no_manifest", location=location, remedy=_REMEDY)) from None
     content = content if isinstance(content, Mapping) else {}
     key, entropy, fitted = (content.get(key) for key in ("random_key", "seed", "seed_of_fit"))
     if key is None:
-        raise ConfigError(problem("key_absent", place=place, remedy=_REMEDY))
+        raise ConfigError(problem("key_absent", location=location, remedy=_REMEDY))
     if fitted not in (None, entropy):
-        raise ConfigError(problem("key_of_saved_model", place=place))
+        raise ConfigError(problem("key_of_saved_model", location=location))
     try:
         if type(entropy) is not int or type(key) is not str:
             raise ValueError
         seed = Seed(entropy, None if key == NO_KEY else key)
     except ValueError:
-        raise ConfigError(problem("key_edited", place=place, remedy=_REMEDY)) from None
+        raise ConfigError(problem("key_edited", location=location, remedy=_REMEDY)) from None
     data = content.get("data")
     return seed, data.get("sha256") if isinstance(data, Mapping) else None

@@ -1,4 +1,4 @@
-"""Plan the steps of the chain: the model of each variable, the order, the predictors."""
+"""Plan the steps of the chain: the model, position and predictors of each variable."""
 
 from __future__ import annotations
 
@@ -25,42 +25,40 @@ from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.context import Context, broken_findings
 from synthesizer.plan.dependents import dependents, pairs_last
-from synthesizer.plan.findings import Findings, Found, problem
+from synthesizer.plan.findings import Findings, WithFindings, problem
 from synthesizer.plan.rules import differing_rows, rows_of_other_labels
 
 
 @dataclass(frozen=True)
 class Method:
-    """The requested model of one variable, before it is built.
-
-    ``is_configured``: whether the configuration names it. ``inputs``: what must be drawn before, of
-    a variable that is computed.
-    """
+    """The requested model of one variable, before it is built."""
 
     name: str
     options: Mapping[str, object]
     is_configured: bool
+    """Whether the configuration names the model."""
     inputs: frozenset[str] | None = None
+    """Inputs of a computed variable, which must be drawn before it."""
 
 
-def plan_methods(context: Context) -> Found[dict[str, Method]]:
+def plan_methods(context: Context) -> WithFindings[dict[str, Method]]:
     """Return the requested model of every variable."""
-    found = Findings()
-    _check_default(context, found)
-    by_position = _by_position(context, found)
-    named = {name: _method(context, name, by_position, found) for name in context.names}
+    findings = Findings()
+    _check_default(context, findings)
+    by_position = _by_position(context, findings)
+    named = {name: _method(context, name, by_position, findings) for name in context.names}
     methods = {name: method for name, method in named.items() if method is not None}
     drawn = {name: method.name for name, method in methods.items() if not method.is_configured}
     needs = {name: method.inputs for name, method in methods.items() if method.inputs}
-    for name, expression in found.add(dependents(context, drawn, needs)).items():
+    for name, expression in findings.add(dependents(context, drawn, needs)).items():
         options = {"expression": expression.text}
         methods[name] = Method(ROLES["derived"], options, False, inputs=expression.names)
     methods |= _of_form(context, methods)
-    return found.of(_with_events(context, methods, found))
+    return findings.of(_with_events(context, methods, findings))
 
 
 def _of_form(context: Context, methods: Mapping[str, Method]) -> dict[str, Method]:
-    """Return what follows from the rows that there are, and for leads as for their variables."""
+    """Return models of variables that are computed from the rows, and of computed leads."""
     more: dict[str, Method] = {}
     arranged = context.arranged
     for name, what in arranged.computed(context.completed, context.names).items():
@@ -70,86 +68,86 @@ def _of_form(context: Context, methods: Mapping[str, Method]) -> dict[str, Metho
     for name, method in methods.items():
         lead = arranged.lead(name, methods)
         if lead is not None and method.inputs is not None:
-            said = Expression.parse(str(method.options["expression"]))
-            expression = arranged.of_leads(said, context.table)
+            of_variable = Expression.parse(str(method.options["expression"]))
+            expression = arranged.of_leads(of_variable, context.table)
             options = {"expression": expression.text}
             more[lead] = Method(ROLES["derived"], options, False, inputs=expression.names)
     return more
 
 
 def _with_events(
-    context: Context, methods: dict[str, Method], found: Findings
+    context: Context, methods: dict[str, Method], findings: Findings
 ) -> dict[str, Method]:
-    """Tell the models of times which variable is the event."""
-    told = dict(methods)
+    """Return the models; those of times have their event as an option."""
+    with_events = dict(methods)
     for pair in context.config.survival:
-        method = told.get(pair.time)
+        method = with_events.get(pair.time)
         if method is None or pair.event not in context.names or context.is_panel:
             continue
         why = f"model {method.name!r} of {pair.time!r} has no option 'event'"
         if "event" in option_types(context.registry.get(method.name)):
             options = {"event": pair.event, **method.options}
-            told[pair.time] = replace(method, options=options, is_configured=True)
+            with_events[pair.time] = replace(method, options=options, is_configured=True)
             if ({"leaf_regression": True} | context.config.models.get(method.name, {}) | options)[
                 "leaf_regression"
             ]:
                 continue
-            why = f"{pair.time!r} is drawn without a tilt"
+            why = f"{pair.time!r} is drawn without leaf_regression"
         elif method.name == ROLES["keep"]:
-            why = f"{pair.time!r} is kept, whatever is drawn for {pair.event!r}"
-        found.note("survival_without_tilt", why=why)
-    return told
+            why = f"{pair.time!r} is kept, independently of {pair.event!r}"
+        findings.note("survival_without_leaf_regression", why=why)
+    return with_events
 
 
-def _check_default(context: Context, found: Findings) -> None:
+def _check_default(context: Context, findings: Findings) -> None:
     default = context.config.default_method
     names = [default] if isinstance(default, str) else list(default)
     if isinstance(default, dict):
         names = list(default.values())
-        found.problems += [
+        findings.problems += [
             problem("unknown_kind", kind=kind, known=", ".join(list(Kind)[:-1]))
             for kind in default
             if kind not in list(Kind)[:-1]
         ]
     for name in names:
         if not name:
-            found.problem("default_keeps")
+            findings.problem("default_keeps")
         elif name not in DEFAULT_SETS:
-            _canonical(context, found, "default_method", name)
+            _canonical(context, findings, "default_method", name)
 
 
-def _by_position(context: Context, found: Findings) -> dict[str, tuple[str, str]]:
-    """Return place and model of every column where ``method`` is a list."""
+def _by_position(context: Context, findings: Findings) -> dict[str, tuple[str, str]]:
+    """Return location and model by column, if ``method`` is a list; else {}."""
     models, names = context.config.method, context.columns.names
     if isinstance(models, dict) or names is None:
         return {}
     if context.columns.owners:
-        found.problem("method_list_wide")
+        findings.problem("method_list_wide")
         return {}
     if len(models) != len(names):
-        found.problem("method_list_length", models=len(models), columns=len(names))
+        findings.problem("method_list_length", models=len(models), columns=len(names))
         return {}
     pairs = enumerate(zip(names, models, strict=True), 1)
     listed = {name: (f"method, column {i} ({name})", model) for i, (name, model) in pairs}
     for name in names:
         if name not in context.names and not listed[name][1].startswith("~"):
-            _canonical(context, found, *listed[name])
+            _canonical(context, findings, *listed[name])
     return listed
 
 
-def _canonical(context: Context, found: Findings, place: str, model: str) -> str | None:
-    """Return the registered name of a model; None, and a problem, if it is unknown."""
-    with found.problems.gathered(place):
+def _canonical(context: Context, findings: Findings, location: str, model: str) -> str | None:
+    """Return the registered name of a model; None after adding a problem if it is unknown."""
+    with findings.problems.gathered(location):
         return context.registry.canonical(model)
     return None
 
 
 def _method(
-    context: Context, name: str, by_position: Mapping[str, tuple[str, str]], found: Findings
+    context: Context, name: str, by_position: Mapping[str, tuple[str, str]], findings: Findings
 ) -> Method | None:
-    settings = context.own(name)
+    settings = context.settings_of(name)
     column, listed = by_position.get(name, ("method", None))
-    places = {
+    locations = {
         "keep": ROLES["keep"] if name in context.config.keep else None,
         f"variables.{name}.method": settings.method,
         f"variables.{name}.derived": None if settings.derived is None else f"~{settings.derived}",
@@ -157,15 +155,15 @@ def _method(
         f"method.{name}": context.config.named_methods.get(context.arrangement.about(name)),
         column: listed,
     }
-    # an empty text is synthpop's word for a variable that is kept
-    named = {place: text or ROLES["keep"] for place, text in places.items() if text is not None}
+    # in synthpop an empty text keeps the variable
+    named = {location: text or ROLES["keep"] for location, text in locations.items() if text is not None}
     if len(set(named.values())) > 1:
-        found.problem("methods_disagree", name=name, named=" and ".join(named))
+        findings.problem("methods_disagree", name=name, named=" and ".join(named))
         return None
     if (of_section := context.config.section_methods.get(name)) is not None:
         key, method = of_section
         if named:
-            found.problem("method_of_section", name=name, by=key, key=next(iter(named)))
+            findings.problem("method_of_section", name=name, by=key, key=next(iter(named)))
         return Method(method, {}, is_configured=True)
     if not named:
         return Method(
@@ -173,12 +171,12 @@ def _method(
             settings.options,
             is_configured=False,
         )
-    place, value = next(iter(named.items()))
+    location, value = next(iter(named.items()))
     if value.startswith("~"):
-        return _derived(context, found, name, place, value[1:].strip())
+        return _derived(context, findings, name, location, value[1:].strip())
     if settings.follows is not None:
-        return _following(context, found, name, settings.follows, settings.options)
-    model = _canonical(context, found, place, value)
+        return _following(context, findings, name, settings.follows, settings.options)
+    model = _canonical(context, findings, location, value)
     return None if model is None else Method(model, settings.options, is_configured=True)
 
 
@@ -186,7 +184,7 @@ def default_for(context: Context, variable: Variable) -> str:
     """Return the registered model that ``default_method`` gives to a variable."""
     default = context.config.default_method
     if isinstance(default, tuple):
-        default = default[_place_among_four(variable)]
+        default = default[_position_of_four(variable)]
     elif isinstance(default, dict):
         default = default.get(variable.kind.value, DEFAULT_SET)
     if default in DEFAULT_SETS:
@@ -197,8 +195,8 @@ def default_for(context: Context, variable: Variable) -> str:
         return default_method(DEFAULT_SET, variable)
 
 
-def _place_among_four(variable: Variable) -> int:
-    """Return 0 for numbers and dates, 1 for two codes, 2 for more codes, 3 for ordered ones."""
+def _position_of_four(variable: Variable) -> int:
+    """Return 0 for numbers and dates, 1 for two levels, 2 for more levels, 3 for ordered ones."""
     if not variable.is_coded:
         return 0
     if variable.n_codes <= 2:
@@ -206,8 +204,8 @@ def _place_among_four(variable: Variable) -> int:
     return 3 if variable.kind is Kind.ORDERED else 2
 
 
-def _derived(context: Context, found: Findings, name: str, place: str, text: str) -> Method | None:
-    with found.problems.gathered(place):
+def _derived(context: Context, findings: Findings, name: str, location: str, text: str) -> Method | None:
+    with findings.problems.gathered(location):
         expression = Expression.parse(text)
         outside = sorted(expression.names.difference(context.names, context.frame.derived))
         problems: list[str] = [fault for other in outside for fault in _outside(context, other)]
@@ -218,95 +216,96 @@ def _derived(context: Context, found: Findings, name: str, place: str, text: str
         if problems:
             raise ConfigError(problems)
         if not context.columns.any_faulty(expression.names):
-            expression.derive(context.completed, variable)  # undefined rows would end the run
-            found.add(broken_findings(context.config, differing_rows(context, name, expression)))
+            expression.derive(context.completed, variable)  # raises for undefined rows
+            findings.add(broken_findings(context.config, differing_rows(context, name, expression)))
             options = {"expression": text}
             return Method(ROLES["derived"], options, is_configured=True, inputs=expression.names)
     return None
 
 
 def _following(
-    context: Context, found: Findings, name: str, code: str, options: Mapping[str, object]
+    context: Context, findings: Findings, name: str, code: str, options: Mapping[str, object]
 ) -> Method | None:
-    """Return the model of a variable that follows from a code, behind which it is drawn."""
-    place = f"variables.{name}.follows"
+    """Return the model of a variable that is looked up by a code, which is drawn first."""
+    location = f"variables.{name}.follows"
     if code == name or code not in context.names:
         problems = [problem("follows_itself", name=code)]
         problems = problems if code == name else _outside(context, code)
-        found.problems.at(place, problems)
+        findings.problems.at(location, problems)
         return None
     if not context.columns.any_faulty([name, code]):
-        found.add(broken_findings(context.config, rows_of_other_labels(context, name, code)))
+        findings.add(broken_findings(context.config, rows_of_other_labels(context, name, code)))
     return Method(ROLES["follows"], {**options, "of": code}, True, inputs=frozenset({code}))
 
 
 def _outside(context: Context, name: str) -> list[Problem]:
-    """Say why an expression cannot use a variable that takes no part in the synthesis."""
+    """Return why an expression cannot use a variable."""
     if name.startswith(OWN):
         return [problem("looks_back", name=name, prefix=PREFIX)]
     if context.takes_no_part(name):
-        return [problem("takes_no_part", name=name, place="expression")]
+        return [problem("takes_no_part", name=name, location="expression")]
     return context.columns.joined(context.frame.derived).unknown("expression", name)
 
 
-def plan_order(context: Context, methods: Mapping[str, Method]) -> Found[list[str]]:
-    """Return the order of the chain: kept first, then as configured, derived after their inputs."""
-    kept = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
-    found = Findings()
-    listed = _listed(context, found)
+def plan_order(context: Context, methods: Mapping[str, Method]) -> WithFindings[list[str]]:
+    """Return the order: kept variables first, then as configured, derived after their inputs."""
+    copied = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
+    findings = Findings()
+    listed = _listed(context, findings)
     unlisted = pairs_last(context, [n for n in context.names if n not in listed])
-    order = [n for n in unlisted if n in kept] + listed + [n for n in unlisted if n not in kept]
+    order = [n for n in unlisted if n in copied] + listed
+    order += [n for n in unlisted if n not in copied]
     if context.is_panel:
-        first = sorted((n for n in unlisted if n in kept), key=lambda name: name != context.career)
+        first = sorted(
+            (n for n in unlisted if n in copied), key=lambda name: name != context.career
+        )
         rest = _panel_order(context, methods, listed, unlisted)
         order = [*first, *(name for name in rest if name not in first)]
     if listed and unlisted:
-        found.note(
+        findings.note(
             "order_leaves_out",
             count=len(unlisted),
-            first=_FIRST if context.is_panel and context.career not in listed else "",
+            first=", then constant variables and the careers"
+            if context.is_panel and context.career not in listed
+            else "",
             unlisted=", ".join(unlisted),
         )
-    order = _last(context, order, {*kept, *listed})
-    if context.config.maker is not None:  # categories are made, the others are drawn given them
+    order = _last(context, order, {*copied, *listed})
+    if context.config.maker is not None:  # numbers are drawn after the categories
         order.sort(key=lambda name: not context.table[name].is_coded)
     inputs = {
         n: {_drawn(context, name) for name in methods[n].inputs or ()}
         for n in order
         if n in methods and methods[n].inputs
     }
-    return found.of(_after_inputs(order, inputs, set(listed), found))
+    return findings.of(_after_inputs(order, inputs, set(listed), findings))
 
 
 def _last(context: Context, order: list[str], placed: Collection[str]) -> list[str]:
-    """Put what sections want last behind everything else, unless it has a place."""
+    """Move variables that extensions want last to the end, unless the order is configured."""
     late = [name for name in context.config.last if name in order and name not in placed]
     late = context.arranged.last(context, late)
     return [*(name for name in order if name not in late), *late]
 
 
-_FIRST = ", what nobody changes then, and the careers"
-"""In a panel whose careers visit_sequence leaves out."""
-
-
 def _drawn(context: Context, name: str) -> str:
-    """Return what has to be drawn for a name to be known: the career for what follows from it."""
+    """Return the drawn variable behind a name: the career for variables computed from it."""
     return str(context.career) if name in context.frame.derived else name
 
 
 def _panel_order(
     context: Context, methods: Mapping[str, Method], listed: list[str], unlisted: list[str]
 ) -> list[str]:
-    """Order a panel: what nobody changes, the careers given it, then the others.
+    """Return the order of a panel: constant variables, the careers, then the others.
 
-    Where ``visit_sequence`` names the careers, all that it leaves out comes later.
+    If ``visit_sequence`` lists the career, all variables that it does not list come later.
     """
     career = str(context.career)
     unlisted = [name for name in unlisted if name != career]
     constant = [name for name in unlisted if context.changing[name] == 0]
     others = [name for name in unlisted if name not in constant]
-    if (own := context.arranged.order(career, constant, listed, others)) is not None:
-        return own
+    if (arranged := context.arranged.order(career, constant, listed, others)) is not None:
+        return arranged
     if career in listed:
         return [*listed, *constant, *others]
     first = _before_careers(context, methods, constant)
@@ -317,10 +316,10 @@ def _panel_order(
 def _before_careers(
     context: Context, methods: Mapping[str, Method], names: Sequence[str]
 ) -> list[str]:
-    """Return those of some variables that can be drawn before the careers.
+    """Return the variables that can be drawn before the careers.
 
-    They are one value a person, no predictor of theirs follows from a career, and a rule or a
-    combination that names them names nothing else.
+    They have one value for each person and no predictor that is computed from careers. Rules and
+    structural zeros with them name no other variables.
     """
     following = {context.career, *context.frame.derived}
     first = [
@@ -337,64 +336,64 @@ def _before_careers(
 
 
 def _named_together(context: Context) -> Iterator[Iterable[str]]:
-    """Yield the variables of each rule, structural zero and supported combination."""
+    """Yield the variables of each rule, forbidden condition and list of structural zeros."""
     config = context.config
     yield from config.structural_zero_lists
     texts: list[tuple[str, Iterable[str]]] = [(text, ()) for text in config.forbid]
     texts += [(rule.always or rule.condition, rule.then) for rule in config.rules]
     for text, others in texts:
-        with suppress(SynthesizerError):  # told where the rules are planned
+        with suppress(SynthesizerError):  # reported with the rules
             yield {*Expression.parse(text).names, *others}
 
 
-def _listed(context: Context, found: Findings) -> list[str]:
+def _listed(context: Context, findings: Findings) -> list[str]:
     listed: list[str] = []
     for entry in context.config.visit_sequence or ():
         name = context.listed(entry)
         if name in listed:
-            found.problem("order_twice", name=name)
+            findings.problem("order_twice", name=name)
         elif name in context.names:
             listed.append(name)
         elif context.takes_no_part(name):
-            found.note("order_of_identifier", name=name)
+            findings.note("order_of_identifier", name=name)
         else:
-            found.problems += context.columns.unknown("visit_sequence", name)
+            findings.problems += context.columns.unknown("visit_sequence", name)
     return listed
 
 
 def _after_inputs(
-    order: list[str], inputs: Mapping[str, set[str]], listed: set[str], found: Findings
+    order: list[str], inputs: Mapping[str, set[str]], listed: set[str], findings: Findings
 ) -> list[str]:
-    """Move derived variables behind their inputs, unless visit_sequence sets their place."""
+    """Move derived variables behind their inputs, unless visit_sequence lists them."""
     placed: list[str] = []
     waiting = list(order)
     while waiting:
         ready = next((n for n in waiting if inputs.get(n, set()) <= set(placed)), None)
         if ready is None:
-            found.problem("derived_in_circle", names=waiting, waiting=", ".join(waiting[:5]))
+            findings.problem("derived_in_circle", names=waiting, waiting=", ".join(waiting[:5]))
             return order
         if ready != waiting[0] and waiting[0] in listed and ready in listed:
             late = sorted(inputs[waiting[0]] - set(placed))
-            found.problem("derived_before_inputs", name=waiting[0], late=", ".join(late))
+            findings.problem("derived_before_inputs", name=waiting[0], late=", ".join(late))
             return order
         placed.append(ready)
         waiting.remove(ready)
     return placed
 
 
-FEW = 0.5
-"""Up to this share of persons who ever change, it is drawn first whether a person changes."""
+MAX_SHARE_OF_CHANGERS = 0.5
+"""Up to this share, whether a person ever changes is drawn first."""
 
-MOST_TOLD = 5
-"""Names of predictors that a message lists."""
+MAX_LISTED_PREDICTORS = 5
+"""Names of predictors in a message."""
 
 
 def _panel_method(context: Context, name: str, method: Method) -> Method:
-    """Return the history model of a variable: the configured one, or one around a base model.
+    """Return the history model of a variable: the configured one, or one with a base model.
 
-    The career variable gets the careers. Any other conditional model becomes the
-    base of the history that fits the data: one value where nobody changes, `mostly_constant` where
-    few do, `lag_one` otherwise.
+    The career variable gets the model of careers. Any other conditional model becomes the base of
+    a history: one value if it never changes, `mostly_constant` if few persons change, else
+    `lag_one`.
     """
     roles = {**ROLES, **context.arranged.models}
     if name == context.career:
@@ -412,7 +411,7 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
             is_configured=method.is_configured,
         )
     share = context.changing[name]
-    role = "unchanging" if share == 0 else "rare" if share <= FEW else "changing"
+    role = "unchanging" if share == 0 else "rare" if share <= MAX_SHARE_OF_CHANGERS else "changing"
     options: dict[str, Any] = {"base": {"model": method.name, **method.options}}
     if share > 0:
         options |= context.arranged.options(name, context.table)
@@ -420,27 +419,28 @@ def _panel_method(context: Context, name: str, method: Method) -> Method:
 
 
 def _with_base(context: Context, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Complete the options of a history with its base model, by default the usual one."""
+    """Return the options of a history with a base model, by default the usual one."""
     return {"base": default_for(context, context.table[name].variable), **options}
 
 
 def _with_chosen_past(
-    context: Context, name: str, model: HistoryModel, predictors: Sequence[str], found: Findings
+    context: Context, name: str, model: HistoryModel, predictors: Sequence[str], findings: Findings
 ) -> HistoryModel:
-    """Leave out predictors that a history adds and the configuration does not want.
+    """Return a history without added predictors (``own.``) that the configuration excludes.
 
-    Where ``predictors`` names some of them, the others are left out; ``exclude`` leaves out those
-    that it names.
+    If ``predictors`` lists some of them, the others are left out; so are those under ``exclude``.
     """
     added = model.own_predictors(predictors)
     wanted = [predictor for predictor in context.wanted(name) or () if predictor.startswith(OWN)]
-    excluded = [predictor for predictor in context.own(name).exclude if predictor.startswith(OWN)]
-    found.problems += [
+    excluded = [predictor for predictor in context.settings_of(name).exclude if predictor.startswith(OWN)]
+    findings.problems += [
         problem(
             "unknown_predictor",
             name=name,
             predictor=predictor,
-            hint=f"it adds {', '.join(added[:MOST_TOLD])}" if added else "take it out",
+            hint=f"write one of {', '.join(added[:MAX_LISTED_PREDICTORS])}"
+            if added
+            else "take it out",
         )
         for predictor in dict.fromkeys([*wanted, *excluded])
         if predictor not in added
@@ -450,12 +450,12 @@ def _with_chosen_past(
 
 
 def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) -> Iterator[str]:
-    """Yield problems of a panel's steps: two careers, or wrong variables before them."""
+    """Yield problems of the steps of a panel: a second career, or variables in a wrong order."""
     career = context.career
     if career is None:
         return
-    place = order.index(career) if career in order else 0
-    kept = [step.variable for step in steps if step.model.abilities.copies_rows]
+    position = order.index(career) if career in order else 0
+    copied = [step.variable for step in steps if step.model.abilities.copies_rows]
     for step in steps:
         name, abilities = step.variable, step.model.abilities
         if isinstance(step.model, HistoryModel):
@@ -463,19 +463,19 @@ def panel_problems(context: Context, order: list[str], steps: Sequence[Step]) ->
         elif step.paths:
             yield problem("path_rule_of_derived", name=name, text=step.paths[0].text)
         if abilities.copies_rows:
-            if career not in kept:
-                yield from _keeping_problems(context, name, after=order.index(name) > place)
+            if career not in copied:
+                yield from _keeping_problems(context, name, after=order.index(name) > position)
             continue
         if abilities.career != (name == career):
-            own_model = f"give it the model {ROLES['career']!r}"
-            remedy = own_model if name == career else "use another model"
+            of_careers = f"give it the model {ROLES['career']!r}"
+            remedy = of_careers if name == career else "use another model"
             yield problem("careers_once", name=name, career=career, remedy=remedy)
-        if order.index(name) < place and not abilities.person:
+        if order.index(name) < position and not abilities.person:
             yield problem("before_careers", name=name, career=career, model=ROLES["unchanging"])
 
 
 def _keeping_problems(context: Context, name: str, *, after: bool) -> Iterator[str]:
-    """Say why a variable cannot be kept where the careers, and so the rows, are drawn."""
+    """Yield why a variable cannot be kept if the careers, and so the rows, are drawn."""
     career = context.career
     if context.has_groups and context.changing[name]:
         yield problem("kept_in_group", name=name, unit=context.arrangement.unit)
@@ -490,10 +490,10 @@ def plan_steps(
     order: list[str],
     methods: Mapping[str, Method],
     paths: Sequence[PathRule],
-) -> Found[list[Step]]:
-    """Build the step of every variable."""
-    steps, found = list[Step](), Findings()
-    found.problems += _option_problems(context)
+) -> WithFindings[list[Step]]:
+    """Return the step of every variable."""
+    steps, findings = list[Step](), Findings()
+    findings.problems += _option_problems(context)
     for position, name in enumerate(order):
         method = methods.get(name)
         if method is None:
@@ -502,17 +502,17 @@ def plan_steps(
             method = _panel_method(context, name, method)
         elif position == 0 and not method.is_configured:
             method = Method(ROLES["first"], {}, is_configured=False)
-        step = _step(context, name, method, context.earlier(order, position), found)
+        step = _step(context, name, method, context.earlier(order, position), findings)
         if step is not None:
             ruled = tuple(path for path in paths if path.variable == name)
             steps.append(replace(step, paths=ruled))
     if many := sum(step.most is not None for step in steps):
-        found.note("closest_predictors", many=many, max_predictors=context.config.max_predictors)
-    return found.of(steps)
+        findings.note("closest_predictors", many=many, max_predictors=context.config.max_predictors)
+    return findings.of(steps)
 
 
 def _step(
-    context: Context, name: str, method: Method, earlier: list[str], found: Findings
+    context: Context, name: str, method: Method, earlier: list[str], findings: Findings
 ) -> Step | None:
     try:
         model = context.registry.build(method.name, method.options, usual=context.options)
@@ -521,32 +521,32 @@ def _step(
         listed = context.options.get(method.name)
         is_reported = listed is not None and set(method.options) <= set(listed)
         if isinstance(error, ModelError) or not is_reported:
-            found.problems.at(f"variable {name!r}", error.problems)
+            findings.problems.at(f"variable {name!r}", error.problems)
         return None
-    variable, n_problems = context.table[name].variable, len(found.problems)
-    found.problems += _kind_problems(variable, method.name, model)
+    variable, n_problems = context.table[name].variable, len(findings.problems)
+    findings.problems += _kind_problems(variable, method.name, model)
     known = {column.name: column.variable for column in context.completed.columns}
     for part in model.with_bases():
-        found.problems.at(f"variable {name!r}", part.unsuited(variable, known))
+        findings.problems.at(f"variable {name!r}", part.unsuited(variable, known))
     if context.is_panel:
-        found.problems += _base_problems(context, variable, model)
+        findings.problems += _base_problems(context, variable, model)
     elif any(part.abilities.panel or part.abilities.career for part in model.with_bases()):
-        found.problem("model_needs_panel", name=name, model=method.name, usual=DEFAULT_SET)
+        findings.problem("model_needs_panel", name=name, model=method.name, usual=DEFAULT_SET)
     if method.inputs is not None and model.abilities.deterministic:
         predictors: tuple[str, ...] = tuple(n for n in earlier if n in method.inputs)
     else:
-        predictors = _predictors(context, name, model, earlier, found)
+        predictors = _predictors(context, name, model, earlier, findings)
     if isinstance(model, HistoryModel):
-        model = _with_chosen_past(context, name, model, predictors, found)
-        found.problems += _stepping_problems(context, name, model)
-    found.problems += _absent_problems(context, name, model, predictors)
-    found.problems += [p for p in _unknown_mentions(context, model) if p not in found.problems]
+        model = _with_chosen_past(context, name, model, predictors, findings)
+        findings.problems += _stepping_problems(context, name, model)
+    findings.problems += _absent_problems(context, name, model, predictors)
+    findings.problems += [p for p in _unknown_mentions(context, model) if p not in findings.problems]
     cautions = dict.fromkeys(part.caution for part in model.with_bases() if part.caution)
-    found.notes += [f"variable {name!r}: {caution}" for caution in cautions]
-    if isinstance(model, HistoryModel) and len(found.problems) == n_problems:
+    findings.notes += [f"variable {name!r}: {caution}" for caution in cautions]
+    if isinstance(model, HistoryModel) and len(findings.problems) == n_problems:
         doubts = model.doubts(panel_of(context.completed), context.table[name])
-        found.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
-    missing_method, missing_model = _missing_model(context, variable, model, found)
+        findings.notes += [f"variable {name!r}: {doubt}" for doubt in doubts]
+    missing_method, missing_model = _missing_model(context, variable, model, findings)
     step = Step(
         variable=name,
         method=method.name,
@@ -561,15 +561,12 @@ def _step(
 def _absent_problems(
     context: Context, name: str, model: ConditionalModel, predictors: tuple[str, ...]
 ) -> list[str]:
-    """Report predictors that the options of a model or its base model name but it lacks.
-
-    Those that a history adds (``own.``) are there, too.
-    """
+    """Return problems of options that name variables which are no predictors of the model."""
     named = [need for part_model in model.with_bases() for need in part_model.needs]
-    there = {*predictors}
+    available = {*predictors}
     if isinstance(model, HistoryModel):
-        there |= {*model.own_predictors(predictors)} - {*model.left_out}
-    absent = [name for name in dict.fromkeys(named) if name not in there]
+        available |= {*model.own_predictors(predictors)} - {*model.left_out}
+    absent = [name for name in dict.fromkeys(named) if name not in available]
     if not absent:
         return []
     events = {pair.event for pair in context.config.survival if pair.time == name}
@@ -581,19 +578,19 @@ def _absent_problems(
 
 
 def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iterator[str]:
-    """Yield why options cannot go by the changes of a variable that they name."""
+    """Yield problems of options that use changes of a variable."""
     for other, times in Counter(model.stepping).items():
-        place = f"variable {name!r}: its options name {other!r}"
+        location = f"variable {name!r}: its options name {other!r}"
         if times > 1:
-            yield problem("changes_named_twice", names=[name, other], place=place, times=times)
+            yield problem("changes_named_twice", names=[name, other], location=location, times=times)
         if other.startswith((OWN, PREFIX)) or other == context.frame.time:
-            yield problem("changes_not_drawn", names=[name, other], place=place)
+            yield problem("changes_not_drawn", names=[name, other], location=location)
         elif context.changing.get(other) == 0:
-            yield problem("changes_never", names=[name, other], place=place)
+            yield problem("changes_never", names=[name, other], location=location)
 
 
 def _unknown_mentions(context: Context, model: ConditionalModel) -> list[Problem]:
-    """Report variables that the options of a model may name but that are not there."""
+    """Return problems of unknown variables in the options of a model."""
     columns = context.columns.joined(context.frame.derived)
     mentioned = [name for part_model in model.with_bases() for name in part_model.mentions]
     return [
@@ -605,22 +602,22 @@ def _unknown_mentions(context: Context, model: ConditionalModel) -> list[Problem
 
 
 def _predictors(
-    context: Context, name: str, model: ConditionalModel, earlier: list[str], found: Findings
+    context: Context, name: str, model: ConditionalModel, earlier: list[str], findings: Findings
 ) -> tuple[str, ...]:
-    settings, wanted = context.own(name), context.wanted(name)
+    settings, wanted = context.settings_of(name), context.wanted(name)
     for predictor in wanted or ():
         if predictor == name:
-            found.problem("own_predictor", name=name)
+            findings.problem("own_predictor", name=name)
         elif predictor in earlier:
             continue
         elif predictor in context.names:
-            found.problem("predictor_later", name=name, predictor=predictor)
+            findings.problem("predictor_later", name=name, predictor=predictor)
         elif predictor in context.frame.derived:
-            found.problem(
+            findings.problem(
                 "predictor_follows_later", name=name, predictor=predictor, career=context.career
             )
         elif context.takes_no_part(predictor):
-            found.problem("takes_no_part", name=predictor, place=f"variable {name!r}: predictors")
+            findings.problem("takes_no_part", name=predictor, location=f"variable {name!r}: predictors")
     if not model.abilities.uses_predictors:
         return ()
     return tuple(
@@ -629,24 +626,24 @@ def _predictors(
 
 
 def _most(context: Context, step: Step) -> int | None:
-    """Return how many of its predictors a model is given; None for all, as where some are named."""
+    """Return how many predictors a model may use; None for all, or if they are configured."""
     most, name = context.config.max_predictors, step.variable
-    chosen = context.wanted(name) is not None or context.own(name).exclude
+    chosen = context.wanted(name) is not None or context.settings_of(name).exclude
     if most == "all" or len(step.predictors) <= most or chosen or step.is_whole:
         return None
     return most
 
 
 def _missing_model(
-    context: Context, variable: Variable, model: ConditionalModel, found: Findings
+    context: Context, variable: Variable, model: ConditionalModel, findings: Findings
 ) -> tuple[str, ConditionalModel] | tuple[None, None]:
-    """Return the model that draws the missing codes of a number, if not ``model`` itself."""
+    """Return the model of the missing codes of a number; None if ``model`` draws them."""
     abilities = model.abilities
     whole = abilities.copies_rows or abilities.deterministic or abilities.panel
     if variable.is_coded or not variable.missing or whole:
         return None, None
     states = state_variable(variable)
-    named = context.own(variable.name).missing_method
+    named = context.settings_of(variable.name).missing_method
     able = Kind.CATEGORICAL in abilities.kinds and not _too_many(states, model)
     if named is None and able:
         return None, None
@@ -657,10 +654,10 @@ def _missing_model(
         is_set = isinstance(default, str) and default in DEFAULT_SETS
         usual = default_method(str(default) if is_set else DEFAULT_SET, states)
     name = named or usual
-    with found.problems.gathered(f"variables.{variable.name}.missing_method"):
+    with findings.problems.gathered(f"variables.{variable.name}.missing_method"):
         name = context.registry.canonical(name)
         chosen = context.registry.build(name, usual=context.options)
-        found.problems += _kind_problems(states, name, chosen)
+        findings.problems += _kind_problems(states, name, chosen)
         return name, chosen
     return None, None
 
@@ -697,7 +694,7 @@ def _kind_problems(variable: Variable, name: str, model: ConditionalModel) -> li
 
 
 def _base_problems(context: Context, variable: Variable, model: ConditionalModel) -> list[str]:
-    """Report base models of histories that cannot draw the variable."""
+    """Return problems of the base model of a history that cannot draw the variable."""
     base = getattr(model, "base", None)
     if not isinstance(base, ConditionalModel):
         return []
@@ -708,7 +705,7 @@ def _base_problems(context: Context, variable: Variable, model: ConditionalModel
 
 
 def _option_problems(context: Context) -> Problems:
-    """Return what is wrong with the options under ``models``."""
+    """Return problems of the options under ``models``."""
     problems = Problems()
     for name, options in context.config.models.items():
         with problems.gathered(f"models.{name}"):

@@ -12,23 +12,23 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.values import rounded
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, Found, note, problem
+from synthesizer.plan.findings import Findings, WithFindings, note, problem
 
 
-def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> Found[After]:
+def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> WithFindings[After]:
     """Return the steps by column of the files."""
     if after is None:
-        return Found(After())
-    found = Findings()
+        return WithFindings(After())
+    findings = Findings()
     for key in NUMBER_STEPS:
-        found.problems += _number_problems(context, f"after.{key}", getattr(after, key))
-    found.problems += _order_problems(after)
+        findings.problems += _number_problems(context, f"after.{key}", getattr(after, key))
+    findings.problems += _order_problems(after)
     rare = after.blank_rare
     if rare is not None:
-        found.problems += _level_problems(context, rare.variables)
-    found.problems += _label_problems(context, after.label)
-    found.problems += _uniques_problems(context, after, keeps=keeps)
-    found.notes += _notes(context, after)
+        findings.problems += _level_problems(context, rare.variables)
+    findings.problems += _label_problems(context, after.label)
+    findings.problems += _uniques_problems(context, after, keeps=keeps)
+    findings.notes += _notes(context, after)
     person = context.arrangement.person_column
     made = After(
         round=_by_column(context, after.round),
@@ -40,7 +40,7 @@ def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> F
         drop_uniques=after.uniques == "drop",
         label=after.label,
     )
-    return found.of(made)
+    return findings.of(made)
 
 
 def _columns(context: Context, names: Iterable[str]) -> tuple[str, ...]:
@@ -56,21 +56,21 @@ def _changed(context: Context, name: str) -> Variable | None:
     return context.table[name].variable if name in context.names else None
 
 
-def _number_problems(context: Context, place: str, values: Mapping[str, float]) -> Iterator[str]:
+def _number_problems(context: Context, location: str, values: Mapping[str, float]) -> Iterator[str]:
     """Yield variables that are no numbers, and values with too many decimals."""
     for name, value in values.items():
-        yield from context.unusable(place, name)
+        yield from context.unusable(location, name)
         variable = _changed(context, name)
         if variable is None:
             continue
         if variable.kind is not Kind.NUMERIC:
-            yield problem("after_needs_number", name=name, place=place, kind=variable.kind.value)
+            yield problem("after_needs_number", name=name, location=location, kind=variable.kind.value)
         elif (
             variable.decimals is not None
             and float(rounded(np.array(value), variable.decimals)) != value
         ):
             yield problem(
-                "after_decimals", name=name, place=place, value=value, decimals=variable.decimals
+                "after_decimals", name=name, location=location, value=value, decimals=variable.decimals
             )
 
 
@@ -83,19 +83,19 @@ def _order_problems(after: AfterConfig) -> Iterator[str]:
 
 def _level_problems(context: Context, names: Iterable[str]) -> Iterator[str]:
     """Yield variables without levels, and those of a panel that may not be blank."""
-    place = "after.blank_rare"
+    location = "after.blank_rare"
     panel = context.config.panel
     for name in names:
-        yield from context.unusable(place, name)
+        yield from context.unusable(location, name)
         variable = _changed(context, name)
         if variable is None:
             continue
         if not variable.is_coded:
-            yield problem("after_needs_levels", name=name, place=place, kind=variable.kind.value)
+            yield problem("after_needs_levels", name=name, location=location, kind=variable.kind.value)
         elif name == context.frame.career or (
             panel is not None and (blank_code(variable) or "") in panel.absent
         ):
-            yield problem("after_blanks_presence", name=name, place=place)
+            yield problem("after_blanks_presence", name=name, location=location)
 
 
 def _label_problems(context: Context, label: Mapping[str, str]) -> Iterator[str]:
