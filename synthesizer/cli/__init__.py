@@ -1,4 +1,4 @@
-"""What is typed and what is printed."""
+"""The command line: commands, options and screens."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import threading
 from types import FrameType
 
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
-"""Ctrl-C; what batch schedulers end a job with; a terminal that is closed."""
-_AGAIN = 0.02
-"""Seconds after which a signal that came during an import is looked at again."""
+"""Ctrl-C; the end of a batch job; a closed terminal."""
+_RETRY_SECONDS = 0.02
+"""Delay before a signal that came during an import is handled again."""
 
 
 def main() -> None:
-    """Entry point of the ``synthesizer`` command; the slow imports come after the handlers."""
+    """Run the ``synthesizer`` command; slow imports come after the signal handlers."""
     caught = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
     caught = [number for number in caught if signal.getsignal(number) != signal.SIG_IGN]
     for number in caught:
@@ -25,7 +25,7 @@ def main() -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forked)
     _spare_threads()
-    for stream in (sys.stdout, sys.stderr):  # names of variables may not fit the terminal
+    for stream in (sys.stdout, sys.stderr):  # the terminal may not support all letters
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -33,22 +33,22 @@ def main() -> None:
     except KeyboardInterrupt:
         print("error: interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+    except BrokenPipeError:  # the reader of the pipe, such as head, has ended
         sys.stderr.close()
         sys.exit(141)
-    except OSError as error:  # what typer prints itself, such as a help
+    except OSError as error:  # while typer prints, such as a help
         if error.filename is not None or error.errno not in (errno.ENOSPC, errno.EIO):
             raise
         print(f"error: the output cannot be printed ({error.strerror})", file=sys.stderr)
         sys.stdout = None
         sys.exit(2)
     finally:
-        for number in caught:  # all is done: whoever still waits for the end is not told a story
+        for number in caught:  # no message during the shutdown of Python
             signal.signal(number, signal.SIG_DFL)
 
 
 def _run() -> None:
-    """Run the command; want of memory, which may show anywhere, is one sentence."""
+    """Run the command; report lack of memory, wherever it occurs, in one sentence."""
     try:
         from synthesizer.cli.commands import app
 
@@ -56,21 +56,21 @@ def _run() -> None:
     except Exception as error:
         from synthesizer.data.errors import ConfigError
 
-        if isinstance(error, ConfigError):  # an extension cannot be taken
+        if isinstance(error, ConfigError):  # an extension cannot be loaded
             print(f"error: {'; '.join(map(str, error.problems))}", file=sys.stderr)
             sys.exit(error.exit_code)
         if not _lacks_memory(error):
             raise
         print(
-            "error: too little memory; free some or raise its limit (ulimit -v), use fewer "
-            "workers, or take a part of the file",
+            "error: not enough memory; free some or raise its limit (ulimit -v), use fewer "
+            "workers, or use a part of the file",
             file=sys.stderr,
         )
         sys.exit(1)
 
 
 def _spare_threads() -> None:
-    """Let OpenBLAS start no thread where memory is limited: it waits for ever if it cannot."""
+    """Use one thread of OpenBLAS if memory is limited; otherwise it may wait for ever."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -80,15 +80,15 @@ def _spare_threads() -> None:
 
 
 def _lacks_memory(error: BaseException) -> bool:
-    """Whether memory, a thread or the room of a library could not be had."""
+    """Whether an error means lack of memory, threads or address space."""
     words = ("failed to map segment", "start new thread", "Failed to launch worker thread")
     return isinstance(error, MemoryError) or any(word in str(error) for word in words)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """End the command, but never in the middle of an import, which would tell of its own state."""
+    """End the command, but not during an import, which would print errors of its own."""
     if _is_importing(frame):
-        again = threading.Timer(_AGAIN, signal.raise_signal, [number])
+        again = threading.Timer(_RETRY_SECONDS, signal.raise_signal, [number])
         again.daemon = True
         again.start()
         return
@@ -98,7 +98,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 def _forked() -> None:
-    """Let a worker die of SIGTERM, for which its pool waits, and leave Ctrl-C to its parent."""
+    """Let a worker end at SIGTERM, as its pool expects, and ignore Ctrl-C."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 

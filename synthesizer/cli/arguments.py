@@ -1,4 +1,4 @@
-"""What is typed: arguments and options that several commands take, and what becomes of them."""
+"""Arguments and options of several commands, and their parsing."""
 
 from __future__ import annotations
 
@@ -20,48 +20,46 @@ if TYPE_CHECKING:
 
 
 def option(words: str, *names: str) -> Any:
-    """Return an option, explained in words; it is called like its parameter when not named."""
+    """Return an option with a help text; its default name is that of the parameter."""
     return typer.Option(*names, help=words)
 
 
 Text = str | None
-"""An option that may be absent, and so for paths, numbers and lists."""
-
 Overwrite = Annotated[bool, option("Replace an existing result.", "--overwrite")]
 Quiet = Annotated[bool, option("Print errors only.", "--quiet", "-q")]
 Every = Annotated[bool, option("Print all notes and figures.", "--all")]
 FailOn = Annotated[
     Literal["unclear", "fail"] | None,
-    option("Exit code 3 where the verdict is fail, or unclear or fail.", "--fail-on"),
+    option("Exit with code 3 if a line of the verdict is this or worse.", "--fail-on"),
 ]
 Workers = Annotated[int | None, option("Parallel workers; all cores by default.")]
 Plugins = Annotated[
     list[str] | None,
-    option("Module whose MODELS are added; it is imported, which runs its code.", "--plugin"),
+    option("Module whose MODELS are added; importing it runs its code.", "--plugin"),
 ]
 
 AsJson = Annotated[bool, option("Print JSON.", "--json")]
 
 
 def models_with(plugins: list[str] | None) -> Registry:
-    """Return all installed models and those of plug-ins."""
+    """Return all installed models, with those of plug-ins."""
     from synthesizer.engine.registry import Registry
 
     return Registry.load().with_plugins(plugins or ())
 
 
 def all_cores(workers: int | None) -> int:
-    """Return the workers of joblib: all cores where none are named."""
+    """Return the workers of joblib; all cores by default."""
     return -1 if workers is None else workers
 
 
 def options_of(**options: Any) -> dict[str, Any]:
-    """Return the options that are named, in words or as a group of options."""
+    """Return the options that have a value."""
     return {name: value for name, value in options.items() if value not in (None, {})}
 
 
 def parse_names(text: str | None) -> tuple[str, ...] | None:
-    """Read ``age, sex`` as a YAML list without its brackets; None where there is no text.
+    """Return the names of a text such as ``age, sex``, a YAML list without brackets.
 
     Examples
     --------
@@ -82,7 +80,7 @@ def parse_names(text: str | None) -> tuple[str, ...] | None:
 
 
 def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ...] | None]:
-    """Return the names in options such as A,B,C; what is wrong with one is gathered."""
+    """Return the names in options such as A,B,C; add problems to ``problems``."""
     return {
         option: problems.attempt(parse_names, text, place=f"--{option}")
         for option, text in texts.items()
@@ -90,7 +88,7 @@ def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ..
 
 
 def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
-    """Return the name of one column in each option; an empty one is gathered as a problem."""
+    """Return the name of one column in each option; add a problem for empty ones."""
     for option, text in texts.items():
         if text is not None and not text.strip():
             problems.append(f"--{option}: is empty; name one column")
@@ -98,11 +96,10 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
 
 
 FOR_CHECKS = ("limits", "data", "variables", "panel", "seed", "workers")
-"""Keys of a configuration beside ``checks``, and those of sections, that decide about checks."""
+"""Keys of a configuration that `check` accepts, in addition to ``checks``."""
 
 PATHS = ("data.path", "output.directory", "random_key.from")
-"""Keys that are paths: on the command line they begin at the working directory, as paths among
-options of extensions do."""
+"""Keys with paths; on the command line these are relative to the working directory."""
 
 Settings = Annotated[
     list[str] | None,
@@ -125,9 +122,9 @@ def settings_in(
 ) -> dict[str, Any]:
     """Return keys of a configuration from texts such as ``checks.suda.max_size=2``.
 
-    Names with dots stand in backticks. Keys belong to ``section``, but for those that begin with
-    it or with one ``beside`` it. ``named`` are keys that have options of their own. Problems are
-    added to ``problems``. Values of ``paths`` become absolute.
+    Names with dots are written in backticks. Keys belong to ``section`` unless they begin with it
+    or with a key in ``beside``. ``named`` are values of separate options. Problems are added to
+    ``problems``. Values of ``paths`` become absolute.
 
     Examples
     --------
@@ -147,7 +144,7 @@ def settings_in(
         path = parts_of(written["key"]) if written else ()
         if section and path[:1] not in [(name,) for name in (section, *beside)]:
             path = (section, *path)
-        if written is None or not all(path) or len(path) > _MOST_PARTS:
+        if written is None or not all(path) or len(path) > _MAX_PARTS:
             problems.append(f"--set {text[:80]}: write KEY=VALUE, such as --set random_key=none")
             continue
         with problems.gathered():
@@ -155,7 +152,7 @@ def settings_in(
             for part in path[:-1]:
                 inner = inner.setdefault(part, {}) if isinstance(inner, dict) else inner
             if not isinstance(inner, dict) or path[-1] in inner:
-                raise ConfigError(f"--set {written['key']}: is there twice; keep one")
+                raise ConfigError(f"--set {written['key']}: is given twice; keep one")
             inner[path[-1]] = _value(written["value"], written["key"])
     if paths:
         paths = [*paths, *_further_paths(content)]
@@ -169,7 +166,7 @@ def settings_in(
 
 
 def _further_paths(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield keys that are paths, of formats and of extensions."""
+    """Yield keys of formats and extensions whose values are paths."""
     if isinstance(content.get("data"), dict):
         from synthesizer.data.formats import format_keys
 
@@ -180,11 +177,11 @@ def _further_paths(content: Mapping[str, Any]) -> Iterator[str]:
 
 
 _SETTING = re.compile(r"(?P<key>(?:`[^`]*`|[^`=])+)=(?P<value>.*)", re.DOTALL)
-_MOST_PARTS = 10
+_MAX_PARTS = 10
 
 
 def _value(text: str, key: str) -> Any:
-    """Read a value as in a YAML; a sign such as ``;`` or ``#`` is itself."""
+    """Return a value, read as YAML; a single sign such as ``;`` or ``#`` is a text."""
     from synthesizer.data.yaml_text import parse_yaml
 
     if len(text) == 1 and not text.isalnum() and text not in "{[":
@@ -196,16 +193,16 @@ def _value(text: str, key: str) -> Any:
 
 
 def number_in(content: dict[str, Any], key: str, problems: Problems) -> int | None:
-    """Take a whole number out of settings; None where there is none."""
+    """Remove and return a whole number; None if absent or after adding a problem."""
     value = content.pop(key, None)
     if value is not None and type(value) is not int:
-        problems.append(f"--set {key}: must be a whole number")
+        problems.append(f"--set {key}: must be a whole number (got {value!r})")
         return None
     return value
 
 
 def refuse_others(content: Mapping[str, Any], known: Collection[str], problems: Problems) -> None:
-    """Add a problem for each key of a map of sections that a command does not know."""
+    """Add a problem for each key that the command does not accept."""
     listed = f"known: {', '.join(known)}"
     for section, keys in content.items():
         names = [f"{section}.{key}" for key in keys] if isinstance(keys, Mapping) else [section]
@@ -222,44 +219,44 @@ def refusals(
     fail_on: Literal["unclear", "fail"] | None,
     subjects: Collection[str] = ("person", "anybody", "use"),
 ) -> list[str]:
-    """Return which limits are exceeded, and which lines of the verdict are to fail on."""
+    """Return the exceeded limits, and the lines of the verdict that ``fail_on`` refuses."""
     words = {None: (), "fail": ("fail",), "unclear": ("unclear", "fail")}[fail_on]
-    grave = [
+    refused = [
         f"--fail-on {fail_on}: {line.title}: {line.word}"
         for line in decided.lines
         if line.word in words and line.subject in subjects
     ]
-    return [*exceeded, *grave]
+    return [*exceeded, *refused]
 
 
 def refuse(reasons: Sequence[str]) -> None:
-    """Raise LimitExceededError where there are reasons."""
+    """Raise LimitExceededError if there are reasons."""
     if reasons:
         raise LimitExceededError(reasons)
 
 
 @contextmanager
 def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
-    """Show how far a command has come; ``ended`` as in printing."""
+    """Show the progress of a command, as `synthesizer.cli.printing.progress`."""
     from synthesizer.cli.printing import progress as shown
 
     with shown(quiet=quiet, ended=ended) as listener:
         yield listener
 
 
-_MOST_WRITTEN = 3
+_MAX_WRITTEN_LINES = 3
 
 
 def written_line(path: Path, why: str = "") -> str:
-    """Say that a file was written, and why it is not for release."""
+    """Return a sentence about a written file, and why it is confidential."""
     return f"wrote {path}{f' (confidential: {why})' if why else ''}"
 
 
 def say_written(*paths: Path, why: str = "") -> None:
-    """Print which files were written, of many the first and the last."""
+    """Print which files were written; of many only the first and the last."""
     from synthesizer.cli.printing import say
 
-    if len(paths) > _MOST_WRITTEN:
+    if len(paths) > _MAX_WRITTEN_LINES:
         say(f"{written_line(paths[0], why)} to {paths[-1].name}, {len(paths)} files")
     else:
         say("\n".join(written_line(path, why) for path in paths))

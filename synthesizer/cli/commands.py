@@ -1,4 +1,4 @@
-"""Every command by what it is for, how a help lists them, and how a command ends."""
+"""All commands by task, their help, and the handling of their errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Entry = Command | CommandGroup
 CORE: Mapping[str, Sequence[Entry]] = {
     "From data to a release": (runs.init, runs.plan, runs.run, files.report, runs.codebook),
     "Choose between settings": (runs.advise,),
-    "Judge files, whoever made them": (files.check, files.releases),
+    "Check files of any origin": (files.check, files.releases),
     "Draw without the data": (runs.fit, runs.generate),
 }
 LOOK_UP: Mapping[str, Sequence[Entry]] = {
@@ -39,17 +39,17 @@ LOOK_UP: Mapping[str, Sequence[Entry]] = {
 
 
 def name_of(entry: Entry, group: str = "") -> str:
-    """Return the name by which a command is called, alone or in a group."""
+    """Return the name of a command, alone or in a group."""
     if isinstance(entry, CommandGroup):
         return entry.name
     return entry.__name__.removesuffix(f"_{group}").replace("_", "-")
 
 
 def _tasks() -> dict[str, list[Entry]]:
-    """Return every command by what it is for, in the order in which it is listed."""
-    own = [(one.task, commands_of(name)) for name, one in extensions().items()]
+    """Return the commands of each task, in the order of the help."""
+    added = [(one.task, commands_of(name)) for name, one in extensions().items()]
     tasks: dict[str, list[Entry]] = {}
-    for task, entries in (*CORE.items(), *own, *LOOK_UP.items()):
+    for task, entries in (*CORE.items(), *added, *LOOK_UP.items()):
         if entries:
             tasks.setdefault(task, []).extend(entries)
     names = Counter(name_of(entry) for entries in tasks.values() for entry in entries)
@@ -72,7 +72,7 @@ FORMER = {
     "models": "reference models",
     "schema": "reference schema",
 }
-"""Commands of earlier versions, and what to type in their place."""
+"""Commands of earlier versions, and their replacements."""
 
 FORMER_OPTIONS = {
     "--profile": "limits.profile", "--purpose": "limits.purpose", "--release": "limits.release",
@@ -83,14 +83,14 @@ FORMER_OPTIONS = {
     "--names": "data.names", "--career": "panel.career",
     "--absent": "panel.absent",
 }  # fmt: skip
-"""Options of earlier versions, and the key to set in their place."""
+"""Options of earlier versions, and the keys that replace them."""
 
 
 class Tasks(TyperGroup):
-    """Lists the commands by task, each with the first sentence about it."""
+    """Lists the commands by task, each with the first sentence of its help."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that was typed; name the one in place of an earlier one."""
+        """Return the typed command; report unknown ones with the nearest or the new name."""
         if args and args[0] in FORMER and args[0] not in self.commands:
             ctx.fail(f"'{args[0]}' is now 'synthesizer {FORMER[args[0]]}'.")
         if args and args[0] not in self.commands and ctx.parent is None:
@@ -98,7 +98,7 @@ class Tasks(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Write the list."""
+        """Write the list of commands."""
         longest = max(map(len, self.commands))
         for task, entries in TASKS.items():
             with formatter.section(task):
@@ -111,10 +111,10 @@ class Tasks(TyperGroup):
 
 
 class Options(TyperCommand):
-    """Lists arguments and options."""
+    """Parses a command line and lists arguments and options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read what was typed; what is wrong with it is told without the words of a library."""
+        """Parse the command line; report mistakes in our own words."""
         switches = runs.SWITCHES if self.name == "run" else {}
         known = {name for one in self.get_params(ctx) for name in one.opts} | switches.keys()
         for word in args:
@@ -131,7 +131,7 @@ class Options(TyperCommand):
             raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the lists."""
+        """Write the lists of arguments and options."""
         groups: dict[str, list[tuple[str, str]]] = {"argument": [], "option": []}
         groups["option"] += runs.SWITCHES.items() if self.name == "run" else ()
         for parameter in self.get_params(ctx):
@@ -145,14 +145,13 @@ class Options(TyperCommand):
 
 _SURROGATES = re.compile("[\udc80-\udcff]")
 _NO_LOCALE = (
-    "a name has letters that the locale cannot read; set one of UTF-8 (LC_ALL=C.UTF-8), or "
-    "PYTHONUTF8=1"
+    "a name has letters that the locale cannot read; set LC_ALL=C.UTF-8 or PYTHONUTF8=1"
 )
 
 
 @contextmanager
-def errors_told() -> Iterator[None]:
-    """Print every problem and leave with the exit code of the error."""
+def errors_printed() -> Iterator[None]:
+    """Print every problem of an error and exit with its code."""
     with written_paths() as written:
         try:
             yield
@@ -161,7 +160,7 @@ def errors_told() -> Iterator[None]:
         except SynthesizerError as error:
             show_error(error)
             raise typer.Exit(error.exit_code) from None
-        except BrokenPipeError:  # the reader of a pipe, such as head, has seen enough
+        except BrokenPipeError:  # the reader of the pipe, such as head, has ended
             discard_output()
             raise typer.Exit(141) from None
         except OSError as error:
@@ -175,17 +174,17 @@ def errors_told() -> Iterator[None]:
                 raise
             show_error(OutputError(_NO_LOCALE))
             raise typer.Exit(OutputError.exit_code) from error
-        except KeyboardInterrupt as stop:  # one that kept something says what
+        except KeyboardInterrupt as stop:  # its message names a result that was saved
             show_error(SynthesizerError(str(stop) or interrupted(written)))
             raise typer.Exit(130) from None
 
 
 def interrupted(written: Iterable[Path]) -> str:
-    """Say what an interrupted command left behind."""
+    """Return the message of an interrupted command, with the files that it wrote."""
     paths = [str(path) for path in written if path.exists()]
     if not paths:
         return "interrupted; nothing was written"
-    return f"interrupted, after {', '.join(paths)} had been written, whole and new"
+    return f"interrupted; these files were written completely: {', '.join(paths)}"
 
 
 def show_error(error: SynthesizerError) -> None:
@@ -198,9 +197,9 @@ def show_error(error: SynthesizerError) -> None:
 app = typer.Typer(
     name="synthesizer",
     cls=Tasks,
-    help="Turn confidential microdata into synthetic microdata, and measure what was made.",
+    help="Turn confidential microdata into synthetic microdata, and measure risk and utility.",
     epilog="Exit codes: 0 done; 1 failed; 2 bad configuration, data or output; 3 a limit of the "
-    "configuration is exceeded, or the verdict is one to fail on; 130 interrupted.",
+    "configuration is exceeded, or the verdict is that of --fail-on; 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -208,8 +207,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(wanted: bool) -> None:
+    if wanted:
         from importlib.metadata import version
 
         print(f"microdata-synthesizer {version('microdata-synthesizer')}; command: synthesizer")
@@ -219,18 +218,18 @@ def _show_version(asked: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print it.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Turn confidential microdata into synthetic microdata, and measure what was made."""
+    """Turn confidential microdata into synthetic microdata, and measure risk and utility."""
 
 
 def add_command(group: typer.Typer, name: str, function: Command) -> None:
-    """Make a function a command, whose errors are told; it imports what it needs when called."""
+    """Add a function as a command that prints its errors."""
 
     @wraps(function)
     def reporting(*words: Any, **options: Any) -> None:
-        with errors_told():
+        with errors_printed():
             function(*words, **options)
 
     group.command(name, cls=Options)(reporting)

@@ -1,4 +1,4 @@
-"""Commands that judge files, whoever made them: check, report, releases."""
+"""Commands about files of any origin: check, report, releases."""
 
 from __future__ import annotations
 
@@ -39,28 +39,30 @@ def check(
         list[Path], typer.Argument(help="Synthetic files, or the directory of a run.")
     ],
     control: Annotated[
-        Path | None, option("Records of the same population that were kept out of the synthesis.")
+        Path | None, option("Holdout records of the same population, not used in the synthesis.")
     ] = None,
     config: Annotated[
         Path | None,
-        option("YAML of a run: how the data are read, kinds, panel, weights, checks, limits."),
+        option("YAML of a run: how to read the data, kinds, panel, weights, checks, limits."),
     ] = None,
-    keys: Annotated[Text, option("What an intruder knows: A,B,C; suggested if absent.")] = None,
-    target: Annotated[Text, option("What an intruder seeks.")] = None,
+    keys: Annotated[
+        Text, option("Variables that an intruder knows: A,B,C; suggested if absent.")
+    ] = None,
+    target: Annotated[Text, option("Variable that an intruder wants to learn.")] = None,
     settings: Annotated[
         list[str] | None,
         option(
-            "KEY=VALUE: any key under checks, or one such as limits.cap, limits.purpose, "
-            "data.encoding, seed, workers, as in a YAML; may be repeated: --set 'groups={age: 5}'.",
+            "KEY=VALUE: any key under checks, such as 'groups={age: 5}', or limits.cap, "
+            "limits.purpose, data.encoding, seed, workers, as in a YAML; may be repeated.",
             "--set",
         ),
     ] = None,
     only: Annotated[
-        Literal["risk", "utility"] | None, option("Compute risk or utility alone.", "--only")
+        Literal["risk", "utility"] | None, option("Compute only risk or only utility.", "--only")
     ] = None,
     out: Annotated[
         Path | None,
-        option("File to write: the page .html, or all figures .json (0600).", "--out", "-o"),
+        option("File to write: a page (.html) or all figures (.json); mode 0600.", "--out", "-o"),
     ] = None,
     overwrite: Overwrite = False,
     fail_on: FailOn = None,
@@ -68,10 +70,10 @@ def check(
     every: Every = False,
     quiet: Quiet = False,
 ) -> None:
-    """Judge synthetic files, whoever made them: risk, utility and verdict.
+    """Check synthetic files of any origin: risk, utility and verdict.
 
-    Confidential. Exit code 3 means that a figure exceeds a limit, or that the verdict is one to
-    fail on (--fail-on); 1 that a fit has no result (all else is there).
+    Confidential. Exit code 3: a figure exceeds a limit, or the verdict is that of --fail-on. Exit
+    code 1: a fit has no result; all other results are complete.
     """
     from synthesizer.cli.screen_checks import show_file_checks
     from synthesizer.config.section import section_keys
@@ -79,14 +81,14 @@ def check(
 
     problems, beside = Problems(), (*FOR_CHECKS, *section_keys())
     named = options_of(**names_in(problems, keys=keys), **name_in(problems, target=target))
-    asked = settings_in(
+    content = settings_in(
         settings, problems, named={"checks": named}, section="checks", beside=beside
     )
-    seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
+    seed, workers = (number_in(content, key, problems) for key in ("seed", "workers"))
     with progress(quiet=quiet or json, ended=False) as listener:
         checked = check_files(
             original, synthetic, control, config=config,
-            asked=asked, only=only, seed=seed or 0, workers=all_cores(workers), out=out,
+            asked=content, only=only, seed=seed or 0, workers=all_cores(workers), out=out,
             overwrite=overwrite, listener=listener, problems=problems,
         )  # fmt: skip
     record = checked.record
@@ -96,12 +98,12 @@ def check(
     elif not quiet:
         show_file_checks(checked, out, every=every, later=reasons)
     refuse(reasons)
-    if lost := [name for name in record.results.failed if name.startswith("fit ")]:
-        raise ModelError(f"{name}: has no result, see above" for name in lost)
+    if failed := [name for name in record.results.failed if name.startswith("fit ")]:
+        raise ModelError(f"{name}: has no result, see above" for name in failed)
 
 
 TERMS = ("limits.profile", "limits.purpose", "limits.release")
-"""Keys by which stored results are judged anew."""
+"""Keys that change the verdict of stored results."""
 
 
 def report(
@@ -112,7 +114,7 @@ def report(
     settings: Annotated[
         list[str] | None,
         option(
-            "KEY=VALUE: judge by another limits.profile (default, elemam, ...), limits.purpose "
+            "KEY=VALUE: use another limits.profile (default, elemam, ...), limits.purpose "
             "(code, teaching, analysis) or limits.release (public, contract).",
             "--set",
         ),
@@ -120,10 +122,9 @@ def report(
     overwrite: Overwrite = False,
     fail_on: FailOn = None,
 ) -> None:
-    """Write the steward's page about a run; 'check' writes that of other files.
+    """Write the steward's page about a run; for other files use 'check'.
 
-    Confidential; one page that needs no network. Exit code 3 means that the verdict is one to fail
-    on.
+    Confidential; one page that needs no network. Exit code 3: the verdict is that of --fail-on.
     """
     from synthesizer.cli.printing import Ending
     from synthesizer.cli.screen_checks import add_decision
@@ -131,29 +132,33 @@ def report(
     from synthesizer.report.record import read_record
 
     problems = Problems()
-    asked = settings_in(settings, problems, section="limits")
-    refuse_others(asked, TERMS, problems)
+    content = settings_in(settings, problems, section="limits")
+    refuse_others(content, TERMS, problems)
     problems.settle(ConfigError)
-    terms = asked.get("limits", {})
+    terms = content.get("limits", {})
     page = write_report(directory, out, overwrite=overwrite, **terms)
     record = read_record(directory, compare_files=False).judged_by(**terms)
     reasons = refusals((), record.verdict, fail_on)
     ending = Ending(every=False, later=reasons)
     add_decision(ending, record.verdict, record)
     ending.say(written_line(page, "for the steward; mode 0600"))
-    ending.show("all figures: on that page")
+    ending.show("all figures: in this page")
     refuse(reasons)
 
 
 def releases(
     source: Original,
-    given_out: Annotated[list[Path] | None, option("Run directory that somebody got.")] = None,
-    not_given_out: Annotated[list[Path] | None, option("Run directory that nobody got.")] = None,
+    given_out: Annotated[
+        list[Path] | None, option("Directory of a run that was released to someone.")
+    ] = None,
+    not_given_out: Annotated[
+        list[Path] | None, option("Directory of a run that was not released.")
+    ] = None,
 ) -> None:
-    """List what runs made of a confidential file, and what was given out.
+    """List the runs from a confidential file, and which of them were released.
 
-    The verdict of the next run counts all releases together, but for those that nobody got. Name a
-    directory again to change what was recorded.
+    The verdict of the next run counts all earlier releases, except those marked as not given out.
+    Name a directory again to change its mark.
     """
     from synthesizer.cli.printing import say, show_rows
     from synthesizer.jobs.release_ledger import mark_given_out, read_releases

@@ -1,4 +1,4 @@
-"""How the commands print: sentences, tables, progress and errors; never a confidential value."""
+"""Print sentences, tables, progress and errors; never a confidential value."""
 
 from __future__ import annotations
 
@@ -34,34 +34,34 @@ from synthesizer.report.blocks import (
 )
 
 PIPE_WIDTH = 80
-"""Columns of a table in a pipe or a file that says no width (COLUMNS); sentences are one line."""
-WIDEST = 80
-"""Columns of a sentence on a terminal that is wider."""
-MOST_LINES = 25
-"""Lines of 80 columns that a command ends with, where not everything is asked for."""
+"""Columns of a table in a pipe or file without COLUMNS; sentences are one line."""
+MAX_WIDTH = 80
+"""Columns of a sentence on a wide terminal."""
+MAX_LINES = 25
+"""Lines of 80 columns in the result of a command without --all."""
 _GAP = 2
 """Blanks between the columns of a table."""
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to the command."""
+    """A console that raises an error if the pipe is closed."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the error that is handled."""
+        """Raise the error, which the command handles."""
         raise BrokenPipeError
 
 
 _COUNTED: ContextVar[bool] = ContextVar("counted", default=False)
-"""Whether lines are counted, which are those of 80 columns whatever the terminal."""
+"""Whether lines are counted, for a width of 80 columns."""
 
 
 def _console(stream: TextIO | None = None) -> Console:
-    """Return the standard output, or another stream, in the width and the colours it can show."""
-    # without colours nothing is bold either: no escape sequence is left
+    """Return a console for standard output or another stream, with its width and colours."""
+    # without colours there is no bold either, so no escape sequence
     colours: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
     console = _Console(file=stream or sys.stdout, highlight=False, color_system=colours)
     if _COUNTED.get():
-        console.width = WIDEST
+        console.width = MAX_WIDTH
     elif not _has_width(console):
         console.width = PIPE_WIDTH
     return console
@@ -73,10 +73,10 @@ def _has_width(console: Console) -> bool:
 
 
 def say(text: str, *, start: str = "", word: str = "", colour: str = "") -> None:
-    """Print a paragraph, indented as it begins; no word of it is broken.
+    """Print a paragraph with its indentation, without breaking words.
 
-    ``start`` stands before it in bold, and ``word`` after that, in bold and colour where there are
-    colours. Further lines begin two columns further in.
+    ``start`` is printed before it in bold, then ``word`` in bold and colour. Further lines are
+    indented by two more columns.
     """
     _say(_console(), text, start=start, word=word, colour=colour)
 
@@ -89,16 +89,16 @@ def _say(console: Console, text: str, *, start: str = "", word: str = "", colour
     head += [(word, f"bold {colour}"), (". " if body else "", "")] if word else []
     words = Text.assemble(*head, body)
     if _has_width(console):
-        within = max(min(console.width, WIDEST) - len(indent) - _GAP, 1)
+        within = max(min(console.width, MAX_WIDTH) - len(indent) - _GAP, 1)
         words = Text(f"\n{indent}{' ' * _GAP}").join(_wrapped(words, within))
-    # a line that a word makes too long is left to the terminal, so that it can be copied
+    # the terminal breaks a line with a very long word, so that the word can be copied
     console.print(Text(indent) + words, soft_wrap=True)
     for line in others:
         _say(console, line)
 
 
 def _wrapped(text: Text, within: int) -> Iterator[Text]:
-    """Yield the lines of a text; a word that is too long has a line of its own."""
+    """Yield the lines of a text; a word that is too long gets its own line."""
     line = Text()
     for word in text.split(" "):
         if line.plain.strip() and line.cell_len + 1 + word.cell_len > within:
@@ -115,7 +115,7 @@ def say_json(content: Any) -> None:
 
 
 def error_lines(problems: Sequence[str]) -> list[str]:
-    """Return the paragraphs that tell problems, of many the first."""
+    """Return the paragraphs of an error message, with the first of many problems."""
     first, *others = problems or ("",)
     lines = [f"- {problem}" for problem in in_brief(problems)]
     return [f"{len(problems)} errors:", *lines] if others else [f"error: {first}"]
@@ -128,38 +128,38 @@ def complain(lines: Iterable[str]) -> None:
         _say(console, line)
 
 
-# Progress: a live line for what is going on, and a line for every phase that has ended.
+# Progress: a live line for the current phase, and a line for every finished phase.
 
 
-_SHORTEST = 0.05
-"""Seconds of a phase that has a line."""
+_MIN_SECONDS = 0.05
+"""Shorter phases have no line."""
 
 
 @dataclass
 class _Phase:
-    """A phase, which may stop and go on."""
+    """A phase, which may stop and continue."""
 
     total: int | None
     done: int = 0
     seconds: float = 0.0
-    """Without those of phases inside it."""
+    """Without those of nested phases."""
     task: Any = None
 
 
 class _Phases:
-    """Prints a line for each phase once another one begins after it; ``bars`` shows it live."""
+    """Prints a line for each finished phase; ``bars`` shows the current one live."""
 
     def __init__(
         self, print_line: Callable[[str], None], bars: Progress | None, *, ended: bool
     ) -> None:
-        self.print_line, self.bars, self.shortest = print_line, bars, _SHORTEST if ended else inf
+        self.print_line, self.bars, self.min_seconds = print_line, bars, _MIN_SECONDS if ended else inf
         self.column = 24 if _console(sys.stderr).width > 2 * 24 else 0
         self.phases: dict[str, _Phase] = {}
         self.open: list[str] = []
         self.since = perf_counter()
 
     def start(self, phase: str, total: int | None) -> Advance:
-        """Begin a phase, or go on with it."""
+        """Begin or continue a phase; return a function that receives its progress."""
         self._clock()
         if phase not in self.phases:
             self.print_ended()
@@ -176,20 +176,20 @@ class _Phases:
         return advance
 
     def tell(self, phase: str, text: str) -> None:
-        """Show how far a phase has come beside its name."""
+        """Show progress of a phase in words after its name."""
         shown = self.phases.get(phase)
         if self.bars is not None and shown is not None and shown.task is not None:
             self.bars.update(shown.task, description=f"{phase}: {text}")
 
     def expect(self, phase: str, seconds: float) -> None:
-        """Show what a phase will take from here."""
+        """Show the seconds that a phase will still need."""
         task = self.phases[phase].task if phase in self.phases else None
         if self.bars is not None and task is not None:
             now = self.bars.tasks[self.bars.task_ids.index(task)].elapsed or 0.0
             self.bars.update(task, expected=now + seconds)
 
     def stop(self, phase: str) -> None:
-        """End a phase, and what is still open inside it."""
+        """End a phase and the open phases inside it."""
         self._clock()
         while phase in self.open:
             shown = self.phases[self.open.pop()]
@@ -202,7 +202,7 @@ class _Phases:
         self.print_line(text)
 
     def _clock(self) -> None:
-        """Count the seconds since the last look for the innermost phase."""
+        """Add the seconds since the last call to the innermost phase."""
         now = perf_counter()
         if self.open:
             self.phases[self.open[-1]].seconds += now - self.since
@@ -212,12 +212,12 @@ class _Phases:
         """Print the phases that have ended."""
         for name in [name for name in self.phases if name not in self.open]:
             seconds = self.phases.pop(name).seconds
-            if seconds >= self.shortest:
+            if seconds >= self.min_seconds:
                 self.print_line(f"{name:<{self.column}} {_duration(seconds)}")
 
 
 def _duration(seconds: float) -> str:
-    """Write a duration.
+    """Return a duration in words.
 
     Examples
     --------
@@ -231,21 +231,21 @@ def _duration(seconds: float) -> str:
 
 
 class _TimeLeft(ProgressColumn):
-    """The time that is left, by the speed so far or as expected; else the time taken."""
+    """The remaining time, by the speed so far or as expected; else the elapsed time."""
 
     def render(self, task: Task) -> Text:
-        """Return both in words."""
+        """Return the time in words."""
         elapsed = task.elapsed or 0.0
-        left = task.time_remaining
-        if left is None and (expected := task.fields.get("expected")):
-            left = expected - elapsed
-        if left is not None and left > 0 and not task.finished:
-            return Text(f"about {_duration(round(left))} left")
+        remaining = task.time_remaining
+        if remaining is None and (expected := task.fields.get("expected")):
+            remaining = expected - elapsed
+        if remaining is not None and remaining > 0 and not task.finished:
+            return Text(f"about {_duration(round(remaining))} left")
         return Text(_duration(round(elapsed)))
 
 
 class _Count(ProgressColumn):
-    """How many of how many parts; nothing where that is not known."""
+    """Number of finished parts and of all parts; empty if unknown."""
 
     def render(self, task: Task) -> Text:
         """Return the count."""
@@ -253,14 +253,14 @@ class _Count(ProgressColumn):
 
 
 NARROW_BAR = 60
-"""Columns of a terminal below which progress has no bar."""
+"""Narrower terminals show no progress bar."""
 
 
 @contextmanager
 def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
-    """Show a live line for the phase of a run, and a line for each that ended; the latter in files.
+    """Show a live line for the current phase on a terminal, and a line for each finished phase.
 
-    Nothing is shown when asked to be quiet, and no phase that ended unless ``ended``.
+    Nothing is shown if ``quiet``; finished phases only if ``ended``.
     """
     if quiet:
         yield silent
@@ -279,17 +279,17 @@ def progress(*, quiet: bool, ended: bool = True) -> Iterator[Listener]:
         phases.print_ended()
 
 
-# What a command ends with.
+# The result of a command.
 
 
 @dataclass(frozen=True)
 class _Part:
     show: Callable[[int], None]
-    """Prints the first so many rows."""
+    """Prints the given number of rows."""
     rows: int
     rank: int
     kind: str
-    """What its rows are, a noun; nothing where nobody misses them."""
+    """Noun for its rows; omitted rows without a noun are not counted."""
 
 
 def show_first(table: DataTable, count: int) -> None:
@@ -298,61 +298,61 @@ def show_first(table: DataTable, count: int) -> None:
 
 
 class Ending:
-    """What a command ends with: all of it, or what has room on one screen.
+    """The result of a command: complete, or shortened to one screen.
 
-    Parts stand in the order in which they come. Those of rank 0 are always there; of the others, by
-    their rank, as many as have room, and of a table its first rows.
+    Parts are printed in the order of their calls. Those of rank 0 are always printed; the others by
+    rank, as far as there is room. A table may be shortened to its first rows.
     """
 
     def __init__(self, *, every: bool, later: Sequence[str] = ()) -> None:
-        """Begin an ending; ``later`` are errors that are printed below it and need room, too."""
+        """Begin a result; ``later`` are errors that are printed below it and need room, too."""
         self.every, self._parts = every, list[_Part]()
-        self._room = MOST_LINES - _lines(lambda _: say("\n".join(error_lines(later))), len(later))
+        self._room = MAX_LINES - _lines(lambda _: say("\n".join(error_lines(later))), len(later))
 
     def add(
         self, show: Callable[[int], None], *, rows: int = 1, rank: int = 0, kind: str = ""
     ) -> None:
-        """Take a table, or what else prints itself."""
+        """Add a table, or another part with a function that prints its rows."""
         if rows:
             self._parts.append(_Part(show, rows, rank, kind))
 
     def say(self, text: str, *, rank: int = 0, kind: str = "", **style: str) -> None:
-        """Take a paragraph as `say` prints it."""
+        """Add a paragraph, printed by the function `say`."""
         self.add(lambda _: say(text, **style), rank=rank, kind=kind)
 
     def show(self, last: str) -> None:
-        """Print what has room, and where the rest is: ``last``, which begins with what it counts.
+        """Print the parts that have room, then ``last`` after the number of omitted rows.
 
-        Nothing is left out, and ``last`` not said, where all is asked for.
+        With ``every`` all parts are printed, without ``last``.
         """
-        rows, said = [part.rows for part in self._parts], ""
+        rows, closing = [part.rows for part in self._parts], ""
         if not self.every:
-            rows, said = self._with_room(last, 1)
-            if (lines := _lines(lambda _: say(said), 1)) > 1:
-                rows, said = self._with_room(last, lines)
+            rows, closing = self._with_room(last, 1)
+            if (lines := _lines(lambda _: say(closing), 1)) > 1:
+                rows, closing = self._with_room(last, lines)
         for part, count in zip(self._parts, rows, strict=True):
             if count:
                 part.show(count)
-        if said:
-            say(said)
+        if closing:
+            say(closing)
 
     def _with_room(self, last: str, lines_of_last: int) -> tuple[list[int], str]:
-        """Return of each part the number of rows that are shown, and what counts the others."""
+        """Return the number of printed rows of each part, and the closing sentence."""
         rows, room = [0] * len(self._parts), self._room - lines_of_last
-        for place, part in sorted(enumerate(self._parts), key=lambda item: item[1].rank):
+        for index, part in sorted(enumerate(self._parts), key=lambda item: item[1].rank):
             count = part.rows if part.rank == 0 else min(part.rows, max(room, 0))
             while (lines := _lines(part.show, count)) > room and part.rank and count:
                 count -= 1
-            rows[place], room = count, room - lines
-        left = Counter[str]()
+            rows[index], room = count, room - lines
+        omitted = Counter[str]()
         for part, count in zip(self._parts, rows, strict=True):
-            left[part.kind] += part.rows - count
-        more = [f"{plural(count, noun)}, " for noun, count in left.items() if noun and count]
-        return rows, "".join(more) + last
+            omitted[part.kind] += part.rows - count
+        more = [f"{plural(count, noun)}" for noun, count in omitted.items() if noun and count]
+        return rows, (f"not printed: {', '.join(more)}; " if more else "") + last
 
 
 def _lines(show: Callable[[int], None], rows: int) -> int:
-    """Return the lines of 80 columns that rows of a part take."""
+    """Return the number of lines of 80 columns for rows of a part."""
     if not rows:
         return 0
     token = _COUNTED.set(True)
@@ -364,13 +364,13 @@ def _lines(show: Callable[[int], None], rows: int) -> int:
     return printed.getvalue().count("\n")
 
 
-# Blocks: what a result yields.
+# Blocks of a result.
 
 
 def show_table(table: DataTable) -> None:
-    """Print a table without the columns that no row has.
+    """Print a table without empty columns.
 
-    A table with less room than its longest words need is a list: no word and no number is broken.
+    A table that is too wide is printed as a list, so that no word and no number is broken.
     """
     written_rows = [
         [
@@ -379,95 +379,93 @@ def show_table(table: DataTable) -> None:
         ]
         for row in table.rows
     ]
-    kept = [place for place, cells in enumerate(zip(*written_rows, strict=True)) if any(cells)]
-    columns = {
-        place: [table.columns[place], *(row[place] for row in written_rows)] for place in kept
-    }
+    filled = [i for i, cells in enumerate(zip(*written_rows, strict=True)) if any(cells)]
+    columns = {i: [table.columns[i], *(row[i] for row in written_rows)] for i in filled}
     longest = {
-        place: max(cell_len(word) for cell in cells for word in [*cell.split(), ""])
-        for place, cells in columns.items()
+        i: max(cell_len(word) for cell in cells for word in [*cell.split(), ""])
+        for i, cells in columns.items()
     }
     console = _console()
-    left = console.width - sum(longest.values())
+    spare = console.width - sum(longest.values())
     if table.caption:
         say("", start=table.caption)
-    if left < len(kept) - 1:
-        _list(columns, next((p for p in kept if table.forms[p] == "text"), kept[0]))
+    if spare < len(filled) - 1:
+        _list(columns, next((i for i in filled if table.forms[i] == "text"), filled[0]))
         return
-    gap = _GAP if left >= _GAP * (len(kept) - 1) else 1
+    gap = _GAP if spare >= _GAP * (len(filled) - 1) else 1
     grid = Grid(box=None, padding=(0, gap, 0, 0), pad_edge=False)
-    for place, (name, *cells) in columns.items():
+    for i, (name, *cells) in columns.items():
         grid.add_column(
             Text(name),
-            justify="left" if any(isinstance(row[place], str) for row in table.rows) else "right",
-            min_width=longest[place],
-            no_wrap=all(cell_len(cell) <= longest[place] for cell in (name, *cells)),
+            justify="left" if any(isinstance(row[i], str) for row in table.rows) else "right",
+            min_width=longest[i],
+            no_wrap=all(cell_len(cell) <= longest[i] for cell in (name, *cells)),
         )
     for row in written_rows:
-        grid.add_row(*(Text(row[place]) for place in kept))
+        grid.add_row(*(Text(row[i]) for i in filled))
     console.print(grid, crop=False)
 
 
 def _list(columns: Mapping[int, Sequence[str]], first: int) -> None:
-    """Print each row as a paragraph, which begins with its cell of the first column."""
+    """Print each row as a paragraph that begins with its cell of column ``first``."""
     for number in range(1, len(columns[first])):
         cells = [
-            f"{own[0]}: {own[number]}"
-            for place, own in columns.items()
-            if own[number] and place != first
+            f"{column[0]}: {column[number]}"
+            for i, column in columns.items()
+            if column[number] and i != first
         ]
         say("; ".join(cells), start=f"{columns[first][number]}:")
 
 
 def with_hyphens(text: str) -> str:
-    """Write minus as a hyphen, so that a number which is copied can be read by a program."""
+    """Return a text with hyphens for minus signs, so that programs can read copied numbers."""
     return re.sub(rf"{MINUS}(?=[\d.])", "-", text)
 
 
 def show_rows(rows: Sequence[Row], title: str, *columns: str | Added) -> None:
-    """Print a table of rows that name their columns; nothing where there are none."""
+    """Print a table of rows that name their columns; nothing without rows."""
     if rows:
         show_table(row_table(rows, title, names=columns))
 
 
-def notes_told(notes: Iterable[str]) -> None:
-    """Print notes; those that say the same of several variables together."""
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes; one line for equal notes about several variables."""
     for note in grouped(notes):
         say(f"note: {note}")
 
 
-_NAMED = 5
-"""Variables of one note that are named."""
+_MAX_NAMES = 5
+"""Names of variables in one note."""
 _SUBJECT = re.compile(r"(?:variables\.)?(?P<name>[^\s:]+?)(?P<key>\.\w+)?: (?P<rest>.*)", re.DOTALL)
 _DETAIL = re.compile(r"\([^()]*\)|\d[\d,.]*")
 
 
 def grouped(notes: Iterable[str]) -> list[str]:
-    """Return notes, each once; one that only differs in its variable and numbers names the others.
+    """Return notes without repetition; notes that differ only in variable and numbers are joined.
 
     Examples
     --------
     >>> grouped(["variables.a: 2 rows differ", "b.x: odd", "variables.c: 31 rows differ"])
-    ['variables.a: 2 rows differ (alike: c)', 'b.x: odd']
+    ['variables.a: 2 rows differ (the same for c)', 'b.x: odd']
     >>> grouped(["a: is empty", "b: is empty", "a: is empty"])
     ['2 variables (a, b): is empty']
     """
-    alike: dict[str, list[tuple[str, str, str]]] = {}
+    groups: dict[str, list[tuple[str, str, str]]] = {}
     for note in dict.fromkeys(notes):
-        found = _SUBJECT.fullmatch(note)
-        name, key, rest = ("", "", note) if found is None else found.group("name", "key", "rest")
+        match = _SUBJECT.fullmatch(note)
+        name, key, rest = ("", "", note) if match is None else match.group("name", "key", "rest")
         kind = f"{key}: {_DETAIL.sub('', rest)}" if name else note
-        alike.setdefault(kind, []).append((name, note, rest))
+        groups.setdefault(kind, []).append((name, note, rest))
     texts = []
-    for (first, note, rest), *others in alike.values():
+    for (first, note, rest), *others in groups.values():
         same = all(rest == other for *_, other in others)
         names = [*([first] if same else []), *(name for name, *_ in others)]
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        listed = f"{', '.join(names[:_NAMED])}{more}"
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        listed = f"{', '.join(names[:_MAX_NAMES])}{more}"
         if not others:
             texts.append(note)
         elif same:
             texts.append(f"{len(names)} variables ({listed}): {rest}")
         else:
-            texts.append(f"{note} (alike: {listed})")
+            texts.append(f"{note} (the same for {listed})")
     return texts

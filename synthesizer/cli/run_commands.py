@@ -34,12 +34,12 @@ ConfigPath = Annotated[Path, typer.Argument(help="YAML file of the run.", show_d
 OutDirectory = Annotated[Path | None, option("Replaces the output directory.", "--out", "-o")]
 Numbers = Annotated[Path | None, option("JSON file with every number (mode 0600).", "--json")]
 SWITCHES = switches()
-"""Options of `run` that extensions have, and what each does."""
+"""Options of `run` that extensions add, with their help."""
 NOT_FOR_RELEASE = "not for release"
 
 
 def overrides_of(settings: list[str] | None, **named: Any) -> dict[str, Any]:
-    """Return keys that replace those of a configuration; bad ones are a ConfigError."""
+    """Return keys that replace those of a configuration; raise ConfigError for bad ones."""
     problems = Problems()
     content = settings_in(settings, problems, named=options_of(**named))
     problems.settle(ConfigError)
@@ -50,7 +50,7 @@ IN_A_FILE = (
     "data.encoding", "data.delimiter", "data.quote", "data.comment", "data.header_row",
     "data.names", "panel.career", "panel.absent",
 )  # fmt: skip
-"""Keys that decide how `init` reads a file."""
+"""Keys that `init` uses to read a file."""
 
 
 def init(
@@ -80,16 +80,16 @@ def init(
     settings: Annotated[
         list[str] | None,
         option(
-            "KEY=VALUE: how the file is read, where that is not found out: data.encoding, "
-            "data.delimiter, data.header_row, data.names, panel.career, panel.absent, ..., or what "
-            "it holds (KEY of an extension); may be repeated.",
+            "KEY=VALUE: how to read the file, if the default is wrong (data.encoding, "
+            "data.delimiter, data.header_row, data.names, panel.career, panel.absent, ...), or a "
+            "key of an extension; may be repeated.",
             "--set",
         ),
     ] = None,
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a commented YAML that runs, and say what needs a look."""
+    """Write a commented YAML that runs, and list the columns to check."""
     from synthesizer.cli.screen import show_starter
     from synthesizer.config.keys import SqlConfig
     from synthesizer.config.section import section_keys
@@ -98,20 +98,20 @@ def init(
 
     source = data if sql is None else SqlConfig(url=sql[0], query=sql[1])
     if source is None or (data is not None and sql is not None):
-        raise ConfigError("init needs a data file, or --sql URL QUERY, and not both")
+        raise ConfigError("init: name a data file, or write --sql URL QUERY, and not both")
     problems = Problems()
-    asked = settings_in(settings, problems, paths=())
+    keys = settings_in(settings, problems, paths=())
     of_formats = (f"data.{key}" for key in format_keys())
-    refuse_others(asked, (*IN_A_FILE, *of_formats, *section_keys()), problems)
+    refuse_others(keys, (*IN_A_FILE, *of_formats, *section_keys()), problems)
     problems.settle(ConfigError)
-    read = asked.get("data", {})
+    read = keys.get("data", {})
     options = StarterOptions(
-        panel=panel_config(person=person, time=time, wide=wide or (), **asked.get("panel", {})),
+        panel=panel_config(person=person, time=time, wide=wide or (), **keys.get("panel", {})),
         encoding=read.pop("encoding", None),
         file=file_options(data or Path("x.csv"), **read),
         drop=tuple(drop or ()),
         ids=tuple(identifier or ()),
-        sections={key: asked[key] for key in section_keys() if key in asked},
+        sections={key: keys[key] for key in section_keys() if key in keys},
     )
     with progress(quiet=quiet) as listener:
         starter = write_starter(
@@ -124,7 +124,7 @@ def init(
 def plan(config: ConfigPath, settings: Settings = None) -> None:
     """Show models, order, cost, seconds and memory before any fit, or every problem.
 
-    It reads configuration and data and looks at the output directory; it fits and writes nothing.
+    Reads configuration and data, and checks the output directory. Fits and writes nothing.
     """
     from time import process_time
 
@@ -150,7 +150,7 @@ def run(
     out: OutDirectory = None,
     overwrite: Overwrite = False,
     no_checks: Annotated[
-        bool, option("Leave out all checks; not where limits are set.", "--no-checks")
+        bool, option("Skip all checks; not possible with limits.", "--no-checks")
     ] = False,
     fail_on: FailOn = None,
     quiet: Quiet = False,
@@ -158,19 +158,19 @@ def run(
 ) -> None:
     """Make datasets: read, fit, generate, check and write.
 
-    Exit code 3 means that a figure exceeds a limit of the configuration, or that the verdict is
-    one to fail on (--fail-on); all is written.
+    Exit code 3: all files are written, but a figure exceeds a limit of the configuration, or the
+    verdict is that of --fail-on.
     """
     from synthesizer.cli.screen import show_result
     from synthesizer.jobs import run as job
     from synthesizer.measures.settings import ALL_OFF
 
     if no_checks and fail_on is not None:
-        raise ConfigError("--fail-on: there is no verdict without checks; leave out --no-checks")
+        raise ConfigError("--fail-on: there is no verdict without checks; remove --no-checks")
     output = options_of(overwrite=overwrite or None, directory=out and str(out.absolute()))
     overrides = overrides_of(settings, m=m, seed=seed, workers=workers, output=output)
     if no_checks:
-        # limits stay and are refused: a pipeline must not take unchecked data for checked ones
+        # limits stay and are refused, so that a pipeline never accepts unchecked data
         overrides["checks"] = ALL_OFF
     with progress(quiet=quiet) as listener:
         result = job.run(config, overrides=overrides, listener=listener)
@@ -179,7 +179,7 @@ def run(
         show_result(result, every=every, later=reasons)
     if result.interrupted:
         raise KeyboardInterrupt(
-            f"interrupted; the best so far was checked and written to {result.directory}"
+            f"interrupted; the best dataset so far was checked and written to {result.directory}"
         )
     refuse(reasons)
 
@@ -195,9 +195,9 @@ def codebook(
 ) -> None:
     """Show the variables of a file, or write a codebook for researchers.
 
-    The variables of a data file are confidential. Of the result directory of a run it writes what
-    may go out with the synthetic datasets: the variables, how they were made, what not to
-    conclude; no number is computed from the original.
+    The variables of a data file are confidential and are only printed. For the result directory of
+    a run it writes a codebook to release with the synthetic datasets: variables, method and limits
+    of use. It contains no number computed from the original.
     """
     from synthesizer.cli.printing import say_json
     from synthesizer.cli.screen import show_codebook
@@ -208,8 +208,8 @@ def codebook(
     if not is_result(data):
         if out is not None:
             raise OutputError(
-                f"{data}: is no result of a run, and the codebook of a data file is "
-                "confidential: it is only shown; leave out -o"
+                f"{data}: is not the result directory of a run; the codebook of a data file is "
+                "confidential and only printed; remove -o"
             )
         show_codebook(make_codebook(data), as_json=json)
     elif out is not None:
@@ -218,7 +218,7 @@ def codebook(
     elif json:
         say_json(plain(run_codebook(data)))
     else:
-        raise OutputError(f"{data}: name a directory for its codebook (-o), or say --json")
+        raise OutputError(f"{data}: name a directory for the codebook (-o), or use --json")
 
 
 def fit(
@@ -229,7 +229,7 @@ def fit(
     quiet: Quiet = False,
 ) -> None:
     """Fit the models and save them; the file is confidential."""
-    from synthesizer.cli.printing import notes_told
+    from synthesizer.cli.printing import print_notes
     from synthesizer.jobs import run as job
     from synthesizer.plan.seeds import replay_notes
 
@@ -239,14 +239,14 @@ def fit(
             config, model, overrides=overrides, overwrite=overwrite, listener=listener
         )
     if not quiet:
-        notes_told(replay_notes(fitted.seed))
-        say_written(model, why="it holds values of the data; mode 0600")
+        print_notes(replay_notes(fitted.seed))
+        say_written(model, why="it contains values of the data; mode 0600")
 
 
 def generate(
     model: Annotated[Path, typer.Argument(help="File that 'fit' wrote.")],
     m: Annotated[int, option("Number of datasets.", "-m")] = 1,
-    rows: Annotated[int | None, option("Rows of each; those of the data.")] = None,
+    rows: Annotated[int | None, option("Rows of each dataset; as in the data by default.")] = None,
     seed: Annotated[int | None, option("Seed; that of the fit by default.")] = None,
     out: Annotated[Path, option("Output directory.", "--out", "-o")] = Path("synthetic"),
     workers: Workers = None,
@@ -255,7 +255,7 @@ def generate(
     quiet: Quiet = False,
 ) -> None:
     """Draw datasets from a saved model, without the data."""
-    from synthesizer.cli.printing import notes_told
+    from synthesizer.cli.printing import print_notes
     from synthesizer.engine.saved import load_model
     from synthesizer.jobs import generate as generation
     from synthesizer.plan.seeds import replay_notes
@@ -267,7 +267,7 @@ def generate(
             listener=listener,
         )  # fmt: skip
     if not quiet:
-        notes_told(replay_notes(loaded.seed))
+        print_notes(replay_notes(loaded.seed))
         say_written(*paths)
         key = "" if loaded.seed.random_key is None else "; it contains the random key"
         say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}")
@@ -282,10 +282,9 @@ def advise(
 ) -> None:
     """Try settings for the worst finding, on a half of the data.
 
-    The present setting and up to three others are fitted on the same half and held against the
-    other half, the best one again on another half. It takes up to six such runs and writes no
-    dataset.
-    Confidential.
+    Fits the current setting and up to three others to the same half and compares them with the
+    other half; then the best one with another half. Takes up to six such runs and writes no
+    dataset. Confidential.
     """
     from synthesizer.cli.screen import show_advised
     from synthesizer.jobs import advise as job

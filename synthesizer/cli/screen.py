@@ -1,4 +1,4 @@
-"""What the commands print of plans, runs, models and comparisons."""
+"""Screens of plans, runs, models and starter configurations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from synthesizer.cli.printing import (
     Ending,
     grouped,
-    notes_told,
+    print_notes,
     say,
     say_json,
     show_first,
@@ -43,21 +43,19 @@ if TYPE_CHECKING:
     from synthesizer.report.decision import Advised
     from synthesizer.report.record import Record
 
-MOST_ZEROS = 10
-
-
-ONE_DRAW = "Results vary from run to run. Do not rerun until it passes; change a setting instead."
-_MOST_LOST = 3
-"""Measures that failed and are named."""
-_FURTHER, _NOTES = 10, 20
-"""Ranks on a screen, after the worst things."""
+MAX_ZERO_ROWS = 10
+"""Rows of a table of structural zeros."""
+NO_RERUN = "Results vary from run to run. Do not rerun until it passes; change a setting instead."
+_MAX_FAILED = 3
+"""Names of failed measures in a sentence."""
+_RANK_EXTENSIONS, _RANK_NOTES = 10, 20
+"""Ranks on a screen, after the worst findings."""
 
 
 def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] = ()) -> None:
-    """Print whether the data may be released, what is worst, and where the files are.
+    """Print the verdict of a run, its worst findings, notes and files.
 
-    ``every`` adds all that is known of the run, notes and figures; ``later`` are errors that are
-    printed below it.
+    ``every`` adds all notes and figures. ``later`` are errors that the command prints below.
     """
     from synthesizer.cli.screen_checks import add_decision, show_checks
 
@@ -69,11 +67,11 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     for words in result.checks.unlike:
         ending.say(words)
     if not manifest.earlier_runs and {line.word for line in result.verdict.lines} != {"pass"}:
-        ending.say(ONE_DRAW)
+        ending.say(NO_RERUN)
     _add_notes(ending, result)
-    if lost := [*result.checks.failed]:
-        more = f" and {len(lost) - _MOST_LOST} more" if len(lost) > _MOST_LOST else ""
-        ending.say(f"could not be computed: {', '.join(lost[:_MOST_LOST])}{more}")
+    if failed := [*result.checks.failed]:
+        more = f" and {len(failed) - _MAX_FAILED} more" if len(failed) > _MAX_FAILED else ""
+        ending.say(f"could not be computed: {', '.join(failed[:_MAX_FAILED])}{more}")
     if every:
         counts = Counter(step.model for step in manifest.chain)
         ending.say("models: " + ", ".join(f"{name} {count}" for name, count in counts.items()))
@@ -83,57 +81,57 @@ def show_result(result: RunResult, *, every: bool = False, later: Sequence[str] 
     for line in _file_lines(result):
         ending.say(line)
     page = "checks.json" if result.report is None else result.report.name
-    ending.show(f"all figures: {page}, or --all")
+    ending.show(f"all figures: in {page}, or with --all")
 
 
 def _add_extensions(ending: Ending, record: Record) -> None:
-    """Add what extensions came to that made datasets: tables, words and notes."""
+    """Add tables, sentences and notes of the extensions that made datasets."""
     for name, hook in hooks("screen", record.extensions):
         try:
             with guarded(f"extension {name!r}: screen"):
                 for block in hook(record):
                     _add_block(ending, name, block)
         except SynthesizerError as error:
-            ending.say(f"note: {error}", rank=_FURTHER, kind="note")
+            ending.say(f"note: {error}", rank=_RANK_EXTENSIONS, kind="note")
 
 
 def _add_block(ending: Ending, name: str, block: DataTable | Words | Note) -> None:
     if isinstance(block, DataTable):
         kind, show = block.columns[0].lower(), partial(show_first, block)
-        ending.add(show, rows=len(block.rows), rank=_FURTHER, kind=kind)
+        ending.add(show, rows=len(block.rows), rank=_RANK_EXTENSIONS, kind=kind)
     elif isinstance(block, Words):
         for text in block.paragraphs:
-            ending.say(with_hyphens(text), rank=_FURTHER)
+            ending.say(with_hyphens(text), rank=_RANK_EXTENSIONS)
     else:
-        ending.say(f"{name}: {with_hyphens(block.text)}", rank=_FURTHER, kind="note")
+        ending.say(f"{name}: {with_hyphens(block.text)}", rank=_RANK_EXTENSIONS, kind="note")
 
 
 def _show_unchecked(result: RunResult) -> None:
-    """Print one line where no check ran, after the gravest notes and what extensions came to."""
-    for note in filter(_is_grave, result.manifest.notes):
+    """Print the files of a run without checks, after important notes and those of extensions."""
+    for note in filter(_is_important, result.manifest.notes):
         say(f"note: {note}")
     ending = Ending(every=True)
     _add_extensions(ending, result.record)
     ending.show("")
     names = ", ".join(_first_to_last([path.name for path in result.datasets]))
-    say(f"wrote {names} to {result.directory}; no check ran, so there is no verdict (more: --all)")
+    say(f"wrote {names} to {result.directory}. No check ran, so there is no verdict (more: --all)")
 
 
-def _is_grave(note: str) -> bool:
+def _is_important(note: str) -> bool:
     return NO_RELEASE in note or note.startswith(WITHOUT_KEY)
 
 
 def _add_notes(ending: Ending, result: RunResult) -> None:
-    """Add what is new before what the plan said already, and never leave out the gravest."""
+    """Add new notes before those of the plan; important ones are always printed."""
     planned = [note for note in result.manifest.notes if note not in result.new_notes]
     for late, notes in enumerate((result.new_notes, planned)):
         for note in grouped(notes):
-            rank = 0 if _is_grave(note) else _NOTES + late
+            rank = 0 if _is_important(note) else _RANK_NOTES + late
             ending.say(f"note: {note}", rank=rank, kind="note")
 
 
 def _file_lines(result: RunResult) -> Iterator[str]:
-    """Yield the files: those for release, then those that are not, as they all are but these."""
+    """Yield lines with the files for researchers and the confidential ones."""
     from synthesizer.report.codebook.write import NAMES
 
     codebook = [path.name for path in result.codebook if path.name in NAMES]
@@ -145,14 +143,14 @@ def _file_lines(result: RunResult) -> Iterator[str]:
     released = ", ".join([*_first_to_last(datasets), *codebook])
     yield f"  for researchers, if you decide to release: {released}"
     key = "" if result.manifest.random_key == NO_KEY else " (it contains the random key)"
-    kept = ", ".join([*report, *_in_short(others), f"manifest.json{key}"])
-    yield f"  confidential: {kept}"
+    confidential = ", ".join([*report, *_in_short(others), f"manifest.json{key}"])
+    yield f"  confidential: {confidential}"
 
 
 def _in_short(names: Sequence[str]) -> Iterator[str]:
-    """Yield names; of those that differ in their number alone, the first and the last."""
-    for _, alike in groupby(names, key=lambda name: re.sub(r"\d+", "", name)):
-        yield from _first_to_last([*alike])
+    """Yield names; of numbered ones the first and the last."""
+    for _, numbered in groupby(names, key=lambda name: re.sub(r"\d+", "", name)):
+        yield from _first_to_last([*numbered])
 
 
 def _first_to_last(names: Sequence[str]) -> list[str]:
@@ -160,18 +158,18 @@ def _first_to_last(names: Sequence[str]) -> list[str]:
 
 
 def show_codebook(codebook: Codebook, *, as_json: bool) -> None:
-    """Print what is known of every variable of a file."""
+    """Print a table of the variables of a file."""
     if as_json:
         say_json(plain(codebook))
         return
     rows = plural(codebook.n_rows, "row")
     title = f"{codebook.origin}: {rows} (CONFIDENTIAL: computed from the data)"
     show_rows(codebook.variables, title)
-    notes_told(codebook.notes)
+    print_notes(codebook.notes)
 
 
 def _size(plan: Plan) -> str:
-    """Say how many rows there are, and how many units have them."""
+    """Return the number of rows, and of units with several rows, in words."""
     table, form = plan.table, plan.arrangement
     rows = plural(table.n_rows, form.row)
     return f"{plural(table.n_units, form.unit)}, {rows}" if isinstance(table, PanelTable) else rows
@@ -184,7 +182,7 @@ def show_plan(
     ahead: Forecast | None,
     later: Sequence[str] = (),
 ) -> None:
-    """Print the chain in order, what extensions planned, and problems of a run (``later``)."""
+    """Print a plan: chain, extensions, checks, notes, forecast; ``later`` are problems of a run."""
     from synthesizer.measures.risk.rare_values import RARE
 
     if plan.has_chain:
@@ -199,16 +197,17 @@ def show_plan(
     for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
     say(f"random_key: {plan.key_in_words}")
-    notes_told([*plan.notes, *(f"before a run: {problem}" for problem in later)])
+    print_notes([*plan.notes, *(f"before a run: {problem}" for problem in later)])
     say(f"output: {plural(plan.m, 'dataset')} in {plan.output.directory}")
     for line in ahead.lines if ahead else ():
         say(line)
-    cost = "; cost: share of the fit's work" if plan.has_chain else ""
-    say(f"rare levels: of fewer than {RARE} {plan.arrangement.unit}s{cost}")
+    cost = "; cost: share of the work of all fits" if plan.has_chain else ""
+    unit = plan.arrangement.unit
+    say(f"rare levels left: levels of fewer than {RARE} {unit}s, after grouping{cost}")
 
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
-    """Print the models in order, and what they have to keep to."""
+    """Print the models in order, and the rules for them."""
     from synthesizer.plan.overview import relations_of
 
     shown = ("position", "variable", "kind", "model", "predictors", "levels", "missing", "rare")
@@ -222,74 +221,78 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
         say(f"{_short(relation.said)} (computed)")
     for forbid in plan.spec.forbids:
         if forbid.is_firm:
-            say(f"{forbid.text} ({forbid.variable} is drawn again)")
+            say(f"{forbid.text} ({forbid.variable} is drawn again until this holds)")
 
 
 def _show_zeros(
     plan: Plan, pairs: Sequence[ZeroRow], triples: Sequence[ZeroRow], left_out: str
 ) -> None:
-    """Print variables with impossible combinations, what supports tell, and who keeps them."""
+    """Print variables with structural zeros, and how the plan treats them."""
     if left_out:
-        say(f"impossible combinations: {left_out} were not searched, too many")
-    asked = plan.settings.get("structural_zeros") or ()
+        say(f"structural zeros: {left_out} were not searched (too many)")
+    configured = plan.settings.get("structural_zeros") or ()
     if not pairs and not triples:
-        if "auto" in asked:
-            say("structural_zeros: auto finds no variables with impossible combinations")
+        if "auto" in configured:
+            say("structural_zeros: auto detected no impossible combinations")
         return
-    columns = ("names", "independent", "fresh", "combinations", "few", "persons", "held")
+    columns = ("names", "independent", "new_sample", "combinations", "rare_cells", "persons")
     for rows, title in (
-        (pairs, "pairs with combinations that do not occur"),
-        (triples, "three variables with combinations that do not occur, though each pair does"),
+        (pairs, "pairs of variables with combinations that do not occur"),
+        (triples, "three variables with combinations that do not occur, although each pair does"),
     ):
         if rows:
-            show_rows(rows[:MOST_ZEROS], title, *columns)
-        if len(rows) > MOST_ZEROS:
-            say(f"and {len(rows) - MOST_ZEROS} more")
-    say("new: share of rows with a combination that the data lack; rare: of fewer than 5 persons")
-    kept = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
-    if kept:
-        follow = sum(isinstance(f, StructuralZeros) and f.opened == 1.0 for f in kept)
-        threes = sum(isinstance(f, StructuralZeros) and f.excludes for f in kept)
-        more = f", {threes} of three variables" if threes else ""
+            show_rows(rows[:MAX_ZERO_ROWS], title, *columns, "rare_share")
+        if len(rows) > MAX_ZERO_ROWS:
+            say(f"and {len(rows) - MAX_ZERO_ROWS} more")
+    say(
+        "impossible: share of rows with a combination that the data do not have; rare cells: "
+        "combinations of fewer than 5 persons"
+    )
+    zeros = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
+    if zeros:
+        implied = sum(isinstance(f, StructuralZeros) and f.opened == 1.0 for f in zeros)
+        threes = sum(isinstance(f, StructuralZeros) and f.excludes for f in zeros)
+        more = f", {threes} of them of three variables" if threes else ""
         say(
-            f"structural_zeros: auto forbids new combinations of {len(kept) - follow} of these"
-            f"{more}, and of {follow} that follow, but for as many as a new sample would have"
+            f"structural_zeros: auto forbids new combinations of {len(zeros) - implied} groups of "
+            f"variables{more}, and of {implied} implied pairs, except for as many as in a new "
+            "sample"
         )
-    elif not asked:
+    elif not configured:
         say(
             "Combinations that do not occur may be invented. 'structural_zeros: auto' forbids that "
-            f"for these {len(pairs) + len(triples)} groups of variables; it reveals which rare "
-            "combinations exist, and changes margins"
+            f"for these {len(pairs) + len(triples)} groups of variables. It reveals which rare "
+            "combinations exist, and changes the distributions of these variables"
         )
 
 
 def _show_variables(plan: Plan, rows: Sequence[PlanRow]) -> None:
-    """Print the variables where no chain is fitted, and which changes are taken back."""
+    """Print the variables of a plan without a chain, and the rules for them."""
     drawn = len(plan.fitted.steps)
-    how = f"models of the last {drawn} only are fitted" if drawn else "no chain is fitted"
+    how = f"only the models of the last {drawn} are fitted" if drawn else "no chain is fitted"
     models = ["model", "predictors"] if drawn else []
     title = f"variables, {_size(plan)}: {how}"
     show_rows(rows, title, "variable", "kind", *models, "levels", "missing", "rare")
     if plan.spec.strata:
-        say(f"strata: not used ({', '.join(plan.spec.strata)}), since no chain is fitted")
-    back = "kept by what makes the datasets"
+        say(f"strata: not used ({', '.join(plan.spec.strata)}), because no chain is fitted")
+    back = f"respected by {plan.maker or 'the extension'}"
     last = {step.variable for step in plan.fitted.steps}
     for rule, count in _ruled(plan):
-        where = f"where {rule.condition.text}, {rule.variable} is given ({plural(count, 'row')})"
+        where = f"where {rule.condition.text}, {rule.variable} is set ({plural(count, 'row')})"
         say(f"rule: {where}" + ("" if rule.variable in last else f"; {back}"))
     for forbid in plan.spec.forbids:
-        how = f"redraws {forbid.variable}" if forbid.variable in last else back
+        how = f"{forbid.variable} is drawn again" if forbid.variable in last else back
         say(f"{forbid.text} ({how})")
 
 
 def _ruled(plan: Plan) -> Iterator[tuple[Rule, int]]:
-    """Yield the rules and how many confidential rows satisfy the condition of each."""
+    """Yield each rule with the number of confidential rows that satisfy its condition."""
     for rule in plan.spec.rules:
         yield rule, rule.condition.count(plan.table)
 
 
 def show_models(registry: Registry) -> None:
-    """Print the registry, the models of a package together."""
+    """Print the models of the registry by package."""
     packages: dict[str, list[tuple[str, ...]]] = {}
     for entry in registry.entries():
         able = entry.abilities
@@ -303,7 +306,7 @@ def show_models(registry: Registry) -> None:
 
 
 def show_model(registry: Registry, name: str) -> None:
-    """Print what a model does and its options."""
+    """Print the description and options of a model."""
     text = inspect.getdoc(registry.get(name)) or name
     about = text.partition("\nParameters\n")[0].partition("\nExamples\n")[0]
     for paragraph in about.strip().split("\n\n"):
@@ -342,7 +345,7 @@ _LIMITS = {
 
 
 def _values(entry: Mapping[str, Any]) -> str:
-    """Say which values the JSON Schema of an option allows.
+    """Return the values that the JSON Schema of an option allows, in words.
 
     Examples
     --------
@@ -368,54 +371,54 @@ def _values(entry: Mapping[str, Any]) -> str:
 
 
 def show_advised(advised: Advised) -> None:
-    """Print the worst finding, what was tried for it, and what is advised."""
-    if (found := advised.finding) is not None:
-        say(found.sentence, start=f"worst finding, {found.test}:", word=found.word.upper())
+    """Print the worst finding, the settings that were tried, and the advice."""
+    if (finding := advised.finding) is not None:
+        say(finding.sentence, start=f"worst finding, {finding.test}:", word=finding.word.upper())
     figure = Added(advised.figure, "share", lambda trial: trial.value)
     columns = ("setting", figure, "limit", "word", "persons", "low", "high", "use")
     show_rows(advised.trials, f"settings tried: {advised.caption}", *columns)
-    show_rows(advised.again, "the present and the best one, on another random half", *columns)
+    show_rows(advised.again, "current and best setting, with another random half", *columns)
     say(advised.sentence)
 
 
 def show_starter(starter: Starter) -> None:
-    """Show what a starter configuration guesses, and what a person should decide."""
+    """Print how `init` read a file, and which columns a person should check."""
     columns = ("name", "kind", "levels", "missing", "reason", "instead")
-    show_rows(starter.columns[:_MOST_COLUMNS], starter.about, *columns)
-    if (n_more := len(starter.columns) - _MOST_COLUMNS) > 0:
+    show_rows(starter.columns[:_MAX_COLUMNS], starter.about, *columns)
+    if (n_more := len(starter.columns) - _MAX_COLUMNS) > 0:
         say(f"and {n_more} more: see {starter.path}")
     if starter.looks:
-        say(f"{len(starter.looks)} of {plural(starter.n_columns, 'column')} to look at:")
-        for look, names in _alike(starter.looks).items():
-            more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-            say(f"  {', '.join(names[:_MOST_NAMED])}{more}: {look}")
-    notes_told(starter.notes)
+        say(f"Please check {len(starter.looks)} of {plural(starter.n_columns, 'column')}:")
+        for look, names in _by_look(starter.looks).items():
+            more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
+            say(f"  {', '.join(names[:_MAX_NAMES])}{more}: {look}")
+    print_notes(starter.notes)
     if starter.relations:
-        say("kept in all synthetic rows, which reveals it:")
-    for relation in starter.relations[:_MOST_RELATIONS]:
+        say("These hold in all rows. They will hold in all synthetic rows, which reveals them:")
+    for relation in starter.relations[:_MAX_RELATIONS]:
         how = f": forbid: [{relation.text}]" if relation.key == "forbid" else ""
         say(f"  {_short(relation.said + how)}")
-    if (n_more := len(starter.relations) - _MOST_RELATIONS) > 0:
+    if (n_more := len(starter.relations) - _MAX_RELATIONS) > 0:
         say(f"  and {n_more} more: see {starter.path}")
-    say(f"wrote {starter.path}. Look it over, then: synthesizer run {starter.path}")
+    say(f"wrote {starter.path}. Check it, then: synthesizer run {starter.path}")
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    return text if len(text) <= _MAX_FORMULA else f"{text[: _MAX_FORMULA - 3]}..."
 
 
-_LONGEST = 100
+_MAX_FORMULA = 100
 """Characters of a formula that are printed."""
-_MOST_COLUMNS = 40
+_MAX_COLUMNS = 40
 """Columns of a file that are printed."""
-_MOST_RELATIONS = 10
+_MAX_RELATIONS = 10
 """Relations that are printed."""
-_MOST_NAMED = 5
-"""Columns with one and the same thing to look at that are named."""
+_MAX_NAMES = 5
+"""Names of columns that share a remark."""
 
 
-def _alike(looks: Mapping[str, str]) -> dict[str, list[str]]:
-    """Return what there is to look at, and the columns that it is said of."""
+def _by_look(looks: Mapping[str, str]) -> dict[str, list[str]]:
+    """Return the columns of each remark."""
     columns: dict[str, list[str]] = {}
     for name, look in looks.items():
         columns.setdefault(look, []).append(name)

@@ -113,9 +113,8 @@ class Key:
     switches: Mapping[str, str] = field(default_factory=dict)
     """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
     arrange: Hook | None = None
-    """Says how rows of the source belong together, in place of ``panel``: takes the options, an
-    `Arranging`, and the table of the source, and returns a `WithFindings` of an `Arranged`. Of None, all
-    else cannot be planned."""
+    """Groups the rows of the source instead of ``panel``: takes the options, an `Arranging`, and the
+    table of the source; returns `WithFindings` of an `Arranged`, or of None after problems."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
@@ -174,8 +173,8 @@ class Extension:
 
     key: Key | None = None
     plan: Hook | None = None
-    """Takes a `PlanRequest` of ``plan/extended.py``, returns a `WithFindings` of a `Planned`, or of None where
-    there are problems."""
+    """Takes a `PlanRequest` of ``plan/extended.py``; returns `WithFindings` of a `Planned`, or of
+    None after problems."""
     sentences: str = ""
     """Package whose ``sentences.toml`` has the sentences of these problems, by code."""
     result: Hook | None = None

@@ -72,7 +72,8 @@ def roles_of(
             if found.repeats and not repeats and name not in fixed:
                 dropped[name] = REPEATS
             elif found.doubt or (found.variable.kind is Kind.ID and name not in declared):
-                looks[name] = found.reason.replace("; but ", ". If wrong, write ")
+                reason, _, doubt = found.reason.partition("; but ")
+                looks[name] = f"{reason}. Write {doubt}" if doubt.startswith("`") else found.reason
         elif name in fixed:
             sentence = found.in_every_row if declared[name].every_row else str(found)
             problems.append(f"{raw.origin}: column {name!r} {sentence}")

@@ -35,7 +35,7 @@ from synthesizer.measures.results import checks_content
 from synthesizer.measures.settings import LimitConfig
 from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.plan.extended import Work
-from synthesizer.plan.forecast import of_checks, say_ahead
+from synthesizer.plan.forecast import of_checks, print_forecast
 from synthesizer.plan.plan import GENERATE, Plan, prepare
 from synthesizer.plan.seeds import replay_notes
 from synthesizer.report.build import REPORT, build_report
@@ -170,7 +170,7 @@ def run(
     with phases.phase("read"):
         plan = prepare(config, registry, overrides=overrides, seed=seed)
     releases_of(plan)  # a damaged ledger is refused before anything is made
-    say_ahead(plan, listener, phases.seconds["read"])
+    print_forecast(plan, listener, phases.seconds["read"])
     output, seed = plan.output, plan.seed
     with (
         plan.work() as work,

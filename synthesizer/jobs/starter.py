@@ -1,4 +1,4 @@
-"""The starter configuration that `init` writes: runs as it is, comments say what was inferred."""
+"""The starter configuration that `init` writes: it runs as it is, with comments on all guesses."""
 
 from __future__ import annotations
 
@@ -53,46 +53,46 @@ from synthesizer.plan.overview import Codebook, CodebookVariable, describe
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """A source as the starter describes it."""
+    """A source, read and described for the starter."""
 
     roles: Roles
-    """What is made of the columns."""
+    """Kinds of the columns, and columns left out."""
     table: Table
-    """The columns, encoded."""
+    """The encoded columns."""
     rare: RareLevels
-    """What a run does with levels of few persons."""
+    """The grouping of rare levels in a run."""
     units: Table
-    """One row a unit, from which keys and a target are suggested."""
+    """One row for each unit, used to suggest keys and target."""
     wide: Mapping[str, tuple[str, ...]]
-    """Longitudinal variables of the wide form and their columns."""
+    """Columns of the longitudinal variables of a wide panel."""
     variables: Mapping[str, Variable]
-    """These variables, with the levels and missing codes of all their columns."""
+    """Longitudinal variables with levels and missing codes of all columns."""
     arranging: Arranging | None = None
-    """The section that says how rows belong together; None of a panel."""
+    """The section that groups rows; None for a panel."""
     zeros: tuple[ZeroCells, ...] = ()
     """Pairs of variables with impossible combinations."""
     guessed_order: str | None = None
-    """Column of the periods, where their order is a guess from how they are written."""
+    """Column of the periods, if their order is a guess."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StarterOptions:
-    """What somebody says of a file before anything is guessed."""
+    """Options of `init` about a file."""
 
     panel: PanelConfig | None = None
     encoding: str | None = None
     file: FileOptions = field(default_factory=FileOptions)
-    """How the file is read; the rest is found out."""
+    """How to read the file; absent options are inferred."""
     drop: tuple[str, ...] = ()
     """Columns to leave out."""
     ids: tuple[str, ...] = ()
     """Identifiers."""
     sections: Mapping[str, Any] = field(default_factory=dict)
-    """What is said under keys of extensions that say something of the data."""
+    """Options by key of an extension."""
 
     @property
     def form(self) -> PanelConfig:
-        """The panel; one without any column where there is none."""
+        """The panel; an empty one if there is none."""
         return self.panel or PanelConfig.model_construct()
 
     @property
@@ -107,7 +107,7 @@ class StarterOptions:
         Raises
         ------
         ConfigError
-            With every problem of them.
+            With every problem of the sections.
         """
         return read_chain_config(self.sections)
 
@@ -117,8 +117,8 @@ class StarterOptions:
         panel = self.form
         one: list[tuple[str, str | None]] = [
             (f"--set {key}", name)
-            for key, own in self.config.sections.items()
-            for name in own.kinds
+            for key, section in self.config.sections.items()
+            for name in section.kinds
         ]
         one += [("--person", panel.person), ("--time", panel.time)]
         if not panel.wide:
@@ -127,15 +127,15 @@ class StarterOptions:
         return [(key, name) for key, name in (*many, *one) if name is not None]
 
     def problems(self, columns: Sequence[str]) -> Iterator[str]:
-        """Yield what is wrong with the options in view of the columns."""
+        """Yield problems of the options, given the columns of the file."""
         by = self.config.arranged_by
         if by is not None and self.panel is not None:
-            yield f"{by} and a panel both say how rows belong together; keep one"
+            yield f"{by} and panel both group the rows; keep one"
         roles: dict[str, list[str]] = {}
         for key, name in self.named:
             if name not in columns:
-                hint = did_you_mean(name, columns, f"name a column, or leave {key} out")
-                yield f"{key} {name}: the data have no such column; {hint}"
+                hint = did_you_mean(name, columns, f"name a column, or remove {key}")
+                yield f"{key}: the data have no column {name!r}; {hint}"
             elif key not in roles.setdefault(name, []):
                 roles[name].append(key)
         for name, keys in roles.items():
@@ -145,21 +145,21 @@ class StarterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Starter:
-    """A starter configuration, and what to say about it."""
+    """A starter configuration, and the content of its screen."""
 
     path: Path
     text: str
     about: str
-    """What was read."""
+    """Size and encoding of the file."""
     looks: Mapping[str, str]
-    """Columns that need a look, and why."""
+    """Columns that a person should check, with the reason."""
     n_columns: int
     columns: tuple[CodebookVariable, ...]
-    """All columns: as what each is taken, and why."""
+    """All columns with their kinds and reasons."""
     notes: tuple[str, ...] = ()
-    """What else a person should know."""
+    """Further remarks."""
     relations: tuple[Relation, ...] = ()
-    """What holds in all rows, and will hold in all synthetic rows."""
+    """Relations that hold in all rows, and will in synthetic rows."""
 
 
 def panel_config(
@@ -170,7 +170,7 @@ def panel_config(
     wide: Sequence[str] = (),
     absent: Sequence[str] = (),
 ) -> PanelConfig | None:
-    """Return the panel that the options of `init` describe, None if they describe none.
+    """Return the panel of the options of `init`; None without such options.
 
     Examples
     --------
@@ -194,9 +194,9 @@ def panel_config(
 
 
 def file_options(
-    path: Path = Path("x.csv"), *, names: str | Sequence[str] | None = None, **said: Any
+    path: Path = Path("x.csv"), *, names: str | Sequence[str] | None = None, **options: Any
 ) -> FileOptions:
-    r"""Return what the options of `init` say of the layout of a file; bad ones are a ConfigError.
+    r"""Return the file options of `init`; raise ConfigError for bad ones.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def file_options(
     {'delimiter': ';', 'names': ('age', 'sex')}
     """
     signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
-    keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
+    keys = {key: signs.get(value, value) for key, value in options.items() if value is not None}
     if names is not None:
         keys["names"] = next(csv.reader([names])) if isinstance(names, str) else names
     data = read_config({"data": {"path": path, **keys}}).data
@@ -217,7 +217,7 @@ def _names(text: str) -> list[str]:
 
 
 def _read(raw: RawTable, options: StarterOptions) -> Reading:
-    """Give all columns roles, alike for those of one variable, and arrange the rows."""
+    """Return a source with roles of all columns and grouped rows."""
     panel, config = options.form, options.config
     wide = {name: wide_columns(cells, raw.names) for name, cells in panel.wide.items()}
     declared = _declared(raw, options, wide)
@@ -267,7 +267,7 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
 
 
 def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str, Declaration]:
-    """Declare periods that are words as ordered, in the order in which they are written."""
+    """Return a declaration of periods that are words, in their natural order."""
     return {
         variable.name: Declaration(
             kind=Kind.ORDERED,
@@ -284,15 +284,15 @@ def _ordered_periods(inferred: Iterable[Inferred], time: str | None) -> dict[str
 def _declared(
     raw: RawTable, options: StarterOptions, wide: Mapping[str, Sequence[str]]
 ) -> dict[str, Declaration]:
-    """Say what follows from the form: who identifies persons, and which columns hold states."""
+    """Return declarations of persons, periods and columns with states."""
     panel = options.form
-    said = {
+    by_name = {
         panel.person: Declaration(kind=Kind.ID, every_row=True),
         panel.time: Declaration(every_row=True),
         None if wide else panel.career: Declaration(kind=Kind.CATEGORICAL),
     }
     declared = dict(_like_states(raw, panel.career, wide))
-    return declared | {name: said[name] for name in raw.names if name in said}
+    return declared | {name: by_name[name] for name in raw.names if name in by_name}
 
 
 def _like_states(
@@ -313,9 +313,9 @@ def write_starter(
     overwrite: bool,
     listener: Listener = silent,
 ) -> Starter:
-    """Write a starter configuration for a data file, or a query, and return what it says.
+    """Write a starter configuration for a data file or a query, and return it.
 
-    It holds the seed and counts of the data, so it is for the steward alone.
+    It contains the seed and counts of the data, so it is confidential.
     """
     path = output if output is not None else Path(f"{_stem(data)}.yaml")
     options = options or StarterOptions(panel=panel)
@@ -329,7 +329,7 @@ def write_starter(
 def make_starter(
     data: Path | SqlConfig, path: Path, options: StarterOptions, listener: Listener = silent
 ) -> Starter:
-    """Return a starter configuration that lies at ``path``, and what to say about it.
+    """Return a starter configuration for the file ``path``, without writing it.
 
     Raises
     ------
@@ -339,19 +339,19 @@ def make_starter(
     phases = Phases(listener)
     with phases.phase("read"):
         raw, whole, encoding = _source(data, options)
-        found = raw.found
+        detected = raw.found
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
         reading = _read(raw, options)
-    where = str(data) if isinstance(data, Path) else f"--sql {without_password(data.url)} QUERY"
+    source = str(data) if isinstance(data, Path) else f"--sql {without_password(data.url)} QUERY"
     looks = {
-        name: f"{look}; it looks like {_repeating(raw, reading.table, name, where)}"
+        name: f"{look}; it looks like {_repeating(raw, reading.table, name, source)}"
         if REPEATS in look
         else look
         for name, look in reading.roles.looks.items()
     }
-    grouped, done = reading.rare.grouped(reading.table)  # what a run sees
+    grouped, done = reading.rare.grouped(reading.table)  # as in a run
     looks |= (many := reading.rare.many(reading.table))
     raw = reading.roles.raw
     relations: tuple[Relation, ...] = ()
@@ -363,7 +363,7 @@ def make_starter(
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     units = reading.units if options.has_form else grouped
     scenario = _scenario(reading, units, options)
-    layout = list(_layout(options.file, found))
+    layout = list(_layout(options.file, detected))
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
     keys, by = extension_keys(), options.config.arranged_by
@@ -383,8 +383,8 @@ def make_starter(
         panel=options.panel,
         arranging={"key": by, "lines": lines} if lines else None,
         sections=[
-            (key, said, keys[key].description)
-            for key, said in options.sections.items()
+            (key, value, keys[key].description)
+            for key, value in options.sections.items()
             if key != by or not lines
         ],
         variables=list(_entries(reading, codebook, relations)),
@@ -405,12 +405,12 @@ def make_starter(
         columns=codebook.variables,
         notes=(
             *_encoding_notes(encoding),
-            *(f"the file is read with {k}: {json.dumps(v)}: {why}" for k, v, why in layout if why),
+            *(f"the file is read with {k}: {json.dumps(v)} ({why})" for k, v, why in layout if why),
             *_format_notes(data, raw),
             *_rare_notes(len(done) - len(many)),
             *reading.rare.left(grouped),
             *hints_of(
-                reading.table, where, _labels(raw), options.sections, has_form=options.has_form
+                reading.table, source, _labels(raw), options.sections, has_form=options.has_form
             ),
             *_scenario_notes(scenario),
         ),
@@ -423,22 +423,22 @@ def _rendered(**facts: Any) -> str:
     from jinja2 import Environment, PackageLoader
 
     loader = PackageLoader("synthesizer.jobs")
-    made = Environment(  # noqa: S701 - the text is no page
+    templates = Environment(  # noqa: S701 - the text is no page
         loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    made.filters |= {"yaml": as_yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
-    return made.get_template("starter.yaml.jinja").render(facts)
+    templates.filters |= {"yaml": as_yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
+    return templates.get_template("starter.yaml.jinja").render(facts)
 
 
 def _labels(raw: RawTable) -> dict[str, str]:
-    """Return the labels of variables that a file has."""
-    return {name: said.label for name, said in raw.layout.labellings.items()}
+    """Return the labels of variables in a file."""
+    return {name: labelling.label for name, labelling in raw.layout.labellings.items()}
 
 
-def _repeating(raw: RawTable, table: Table, name: str, where: str) -> str:
-    """Say what an identifier that repeats may be of."""
+def _repeating(raw: RawTable, table: Table, name: str, source: str) -> str:
+    """Return what units an identifier that repeats may stand for."""
     codes = next(texts.codes for texts in raw.texts if texts.name == name)
-    return repeated_hint(table, name, np.unique(codes, return_inverse=True)[1], where)
+    return repeated_hint(table, name, np.unique(codes, return_inverse=True)[1], source)
 
 
 def _of_format(options: StarterOptions) -> Mapping[str, Any]:
@@ -446,7 +446,7 @@ def _of_format(options: StarterOptions) -> Mapping[str, Any]:
 
 
 def _from(base: Path, value: object) -> object:
-    """Return a path as it is written in a file of a directory; other values stay."""
+    """Return a path relative to a directory; other values unchanged."""
     return os.path.relpath(value.absolute(), base) if isinstance(value, Path) else value
 
 
@@ -457,27 +457,27 @@ def _stem(data: Path | SqlConfig) -> str:
 def _source(
     data: Path | SqlConfig, options: StarterOptions
 ) -> tuple[RawTable, WholeSource | None, FoundEncoding | None]:
-    """Read a source, of a large one a sample, and say how its text is encoded."""
+    """Return a source, or a sample of a large one, with the encoding of its text."""
     if isinstance(data, SqlConfig):
         if foreign := [f"data.{problem}" for problem in foreign_keys(None, _of_format(options))]:
             raise ConfigError(foreign)
         return read_sql(data.url, data.query), None, None
     content = csv_bytes(data)
-    found = None
+    encoding = None
     if options.encoding is not None:
-        found = FoundEncoding(options.encoding, "named by data.encoding", is_marked=False)
+        encoding = FoundEncoding(options.encoding, "named by data.encoding", is_marked=False)
     elif content is not None:
-        found = find_encoding(content, data.name)
-    unmarked = None if found is None or found.is_marked else found.name
-    said: dict[str, Any] = {**options.file, "encoding": unmarked}
-    raw, whole = read_to_describe(data, options.form.person, **said)
-    return raw, whole, found
+        encoding = find_encoding(content, data.name)
+    unmarked = None if encoding is None or encoding.is_marked else encoding.name
+    reading: dict[str, Any] = {**options.file, "encoding": unmarked}
+    raw, whole = read_to_describe(data, options.form.person, **reading)
+    return raw, whole, encoding
 
 
-def _layout(said: FileOptions, found: FileOptions) -> Iterator[tuple[str, Any, str]]:
-    """Yield how a file is read, and why, where that is named or uncommon."""
+def _layout(named_options: FileOptions, detected: FileOptions) -> Iterator[tuple[str, Any, str]]:
+    """Yield key, value and reason of named or unusual options of reading."""
     for key in ("delimiter", "header_row", "names", "comment", "quote"):
-        value, named = found.get(key), said.get(key)
+        value, named = detected.get(key), named_options.get(key)
         if named is not None:
             yield key, named, ""
         elif value is not None and value != COMMON_FORM.get(key):
@@ -485,45 +485,44 @@ def _layout(said: FileOptions, found: FileOptions) -> Iterator[tuple[str, Any, s
 
 
 _READING = {
-    "header_row": "it holds the names; lines above it are left out",
+    "header_row": "the line with the names; lines above it are left out",
     "comment": "lines that begin with it are left out",
     "quote": "the sign around texts",
 }
 
 
 def _format_notes(data: Path | SqlConfig, raw: RawTable) -> Iterator[str]:
-    """Say in which format the datasets will be where that is not the one of the file."""
+    """Yield a note if the datasets will have another format than the file."""
     ending = data.suffix.lower() if isinstance(data, Path) else ""
     written = suffix(raw.layout)
     if ending in (*PACKED, *JSON_SUFFIXES, *ARROW_SUFFIXES) and not written.endswith(ending):
-        yield f"the datasets will be {written} files (output: {{format: ...}}), not {ending}"
+        yield f"the datasets will be {written} files, not {ending}; to change it: output.format"
 
 
 def _encoding_notes(encoding: FoundEncoding | None) -> Iterator[str]:
     if encoding is not None and not encoding.is_sure:
         yield (
-            f"the file is not UTF-8 and is read as {encoding.name}, a guess: if letters with "
-            "accents come out wrong, name its encoding (--set data.encoding=cp1250, cp1251, "
-            "gb18030, ...)"
+            f"the file is not UTF-8; it is read as {encoding.name}, which is a guess. If letters "
+            "with accents are wrong, write --set data.encoding=... (cp1250, cp1251, gb18030, ...)"
         )
 
 
 def _rare_notes(count: int) -> Iterator[str]:
     if count:
         yield (
-            f"rare: levels of fewer than {RARE} persons are joined in {plural(count, 'column')}; "
-            "`plan` names them, `public: true` under a variable keeps its levels"
+            f"rare: levels of fewer than {RARE} persons become one level in "
+            f"{plural(count, 'column')}; `plan` lists them; `public: true` keeps those of a variable"
         )
 
 
 Entry: TypeAlias = tuple[str, dict[str, Any], str]
-"""A variable, what is written of it, and why, with counts only."""
+"""Name, declaration and comment of a variable."""
 
 
 def _entries(
     reading: Reading, codebook: Codebook, relations: Iterable[Relation]
 ) -> Iterator[Entry]:
-    """Yield the entries of all variables; those of a wide variable stand at its first column."""
+    """Yield the entries of all variables; a wide variable comes at its first column."""
     firsts = {columns[0]: name for name, columns in reading.wide.items()}
     cells = {column for columns in reading.wide.values() for column in columns}
     computed = {r.name: r for r in relations if r.key != "forbid"}
@@ -537,20 +536,20 @@ def _entries(
 
 
 def _entry(row: CodebookVariable, reading: Reading, relation: Relation | None) -> Entry:
-    variable, said = reading.table[row.name].variable, reading.roles.declared.get(row.name)
+    variable, declared = reading.table[row.name].variable, reading.roles.declared.get(row.name)
     entry = _declaration(variable)
     comment = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
-        comment += "; the list of levels comes from the data"
+        comment += "; levels as found in the data"
     comment += f"; {row.reason}"
     comment += f"; if wrong: {row.instead}" if row.name in reading.roles.looks else ""
-    if said is not None and said.date_format is not None:
-        entry["date_format"] = said.date_format
+    if declared is not None and declared.date_format is not None:
+        entry["date_format"] = declared.date_format
     if relation is not None:
         entry[relation.key] = relation.text
-        comment += "; computed from others, 'method: cart' draws it"
+        comment += "; computed from others; to draw it: method: cart"
     if row.name == reading.guessed_order:
-        comment += "; check that they are in order of time, which is a guess"
+        comment += "; check that levels are in order of time: this is a guess"
     return row.name, entry, comment
 
 
@@ -561,7 +560,7 @@ def _declaration(variable: Variable) -> dict[str, Any]:
 
 
 def _zeros(zeros: Sequence[ZeroCells]) -> dict[str, str] | None:
-    """Say where impossible pairs could be kept: offered only, since that bends their margins."""
+    """Return words about pairs with impossible combinations; None without such pairs."""
     if not zeros:
         return None
     return {
@@ -577,9 +576,9 @@ def _survival(table: Table) -> dict[str, str] | None:
 
 
 def _scenario(reading: Reading, units: Table, options: StarterOptions) -> Suggestion | None:
-    """Return what the checks assume of an intruder; None where nothing can be suggested.
+    """Return suggested keys and target of an intruder; None if there are none.
 
-    In a file that looks like a panel, but is read without one, no period but the last is named.
+    In a file that looks like a panel but is read without one, only the last period is used.
     """
     drawn = units.select(
         column.name
@@ -598,13 +597,13 @@ def _scenario(reading: Reading, units: Table, options: StarterOptions) -> Sugges
 def _scenario_notes(scenario: Suggestion | None) -> Iterator[str]:
     if scenario is not None:
         yield (
-            f"checks assume that an intruder knows {', '.join(scenario.keys)} and wants to learn "
-            f"{scenario.target}: change checks.keys and checks.target if others do"
+            f"checks: the intruder knows {', '.join(scenario.keys)} and wants to learn "
+            f"{scenario.target}. If this is not realistic, change checks.keys and checks.target"
         )
 
 
 def as_yaml(value: Any) -> str:
-    """Write texts, lists and maps as YAML on one line; plain words without quotes.
+    """Return texts, lists and maps as YAML on one line; plain words without quotes.
 
     Examples
     --------
@@ -625,10 +624,11 @@ def as_yaml(value: Any) -> str:
 
 
 def _key(name: str) -> str:
-    """Write a name as a key of YAML, which needs a question mark beyond 1,024 characters."""
+    """Return a name as a key of YAML, with a question mark if it is very long."""
     text = as_yaml(name)
-    return f"{text}:" if len(text) < _LONG_KEY else f"? {text}\n  :"
+    return f"{text}:" if len(text) < _MAX_PLAIN_KEY else f"? {text}\n  :"
 
 
-_LONG_KEY = 1_000
+_MAX_PLAIN_KEY = 1_000
+"""Characters of a key; YAML allows 1,024 without a question mark."""
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "Y", "N", "NO", "Yes", "No"}

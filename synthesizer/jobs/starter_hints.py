@@ -1,6 +1,6 @@
-"""What a file looks like: a panel, what extensions find; and the command that says so.
+"""Guess from names and counts whether a file is a panel, or needs an extension.
 
-All of it is guessed from names and counts, and nothing follows from it but a line on the screen.
+The guesses are only printed, with the command to run.
 """
 
 from __future__ import annotations
@@ -22,44 +22,49 @@ from synthesizer.data.table import Column, IntArray, Kind, Table
 from synthesizer.plan.inputs import suggestions
 
 _TIME_NAMES: Final = TIME_NAMES - {"day", "hour", "age"}
-_WIDE: Final = 4
-"""Columns of one variable over time, at least."""
-_NEARER: Final = 0.05
-"""By how much neighbouring periods agree more than distant ones, at least."""
+_MIN_PERIODS: Final = 4
+"""Columns of one variable over time."""
+_MIN_DIFFERENCE: Final = 0.05
+"""Agreement of neighbouring periods less that of distant ones."""
 
 
 def hints_of(
-    table: Table, where: str, labels: Mapping[str, str], said: Container[str], *, has_form: bool
+    table: Table,
+    source: str,
+    labels: Mapping[str, str],
+    configured: Container[str],
+    *,
+    has_form: bool,
 ) -> Iterator[str]:
-    """Yield what a file looks like, and the command to run instead.
+    """Yield guesses about a file, each with the command to run if it is right.
 
-    ``labels`` are those of variables, where the file has some; ``said`` are keys of extensions
-    that are there already, and ``has_form`` says whether it is said how rows belong together.
+    ``labels`` are the labels of variables in the file, ``configured`` the keys of extensions that
+    are used already, ``has_form`` whether rows are grouped already.
     """
-    command = f"synthesizer init {where}"
+    command = f"synthesizer init {source}"
     yield from _codes_in_doubt(table)
     if codes := guessed_codes(table):
-        yield f"taken for missing codes: {codes}; take them out of `missing` where they are values"
-    for _, what, setting in suggestions(table, labels, said):
-        yield f"{what}: {command} --set {setting}"
+        yield f"read as missing codes: {codes}; if these are values, remove them from `missing`"
+    for _, what, setting in suggestions(table, labels, configured):
+        yield f"{what}; if so: {command} --set {setting}"
     if has_form:
         return
-    for column, own in product(table.columns, arranging_keys().values()):
-        if own.type.numbers(column):
+    for column, arranging in product(table.columns, arranging_keys().values()):
+        if arranging.type.numbers(column):
             owners = np.unique(column.data, return_inverse=True)[1]
-            what = repeated_hint(table, column.name, owners, where)
-            yield f"{column.name} repeats like numbers of {own.type.unit}s: {what}"
+            what = repeated_hint(table, column.name, owners, source)
+            yield f"{column.name} repeats like numbers of {arranging.type.unit}s: {what}"
     for columns in series(table):
         first, last, name = columns[0], columns[-1], _stem(columns)
         career = f" --set panel.career={name}" if table[first].is_coded else ""
         yield (
-            f"{first} to {last} look like one variable in {len(columns)} periods: "
+            f"{first} to {last} look like one variable in {len(columns)} periods; if so: "
             f"{command} --wide '{name}={first}..{last}'{career}"
         )
 
 
 def _codes_in_doubt(table: Table) -> Iterator[str]:
-    """Ask about numbers such as 99 that lie far outside all others."""
+    """Yield a question about numbers such as 99 that lie far outside all others."""
     named = []
     for column in table.columns:
         if (numbers := numbers_of(column)) is not None:
@@ -68,24 +73,24 @@ def _codes_in_doubt(table: Table) -> Iterator[str]:
             named += [f"{column.name} {code:.10g} in {plural(n, 'row')}" for code, n in rows]
     if named:
         yield (
-            f"far outside all other values: {'; '.join(named)}; write `missing: [CODE]` under the "
-            "variables where these mean missing"
+            f"far outside all other values: {'; '.join(named)}; if these mean missing, write "
+            "`missing: [CODE]` under the variable"
         )
 
 
-def repeated_hint(table: Table, name: str, owners: IntArray, where: str) -> str:
-    """Say what an identifier that repeats is likely to be of, and the command to run instead."""
-    command = f"synthesizer init {where}"
+def repeated_hint(table: Table, name: str, owners: IntArray, source: str) -> str:
+    """Return what an identifier that repeats may identify, with the command to run."""
+    command = f"synthesizer init {source}"
     times = [c for c in table.columns if not _TIME_NAMES.isdisjoint(words_of(c.name))]
     once = next((c for c in times if _is_key(owners, c)), None)
     if once is not None:
         return f"persons in several periods: {command} --person {name} --time {once.name}"
     also = [f"persons in several periods ({command} --person {name} --time COLUMN)"]
-    for key, own in arranging_keys().items():
-        other = f"{command} --set {key}.{own.type.option}={name}"
-        if own.type.suits(table, name, owners):
-            return f"a {own.type.unit} file: {other}"
-        also.append(f"members of {own.type.unit}s ({other})")
+    for key, arranging in arranging_keys().items():
+        other = f"{command} --set {key}.{arranging.type.option}={name}"
+        if arranging.type.suits(table, name, owners):
+            return f"a {arranging.type.unit} file: {other}"
+        also.append(f"members of {arranging.type.unit}s ({other})")
     return " or ".join(also)
 
 
@@ -97,10 +102,9 @@ def _is_key(owners: IntArray, column: Column) -> bool:
 
 
 def of_periods(table: Table, *, has_periods: bool) -> set[str]:
-    """Return columns that tell of periods, so that they say little of a single record.
+    """Return columns of periods, which are no useful keys of an intruder.
 
-    Those of a variable over time but the last; where persons seem to be in several periods, also
-    the time.
+    These are all columns of a series except the last, and the time if persons have several periods.
     """
     names = {name for columns in series(table) for name in columns[:-1]}
     times = {name for name in table.names if not _TIME_NAMES.isdisjoint(words_of(name))}
@@ -108,24 +112,24 @@ def of_periods(table: Table, *, has_periods: bool) -> set[str]:
 
 
 def series(table: Table) -> Iterator[tuple[str, ...]]:
-    """Yield columns in a row that hold one variable in period after period.
+    """Yield neighbouring columns that contain one variable in successive periods.
 
-    Their names count on, in numbers or months, they hold the same, and neighbours agree more
-    closely than columns far apart, which items of a questionnaire do not.
+    Their names have successive numbers or months, their values are similar, and neighbours agree
+    more than distant columns, which distinguishes them from items of a questionnaire.
     """
-    places = [(name, *_period(name)) for name in table.names]
+    periods = [(name, *_period(name)) for name in table.names]
     start = 0
-    for end in range(1, len(places) + 1):
-        if end < len(places) and _counts_on(places[end - 1], places[end], table):
+    for end in range(1, len(periods) + 1):
+        if end < len(periods) and _is_next(periods[end - 1], periods[end], table):
             continue
-        names = tuple(name for name, *_ in places[start:end])
-        if len(names) >= _WIDE and _fades(table, names):
+        names = tuple(name for name, *_ in periods[start:end])
+        if len(names) >= _MIN_PERIODS and _fades(table, names):
             yield names
         start = end
 
 
 def _period(name: str) -> tuple[str, int | None]:
-    """Return what a name has in common with others, and which period it names, if any.
+    """Return the common part of a name, and the number of its period; None without one.
 
     Examples
     --------
@@ -143,24 +147,25 @@ def _period(name: str) -> tuple[str, int | None]:
     return "".join([*parts[:last], "#", *parts[last + 1 :]]), int(parts[last])
 
 
-def _counts_on(
+def _is_next(
     one: tuple[str, str, int | None], two: tuple[str, str, int | None], table: Table
 ) -> bool:
     """Whether a column is the period after another, of the same variable."""
     if one[1] != two[1] or one[2] is None or two[2] != one[2] + 1:
         return False
-    left, right = table[one[0]].variable, table[two[0]].variable
-    if left.kind is not right.kind or left.kind is Kind.ID:
+    first, second = table[one[0]].variable, table[two[0]].variable
+    if first.kind is not second.kind or first.kind is Kind.ID:
         return False
-    return not left.is_coded or 2 * len({*left.levels} & {*right.levels}) > len(left.levels)
+    common = {*first.levels} & {*second.levels}
+    return not first.is_coded or 2 * len(common) > len(first.levels)
 
 
 def _fades(table: Table, names: Sequence[str]) -> bool:
     """Whether neighbouring columns agree more than those that are half the series apart."""
     half = len(names) // 2
-    near = [_agreement(table[a], table[b]) for a, b in pairwise(names)]
-    far = [_agreement(table[a], table[b]) for a, b in zip(names, names[half:], strict=False)]
-    return float(np.mean(near)) >= float(np.mean(far)) + _NEARER
+    next_ = [_agreement(table[a], table[b]) for a, b in pairwise(names)]
+    distant = [_agreement(table[a], table[b]) for a, b in zip(names, names[half:], strict=False)]
+    return float(np.mean(next_)) >= float(np.mean(distant)) + _MIN_DIFFERENCE
 
 
 def _agreement(one: Column, two: Column) -> float:
@@ -170,14 +175,14 @@ def _agreement(one: Column, two: Column) -> float:
         same = np.array([labels.get(label, -1) for label in two.variable.labels])
         return float((one.data == same[two.data]).mean())
     both = one.is_observed & two.is_observed
-    left, right = one.data[both], two.data[both]
-    if len(left) < _WIDE or not np.ptp(left) or not np.ptp(right):
+    x, y = one.data[both], two.data[both]
+    if len(x) < _MIN_PERIODS or not np.ptp(x) or not np.ptp(y):
         return 0.0
-    return float(np.corrcoef(left, right)[0, 1])
+    return float(np.corrcoef(x, y)[0, 1])
 
 
 def _stem(columns: Sequence[str]) -> str:
-    """Return a name for the variable that some columns hold over time."""
+    """Return a name for the variable of a series of columns."""
     letters = ["".join(chars) for is_letter, chars in groupby(columns[0], str.isalpha) if is_letter]
     common = [text for text in letters if all(text in name for name in columns)]
     return common[0] if common else "state"

@@ -1,1 +1,1 @@
-"""Turn configuration and data into a plan, and report every problem at once."""
+"""Turn configuration and data into a plan; report every problem at once."""

@@ -1,4 +1,4 @@
-"""Variables that hang together: computed from others; the time until an event, drawn with it."""
+"""Find variables that are functions of others, and pairs of an event and its time."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, WithFindings, note, problem
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
-"""What is not defined for all numbers."""
+"""Operations that are not defined for all numbers."""
 
 
 def dependents(
     context: Context, drawn: Mapping[str, str], needs: Mapping[str, Collection[str]]
 ) -> WithFindings[dict[str, Expression]]:
-    """Return the variables that the data show to follow from others, each with its expression.
+    """Return variables that are functions of others in the data, each with its expression.
 
-    ``drawn`` has the models of variables for which the configuration names none; only these are
-    computed. ``needs`` has what others are computed from, as the configuration says. Notes list
-    what else follows from others and what is computed. A rule that sets such a variable, or
-    structural zeros that name it, are problems. Where whole datasets are made nothing is computed.
+    ``drawn`` maps variables without a configured model to their default model; only these are
+    computed. ``needs`` maps computed variables to their inputs. Notes list all such variables. A
+    rule that sets one of them, or structural zeros that name it, are problems. Nothing is computed
+    if an extension makes whole datasets.
     """
     if context.config.maker is not None:
         return WithFindings({})
@@ -34,21 +34,22 @@ def dependents(
         [name for name in context.names if not context.columns.any_faulty([name])]
     )
     computed: dict[str, Expression] = {}
-    busy, named = dict(_busy(context)), dict(_named(context))
+    needed_as_drawn, named = dict(_needed_as_drawn(context)), dict(_named(context))
     design = context.config.design
     weight = () if design is None else (design.weight,)
     for name, text in suggest_derivations(table, drawn=weight).items():
         expression = Expression.parse(text)
         groups = "cut(" in text
         inputs = " and ".join(repr(other) for other in sorted(expression.names))
-        is_what = f"holds groups of {inputs}" if groups else f"follows from {inputs}"
-        own, others = context.settings_of(name), ", ".join(sorted(expression.names))
+        is_what = f"contains groups of {inputs}" if groups else f"follows from {inputs}"
+        settings, others = context.settings_of(name), ", ".join(sorted(expression.names))
         is_circle = name in needs or name in needed(expression.names, needs)
         if is_circle or (name not in drawn and name in context.config.keep):
             continue
-        why = "as its method or options ask" if name not in drawn or own.options else busy.get(name)
+        is_chosen = name not in drawn or settings.options
+        why = "as its method or options require" if is_chosen else needed_as_drawn.get(name)
         if not why and _moves(context, name, expression):
-            why = "as it stands before them in the order"
+            why = "because it comes before them in the order"
         if why:
             findings.note(
                 "follows_and_is_drawn",
@@ -61,25 +62,27 @@ def dependents(
         elif not _is_defined(context, table, name, expression):
             findings.note("follows_but_undefined", name=name, is_what=is_what)
         elif location := named.get(name):
-            findings.problem("rule_on_derived", name=name, location=location, is_what=is_what, others=others)
+            findings.problem(
+                "rule_on_derived", name=name, location=location, is_what=is_what, others=others
+            )
         else:
             computed[name] = expression
             findings.note("follows_and_is_computed", name=name, is_what=is_what)
     return findings.of(computed)
 
 
-def _busy(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield variables that something else sets, redraws or takes as it is, and what does."""
+def _needed_as_drawn(context: Context) -> Iterator[tuple[str, str]]:
+    """Yield variables that other settings need as drawn ones, with the reason."""
     config = context.config
-    yield from ((name, "as strata name it") for name in config.strata)
+    yield from ((name, "because strata uses it") for name in config.strata)
     if context.career is not None:
-        yield context.career, "as the career"
+        yield context.career, "because it is the career"
     if config.panel is not None:
-        yield from ((rule.variable, "as panel.rules names it") for rule in config.panel.rules)
+        yield from ((rule.variable, "because panel.rules uses it") for rule in config.panel.rules)
 
 
 def _named(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield variables that a rule sets or structural zeros redraw, and the place of it."""
+    """Yield variables that a rule sets or structural zeros redraw, with the location."""
     for number, rule in enumerate(context.config.rules, 1):
         yield from ((name, f"rule {number}") for name in rule.then)
     for number, names in enumerate(context.config.structural_zero_lists, 1):
@@ -87,7 +90,7 @@ def _named(context: Context) -> Iterator[tuple[str, str]]:
 
 
 def _moves(context: Context, name: str, expression: Expression) -> bool:
-    """Whether it stands before its inputs where the configuration has an order or predictors."""
+    """Whether the configured order or predictors need the variable before its inputs."""
     order = [context.listed(entry) for entry in context.config.visit_sequence or ()]
     if name in order:
         return not expression.names <= set(order[: order.index(name)])
@@ -96,11 +99,11 @@ def _moves(context: Context, name: str, expression: Expression) -> bool:
 
 
 def _is_defined(context: Context, table: Table, name: str, expression: Expression) -> bool:
-    """Whether the expression has a value for whatever is drawn for its inputs."""
+    """Whether the expression has a value for all possible inputs."""
     if table[name].variable.missing or not _PARTIAL.search(expression.text):
         return True
     if context.config.default_method != DEFAULT_SET:
-        return False  # models that may draw numbers beyond those of the data
+        return False  # other models may draw numbers outside the range of the data
     ranges = [
         table[other].data[table[other].is_observed]
         for other in expression.names
@@ -114,17 +117,17 @@ EVENT_WORDS = {
     "relapse", "relapsed",
 }  # fmt: skip
 STATUS_LEVELS = ({"0", "1"}, {"1", "2"}, {"alive", "dead"}, {"false", "true"})
-"""What a ``status`` must be to be taken for an event."""
+"""Levels of a variable named ``status`` that is an event."""
 TIME_WORDS = {
     "days", "duration", "followup", "futime", "lenfol", "months", "os", "pfs", "rfs", "stime",
     "survival", "survtime", "time", "tte", "weeks",
 }  # fmt: skip
 MIN_TIMES = 20
-"""Different values of a number that is taken for a time."""
+"""Different values of a number that may be a time."""
 
 
 def suggest_pair(table: Table) -> tuple[str, str] | None:
-    """Return the event and the time of a table, if there are one of each by name and kind.
+    """Return event and time of a table, if name and kind identify exactly one of each.
 
     Examples
     --------
@@ -161,7 +164,7 @@ def _is_time(column: Column) -> bool:
 
 
 def survival_findings(context: Context) -> WithFindings[None]:
-    """Return what is wrong with the pairs; note a pair that nobody has declared."""
+    """Return problems of ``survival``, and a note on a pair that is not configured."""
     pairs, findings = context.config.survival, Findings()
     if context.is_panel:
         return WithFindings(None, (problem("survival_in_panel"),) if pairs else ())
@@ -195,7 +198,7 @@ def _kind_problems(context: Context, event: str, time: str) -> Iterator[str]:
 
 
 def pairs_last(context: Context, names: Sequence[str]) -> list[str]:
-    """Move pairs to the end, each event before its time: what both depend on is then there."""
+    """Return the names with pairs at the end, each event before its time."""
     last = [
         name
         for pair in context.config.survival

@@ -1,4 +1,4 @@
-"""What extensions plan of a run: what they are asked, and what they answer."""
+"""The part of extensions in a plan: the request that they receive, and the plan they return."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ Ahead = TypeVar("Ahead")
 
 @dataclass(frozen=True)
 class PlanRequest:
-    """What an extension plans from."""
+    """The input of the ``plan`` hook of an extension."""
 
     context: Context
     """Configuration and data."""
     options: Any
-    """The section of its key."""
+    """Options under its key."""
     chain: ChainSpec
-    """The chain: steps in order, rules, forbidden rows."""
+    """Steps in order, rules, forbidden rows."""
     scenarios: Sequence[Scenario]
-    """What an intruder knows and seeks, the main scenario first."""
+    """Keys and targets of intruders, the main scenario first."""
     is_sound: bool
-    """Whether the rest of the plan has no problem; otherwise None may be planned without one."""
+    """Whether the plan has no problem so far; if not, the hook may return None."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fitting:
-    """What a source is fitted to, and how."""
+    """The input of a fit: data, chain and resources."""
 
     table: Table
     """The confidential data, or a half of them."""
     spec: ChainSpec
     """The whole chain, with its rules."""
     fitted: ChainSpec
-    """What is fitted of it."""
+    """The part of the chain to fit."""
     seed: Seed
     m: int
-    """Datasets that will be asked for."""
+    """Number of datasets that will be drawn."""
     workers: int
     is_half: bool = False
-    """Whether the table is a half: then an interrupt ends the work and keeps no best so far."""
+    """Whether the table is a half; then an interrupt keeps no result."""
     progress: Advance | None = None
-    tell: Callable[[str], None] | None = None
+    announce: Callable[[str], None] | None = None
     """Receives progress in words."""
     kept: KeptFits | None = None
-    """Fits that are not made again."""
+    """Earlier fits, which are not repeated."""
 
     def chain(self) -> FittedChain:
-        """Fit the chain."""
+        """Return the fitted chain."""
         return self.fitted.fit(
             self.table,
             self.seed,
@@ -75,10 +75,10 @@ class Fitting:
 
 
 class Work(KeptFits, Protocol):
-    """What draws and writes the datasets of a chain in place of the core, and keeps its fits."""
+    """Draws and writes the datasets of a chain instead of the core, and stores its fits."""
 
     def datasets(self, chain: Source, folder: Path, phases: Phases) -> Iterator[tuple[str, Table]]:
-        """Write the datasets into a folder; yield the name of each, and what checks look at."""
+        """Write the datasets into a folder; yield the name and the checked table of each."""
 
     def everybody(self) -> tuple[Table, tuple[Table, ...]]:
         """Return all units of the source and of each dataset, with the variables of scenarios."""
@@ -86,61 +86,57 @@ class Work(KeptFits, Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Planned:
-    """What an extension planned; what is left as it is here changes nothing."""
+    """The plan of an extension; the defaults change nothing."""
 
     no_model: str = ""
-    """A sentence in place of the usual one on why there is no model to save."""
+    """Reason why there is no model to save, instead of the usual sentence."""
     fits_chain: bool = True
-    """Of what makes whole datasets: whether the whole chain is fitted, not only the models of
-    variables that are drawn after the categories."""
+    """Whether all models are fitted, not only those of numbers."""
     keeps_rules: bool = False
-    """Of what makes datasets: whether these keep to rules, forbidden rows and supports, and to kept
-    variables, or its plan refuses them. Otherwise a configuration with these is refused."""
+    """Whether its datasets satisfy rules, structural zeros and kept variables."""
     makes_all: bool = False
-    """Of what makes datasets: whether it makes all variables, not only the categories."""
+    """Whether it makes all variables, not only the categories."""
     rounds: int = 1
     """How often each model of the chain is fitted."""
     since: int | None = None
-    """First period that the checks look at as new."""
+    """First period that the checks treat as new."""
     finishers: tuple[Finisher, ...] = ()
-    """What changes every dataset of the chain, in this order."""
+    """Changes to every dataset of the chain, in this order."""
     resampling: Resampling | None = None
-    """How the sample of every dataset is drawn anew, in place of a bootstrap of units."""
+    """Resampling for every dataset, instead of a bootstrap of units."""
     contained: Manifest | None = None
-    """Manifest of the run whose datasets those of this one contain, the first in the first."""
+    """Manifest of the run whose datasets are contained in those of this one."""
 
     @property
     def makes_datasets(self) -> bool:
-        """Whether it makes the datasets in place of the chain: it has a source of its own."""
+        """Whether it makes the datasets instead of the chain, by a ``source`` method."""
         return type(self).source is not Planned.source
 
     def source(self, fitting: Fitting) -> Source:
-        """Return what makes the datasets."""
+        """Return the source of the datasets."""
         return fitting.chain()
 
     def write(self, table: Table, written: Table, folder: Path, number: int) -> str | None:  # noqa: ARG002
-        """Write dataset ``number`` and return its name; None where the core writes it.
+        """Write dataset ``number`` and return its name; None if the core writes it.
 
         ``written`` is the table in the form of the source.
         """
         return None
 
     def work(self, plan: Any) -> AbstractContextManager[Work] | None:  # noqa: ARG002
-        """Open what draws and writes the datasets of a plan; None where the core does."""
+        """Return a context that draws and writes the datasets; None if the core does."""
         return None
 
     def foreseen(self, ahead: Ahead, plan: Any) -> Ahead:  # noqa: ARG002
-        """Return the `Forecast` of a plan with what is different."""
+        """Return the changed `Forecast` of a plan."""
         return ahead
 
     def facts(self, source: Source) -> Mapping[str, Any]:  # noqa: ARG002
-        """Return how its datasets were made, for manifest and codebook: nothing computed from the
-        confidential data.
-        """
+        """Return facts for manifest and codebook, none of them computed from confidential data."""
         return {}
 
     def blocks(self, m: int) -> Iterator[DataTable]:  # noqa: ARG002
-        """Yield what a screen shows of the plan for m datasets."""
+        """Yield tables of the plan for a screen, for m datasets."""
         yield from ()
 
 
@@ -150,7 +146,7 @@ _RULES = ("rules", "forbid", "structural_zeros", "keep")
 def plan_extensions(
     context: Context, chain: ChainSpec, scenarios: Sequence[Scenario], *, is_sound: bool
 ) -> WithFindings[dict[str, Planned]]:
-    """Return what extensions planned whose keys the configuration has, by key."""
+    """Return the plans of the configured extensions, by key."""
     findings, made = Findings(), dict[str, Planned]()
     whole = [name for name in context.config.sections if name in makers()]
     if len(whole) > 1:
@@ -173,7 +169,7 @@ def plan_extensions(
 def _is_answer(answer: Any, request: PlanRequest, *, may_rest: bool) -> bool:
     if not isinstance(answer, WithFindings) or not isinstance(answer.made, Planned | None):
         return False
-    lists = (answer.problems, answer.notes)
+    lists = answer.problems, answer.notes
     are_texts = all(isinstance(x, tuple) and all(isinstance(y, str) for y in x) for x in lists)
     if answer.made is not None:
         return are_texts and all(isinstance(one, Finisher) for one in answer.made.finishers)

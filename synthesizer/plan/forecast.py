@@ -1,10 +1,9 @@
-"""What a run will take: seconds of CPU and memory, before it starts.
+"""Forecast of a run: seconds of CPU, and memory.
 
-The work of a fit grows as n log n, times predictors, times outputs, as that of a tree does (Louppe
-2014, Understanding Random Forests, section 5.1). What a unit of work takes is measured: a few
-models, those of most work, are fitted on a sample of the rows and drawn from, by the clock. Of a
-panel the whole chain is timed, on few persons and on more: careers iterate, whatever the number of
-persons, so part of the time does not grow with them.
+The work of a fit grows as n log n, times predictors, times outputs, like that of a tree (Louppe
+2014, Understanding Random Forests, section 5.1). The seconds for a unit of work are measured: the
+models with most work are fitted to a sample of the rows. For a panel the whole chain is timed with
+few and with more persons, because part of its time does not depend on the number of persons.
 """
 
 from __future__ import annotations
@@ -27,17 +26,19 @@ from synthesizer.models.step import Step
 from synthesizer.plan.plan import Plan
 
 SAMPLE_ROWS = 5_000
-PERSONS = (100, 500)
-"""The chain of a panel is timed on so many persons, one of `ONE_OF` within these bounds."""
-ONE_OF = 20
-MOST_SECONDS = 2.0
-"""Of the timed fits; none is begun after it."""
-RANGE = 2.0
-"""The truth may be so many times more or less."""
-LONG = 30.0
-"""Seconds of a run that says at its start what it will take."""
+"""Rows of the timed fits."""
+MIN_PERSONS, MAX_PERSONS = 100, 500
+"""Bounds of the persons with which the chain of a panel is timed."""
+PERSONS_PER_SAMPLED = 20
+"""One of 20 persons is sampled within these bounds."""
+MAX_TIMED_SECONDS = 2.0
+"""No timed fit begins later."""
+RANGE_FACTOR = 2.0
+"""Real seconds may differ from the forecast by this factor."""
+MIN_ANNOUNCED_SECONDS = 30.0
+"""Shorter runs print no forecast."""
 
-_FIT = 2.5e-8  # seconds per unit of work where nothing is measured
+_FIT = 2.5e-8  # seconds per unit of work, if not measured
 _DRAW = 1e-7  # per row and predictor
 _SCREEN = 3.5e-7  # per pair of variables and 1,000 rows
 _PAIR = 2e-4  # per two-way table of a dataset, and 1e-8 a row
@@ -45,8 +46,8 @@ _CELL = 3e-7  # writing and hashing a cell
 _LEVEL = 5e-5  # describing a level in the codebook
 _VARIABLE = 2e-3  # describing a variable
 _OTHER_CHECKS = 1.5
-BASE = 60_000_000
-"""Bytes of libraries that only a run loads."""
+LIBRARY_BYTES = 60_000_000
+"""Memory of libraries that only a run loads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,38 +55,40 @@ class _Rates:
     """Seconds of CPU."""
 
     fit: float = _FIT
-    """A unit of work."""
+    """For a unit of work."""
     draw: float = _DRAW
-    """A row and predictor."""
+    """For a row and predictor."""
     first_fit: float = 0.0
-    """What a fit takes of whatever size."""
+    """For a fit, independent of its size."""
     first_draw: float = 0.0
-    """What a block takes of whatever size."""
-    range: float = RANGE
+    """For a block, independent of its size."""
+    range: float = RANGE_FACTOR
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory:
-    """Bytes that a run takes: what stays, and what comes and goes."""
+    """Bytes of a run, by phase."""
 
     chain: int
-    """Donors of all models, and what sorts them; they stay."""
+    """Donors of all models; needed in every phase."""
     fits: int
     """Matrices of predictors and responses."""
     making: int
-    """The largest dataset with its text, and what the checks hold of all."""
+    """The largest dataset with its text, and the data of the checks."""
     described: int
     """The codebook."""
 
     @property
     def largest(self) -> int:
-        """Largest memory of the process: what is there, and what comes at its height."""
-        return used_memory() + BASE + self.chain + max(self.fits, self.making, self.described)
+        """Largest memory of the process, in bytes."""
+        return (
+            used_memory() + LIBRARY_BYTES + self.chain + max(self.fits, self.making, self.described)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Forecast:
-    """What a run will take."""
+    """Seconds, memory and disk space of a run."""
 
     parallel: float
     """Seconds of CPU of fits and draws, which workers share."""
@@ -93,49 +96,49 @@ class Forecast:
     """Seconds of CPU of reading, writing and checks."""
     workers: int
     memory: int
-    """Largest memory of the process, bytes."""
-    range: float = RANGE
-    """The seconds may be so many times more or less."""
+    """Largest memory of the process, in bytes."""
+    range: float = RANGE_FACTOR
+    """Real seconds may differ by this factor."""
     free: int | None = None
-    """Memory that is free now, bytes; None if it is not known."""
+    """Free memory in bytes; None if unknown."""
 
     disk: int = 0
-    """Bytes of the datasets, where they are known before."""
+    """Bytes of the datasets; 0 if unknown."""
 
     @property
     def seconds(self) -> float:
-        """Seconds of CPU in all."""
+        """Seconds of CPU in total."""
         return self.parallel + self.alone
 
     @property
     def is_long(self) -> bool:
-        """Whether a run should say it."""
-        return self.seconds >= LONG or self.exceeds
+        """Whether a run prints the forecast."""
+        return self.seconds >= MIN_ANNOUNCED_SECONDS or self.exceeds
 
     @property
     def exceeds(self) -> bool:
-        """Whether the memory may not suffice."""
+        """Whether the run may need more memory than is free."""
         return self.free is not None and self.memory > self.free + used_memory()
 
     @property
     def lines(self) -> Iterator[str]:
-        """Yield what to tell a steward."""
+        """Yield the sentences of the forecast."""
         low, high = self.seconds / self.range, self.seconds * self.range
         words = f"about {_time(self.seconds)} of CPU ({_time(low)} to {_time(high)})"
         if self.workers > 1:
             elapsed = self.parallel / self.workers + self.alone
-            words += f", {_time(elapsed)} with {self.workers} free cores"
+            words += f", or {_time(elapsed)} of waiting with {self.workers} free cores"
         disk = f"; on disk about {in_bytes(self.disk)}" if self.disk else ""
         yield f"forecast: {words}; memory about {in_bytes(self.memory)}{disk}"
         if self.exceeds:
             yield (
-                f"forecast: only {in_bytes(self.free or 0)} of memory are free; use fewer workers, "
+                f"forecast: only {in_bytes(self.free or 0)} of memory is free; use fewer workers, "
                 "rows or variables (drop), or a larger machine"
             )
 
 
 def _time(seconds: float) -> str:
-    """Write seconds as people say them.
+    """Return seconds as text in a convenient unit.
 
     Examples
     --------
@@ -148,7 +151,7 @@ def _time(seconds: float) -> str:
 
 
 def work(step: Step, column: Column, n_rows: int | None = None) -> float:
-    """Return the work of a fit in arbitrary units, of so many rows (those of the column)."""
+    """Return the work of a fit to ``n_rows`` rows (default: all), in arbitrary units."""
     n = len(column) if n_rows is None else n_rows
     abilities = step.model.abilities
     if abilities.copies_rows or abilities.deterministic:
@@ -164,10 +167,10 @@ def work(step: Step, column: Column, n_rows: int | None = None) -> float:
     return float(a_predictor * step.n_predictors)
 
 
-def say_ahead(plan: Plan, listener: Listener, spent: float) -> None:
-    """Say what a run will take if that is long or too large; the look itself takes a moment.
+def print_forecast(plan: Plan, listener: Listener, spent: float) -> None:
+    """Print the forecast of a run if it is long or needs too much memory.
 
-    ``spent`` are the seconds in which the data were read.
+    ``spent`` are the seconds used for reading the data.
     """
     guess = forecast(plan, spent=spent, measured=False)
     if guess is None or not guess.is_long:
@@ -184,12 +187,10 @@ def forecast(
     measured: bool = True,
     clock: Callable[[], float] = process_time,
 ) -> Forecast | None:
-    """Return what a run will take.
+    """Return the forecast of a run; None if an extension makes the datasets.
 
-    None where an extension makes the datasets, which nobody foresees.
-
-    ``spent`` are seconds of what is done already, such as reading the data; ``clock`` gives seconds
-    of CPU. Unless ``measured``, the speed is that of a usual machine.
+    ``spent`` are seconds already used, such as for reading the data. ``clock`` returns seconds of
+    CPU. Without ``measured``, constants of a usual machine are used.
     """
     if plan.source_key:
         return None
@@ -221,14 +222,14 @@ def forecast(
 
 
 def seconds_of_writing(plan: Plan, rows: float) -> float:
-    """Return the seconds in which datasets of so many rows, and the codebook, are written."""
+    """Return the seconds for writing datasets of ``rows`` rows and the codebook."""
     levels = sum(c.variable.n_codes for c in plan.table.columns if c.is_coded)
     described = _LEVEL * levels + _VARIABLE * len(plan.spec.steps)
     return _CELL * rows * plan.m * len(plan.table) + plan.output.codebook * described
 
 
 def of_checks(plan: Plan, making: float) -> float:
-    """Return the seconds of the checks of datasets that took ``making`` seconds to make."""
+    """Return the seconds of all checks; ``making`` are those of fits and draws."""
     seconds = 0.0
     if plan.checks.needs_halves:  # a second synthesis, of half the rows
         seconds += plan.checks.differential_confidentiality.repeats * making / 2
@@ -240,14 +241,14 @@ def of_checks(plan: Plan, making: float) -> float:
 
 
 def _rates(plan: Plan, clock: Callable[[], float]) -> _Rates:
-    """Return what a unit of work takes here."""
+    """Return the measured seconds of units of work on this machine."""
     try:
         if not isinstance(plan.table, PanelTable):
             return _of_table(plan, clock)
         with warnings.catch_warnings(action="ignore"):  # few persons have few values
             return _of_panel(plan, clock)
     except SynthesizerError:  # too few rows for a model, or for a rule
-        return _Rates(range=2 * RANGE)
+        return _Rates(range=2 * RANGE_FACTOR)
 
 
 def _sample(table: Table, size: int) -> Table:
@@ -258,9 +259,9 @@ def _sample(table: Table, size: int) -> Table:
 
 
 def _of_panel(plan: Plan, clock: Callable[[], float]) -> _Rates:
-    """Time the whole chain on some persons, and on fewer."""
+    """Return rates from timing the whole chain with some persons, and with fewer."""
     spec, n = replace(plan.spec, strata=()), plan.table.n_units
-    most = min(n, min(max(n // ONE_OF, PERSONS[0]), PERSONS[1]))
+    most = min(n, min(max(n // PERSONS_PER_SAMPLED, MIN_PERSONS), MAX_PERSONS))
     predictors = sum(1 + s.n_predictors for s in spec.steps)
     fits, draws = [], []
     fewer = max(most // 3, 1)
@@ -283,7 +284,7 @@ def _of_panel(plan: Plan, clock: Callable[[], float]) -> _Rates:
 
 
 def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Return what is spent on nothing and on one more, by the last point and the first.
+    """Return intercept and slope of the line through the first and the last point.
 
     Examples
     --------
@@ -297,16 +298,16 @@ def _line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
-    """Time the models that have most of the work, each on the variable in the middle of them."""
+    """Return rates from timing the models with most work, on variables of middle size."""
     sample, rng = _sample(plan.table, SAMPLE_ROWS), Seed(0).generator("forecast")
     begin = clock()
     seconds = works = of_fits = of_work = of_draws = of_cells = 0.0
-    for steps in _alike(plan.spec.steps, plan.table):
+    for steps in _by_model(plan.spec.steps, plan.table):
         group = sum(work(step, plan.table[step.variable]) for step in steps)
         works += group
         fits = done = 0.0
         for position in dict.fromkeys((len(steps) // 2, len(steps) // 4, 3 * len(steps) // 4)):
-            if of_work and clock() - begin > MOST_SECONDS:
+            if of_work and clock() - begin > MAX_TIMED_SECONDS:
                 break
             step = steps[position]
             known = replace(step, predictors=step.predictors[: step.n_predictors])
@@ -326,8 +327,8 @@ def _of_table(plan: Plan, clock: Callable[[], float]) -> _Rates:
     return _Rates(fit=seconds / of_work, draw=of_draws / of_cells)
 
 
-def _alike(steps: Sequence[Step], table: Table) -> list[list[Step]]:
-    """Return the steps by model and sort of variable, those of most work first, less work first."""
+def _by_model(steps: Sequence[Step], table: Table) -> list[list[Step]]:
+    """Return groups of steps of one model and form, most work first; sorted by work within."""
     groups: dict[tuple[str, bool], list[Step]] = {}
 
     def size(step: Step) -> float:
@@ -340,7 +341,7 @@ def _alike(steps: Sequence[Step], table: Table) -> list[list[Step]]:
 
 
 def memory_of(plan: Plan, rows: int, workers: int) -> Memory:
-    """Return what a run takes of the memory."""
+    """Return the memory of a run."""
     table, steps = plan.table, plan.spec.steps
     n, most = table.n_rows, max((step.n_predictors for step in steps), default=0)
     drawn = rows * len(table) * (16 + 24)  # a dataset, restored, and its text

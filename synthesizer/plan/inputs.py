@@ -280,7 +280,9 @@ def _words(config: Config, source: Input) -> dict[str, tuple[str, Mapping[str, s
     """Return label and level labels of the variables under ``variables``, by column."""
     return {
         name: (variable.label or "", variable.level_labels)
-        for name, variable in by_column(config, config.variables, source.columns.names or ()).items()
+        for name, variable in by_column(
+            config, config.variables, source.columns.names or ()
+        ).items()
     }
 
 

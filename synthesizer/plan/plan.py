@@ -1,8 +1,7 @@
-"""The plan of a synthesis, made before anything is fitted.
+"""The plan of a synthesis, made before any fit.
 
-`make_plan` checks a configuration against the data and reports every problem at once. It needs the
-schema of the data, and counts for the rules. Code after this step receives a `Plan` or parts of
-it, never the configuration.
+`make_plan` checks a configuration against the data and reports every problem at once. Later code
+receives a `Plan` or parts of it, never the configuration.
 """
 
 from __future__ import annotations
@@ -61,79 +60,79 @@ from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, pla
 from synthesizer.plan.steps_after import plan_after
 
 GENERATE = "generate and write"
-"""The phase in which datasets are drawn."""
+"""Name of the phase in which datasets are drawn."""
 
 MIN_STRATUM_ROWS = 10
-"""A chain needs 10 rows and 10 for every variable, as in synthpop, unless told otherwise."""
-MANY_UNITS = 20
-"""Times k units, of which the k smallest and k largest numbers are a tenth."""
+"""Minimum of a stratum, and again for every variable, as in synthpop."""
+MIN_UNITS_PER_HOLDER = 20
+"""Units for each of ``min_holders``; below it, extremes are a tenth of the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What will be fitted and drawn, how it is checked, and where it goes."""
+    """The chain to fit, the datasets to draw, their checks and the output."""
 
     data: Input
-    """The confidential data as they were read."""
+    """The confidential data as read."""
     arrangement: Arrangement
-    """How the source holds its units."""
+    """How rows of the source are grouped into units."""
     table: Table
-    """The confidential data as they are modelled; a `PanelTable` of a panel."""
+    """The confidential data as modelled; a `PanelTable` for a panel."""
     original: Table
-    """One row a unit (row, or person of a panel), which the checks look at."""
+    """The data for the checks: one row for each unit."""
     registry: Registry
-    """The models that are known, those of plug-ins among them."""
+    """The available models, with those of plug-ins."""
     spec: ChainSpec
     """The chain."""
     extended: Mapping[str, Planned] = field(default_factory=dict)
-    """What extensions planned, by key."""
+    """Plans of extensions, by key."""
     maker: str | None = None
-    """The key of the one that makes whole datasets, in place of the chain or after it."""
+    """Key of the extension that makes whole datasets."""
     seed: Seed
-    """Decides every draw, with its key."""
+    """Seed and random key of all draws."""
     m: int
     """Number of datasets."""
     rows: int | None
-    """Rows of each (persons of a panel); as many as the data when None."""
+    """Rows of each dataset (persons of a panel); None: as in the data."""
     workers: int
     """Workers of joblib; -1 for all cores."""
     checks: CheckSettings
-    """Which checks run."""
+    """The checks to compute."""
     limits: LimitConfig
-    """What they may find at most."""
+    """Limits of the figures of the checks."""
     scenarios: tuple[Scenario, ...] = ()
-    """Keys and target of the disclosure checks, the main one first; empty when there are none."""
+    """Keys and target of the disclosure checks, the main scenario first."""
     design: SampleDesign | None = None
-    """How the records of the data were sampled, where a section says so."""
+    """Sampling design of the data; None if not configured."""
     public: tuple[str, ...] = ()
     """Variables whose levels are a public code list."""
     after: After = field(default_factory=After)
-    """What is done to every dataset before it is checked and written."""
+    """Changes to every dataset before its checks."""
     output: OutputConfig = field(default_factory=OutputConfig)
-    """Where the datasets go, and what is written beside them."""
+    """Directory, format and documents of the output."""
     notes: tuple[str, ...] = ()
-    """What a steward should know and need not change."""
+    """Sentences for the steward that need no change."""
     settings: Mapping[str, Any]
     """The configuration as plain values, without the password of a database."""
 
     @property
     def units(self) -> Units:
-        """What is counted."""
+        """The units that are counted."""
         return "persons" if isinstance(self.original, View) else "records"
 
     @property
     def whole(self) -> WholeSource | None:
-        """How much the source holds where only a sample of it is in ``table``."""
+        """Size of the source, if ``table`` is only a sample of it."""
         return self.data.whole
 
     @property
     def size(self) -> int | None:
-        """Units of each dataset; None where they are as many as ``table`` has."""
+        """Units of each dataset; None if as many as in ``table``."""
         return self.whole.n_units if self.rows is None and self.whole is not None else self.rows
 
     @property
     def key_in_words(self) -> str:
-        """Where the key of the draws comes from."""
+        """The origin of the random key, in words."""
         return key_in_words(self.settings.get("random_key"))
 
     @property
@@ -143,28 +142,28 @@ class Plan:
 
     @property
     def _kept_as_seen(self) -> tuple[str, ...]:
-        """The columns of ``original`` that show what is kept."""
+        """The columns of ``original`` that contain kept values."""
         if not isinstance(self.original, PersonView):
             return self.kept
         return seen_names(self.original.names, self.kept, self.spec.frame.drawn_career)
 
     @property
     def source_key(self) -> str:
-        """The key of the extension that makes the datasets, "" where the chain does."""
+        """The key of the extension that makes the datasets; "" for the chain."""
         return next((key for key, made in self.extended.items() if made.makes_datasets), "")
 
     @property
     def making(self) -> Planned:
-        """What makes the datasets: an extension, or the chain."""
+        """The plan of the extension that makes the datasets, or that of the chain."""
         return self.extended.get(self.source_key, Planned())
 
     def guarded(self, what: str = "making datasets") -> AbstractContextManager[None]:
-        """Turn what an extension that makes the datasets did not expect into a sentence."""
+        """Turn an unexpected error of an extension that makes the datasets into a sentence."""
         key = self.source_key
         return guarded(f"extension {key!r}: {what}") if key else nullcontext()
 
     def work(self) -> AbstractContextManager[Work | None]:
-        """Open the work of an extension that draws and writes datasets; None without one."""
+        """Return a context with the work of an extension that writes the datasets, or None."""
         opened = (made.work(self) for made in self.extended.values())
         return next((work for work in opened if work is not None), nullcontext())
 
@@ -175,7 +174,7 @@ class Plan:
 
     @property
     def fitted(self) -> ChainSpec:
-        """What is fitted: all models, or those of variables that are drawn after the categories."""
+        """The models to fit: all, or those of variables that are drawn after the categories."""
         if self.has_chain:
             return self.spec
         drawn = () if self.making.makes_all else filter(self._is_drawn, self.spec.steps)
@@ -187,23 +186,25 @@ class Plan:
     def fit(
         self, seed: Seed, phases: Phases | None = None, *, kept: KeptFits | None = None
     ) -> Source:
-        """Fit the source of datasets: a chain, or what an extension makes them by.
+        """Return a fitted source of datasets: a chain, or that of an extension.
 
-        Fits of a chain that ``kept`` holds are not made again.
+        Fits in ``kept`` are not repeated.
         """
         phases = phases or Phases()
         with self._phase_of_fits(phases) as advance:
-            tell = partial(phases.listener.tell, GENERATE)
-            how = self._fitting(self.table, seed, self.m, progress=advance, tell=tell, kept=kept)
-            return self.making.source(how)
+            announce = partial(phases.listener.tell, GENERATE)
+            fitting = self._fitting(
+                self.table, seed, self.m, progress=advance, announce=announce, kept=kept
+            )
+            return self.making.source(fitting)
 
     def fit_chain(self, seed: Seed, phases: Phases | None = None) -> FittedChain:
-        """Fit the chain, which can be saved.
+        """Return the fitted chain, which can be saved.
 
         Raises
         ------
         ModelError
-            If an extension makes the datasets, which needs the confidential data.
+            If an extension makes the datasets from the confidential data.
         """
         if key := self.source_key:
             raise ModelError(self.making.no_model or problem("maker_not_saved", maker=key))
@@ -213,28 +214,27 @@ class Plan:
     def refit(
         self, source: Source | None, seed: Seed, half: Table, m: int, repeat: int
     ) -> FromHalf:
-        """Return m datasets made from a half of the units, as the checks look at them.
+        """Return m datasets made from a half of the units, for the train-holdout test.
 
-        ``source`` is what was made of the whole, where there is one.
+        ``source`` is the source that was fitted to all data, if it exists.
 
         Raises
         ------
         ModelError
-            If a half cannot be synthesised as the whole was. The whole keeps its rules then: what
-            the half lacks says nothing against them.
+            If a half is too small for the settings of the whole.
         """
         if source is not None and source.half_problems:
             raise ModelError(source.half_problems)
         inner = seed.child("half split", repeat)
         with self._keeping_rules(half):
             modelled = half.panel if isinstance(half, View) else half
-            own = replace(self, spec=self.spec.relearnt(modelled, inner))
-            again = own.making.source(own._fitting(modelled, inner, m, is_half=True))
+            plan = replace(self, spec=self.spec.relearnt(modelled, inner))
+            again = plan.making.source(plan._fitting(modelled, inner, m, is_half=True))
         return FromHalf(self._from_half(again, inner, modelled, m), again.log_likelihoods)
 
     @contextmanager
     def _keeping_rules(self, half: Table) -> Iterator[None]:
-        """Say that a half is too small for rules which the whole keeps."""
+        """Turn rule errors of a half into one sentence."""
         try:
             yield
         except RuleError as error:
@@ -255,10 +255,7 @@ class Plan:
             yield from (self.viewed(self.released(table, half)) for table in tables)
 
     def checking(self, seed: Seed, listener: Listener = silent, **beside: Any) -> Checks:
-        """Return the checks of datasets that will be made by this plan.
-
-        ``beside`` may be the ``control`` of `Checks`.
-        """
+        """Return the checks of datasets of this plan; ``beside`` may contain a ``control``."""
         return Checks(
             self.original,
             self.checks,
@@ -282,18 +279,18 @@ class Plan:
         )
 
     def _is_compared(self, column: Column) -> bool:
-        """Whether a column is compared: what is in the file, not what follows of groups."""
+        """Whether a column is compared: no identifier, and not computed from groups."""
         return column.variable.kind is not Kind.ID and not follows(self.original, column.name)
 
     def released(self, table: Table, original: Table | None = None) -> Table:
-        """Return a drawn table as it goes out: after the steps that change values or rows.
+        """Return a drawn table after the steps under ``after``, as it is released.
 
-        ``original`` is what it was made from, one row a unit; all of the data by default.
+        ``original`` are the data that it was made from, one row for each unit; all data by default.
 
         Raises
         ------
         ModelError
-            If what an extension made is no table like the data.
+            If an extension returned a table unlike the data.
         """
         if self.maker is not None and (odd := _unlike(table, self.table)):
             raise ModelError(problem("made_wrongly", maker=self.maker, names=odd))
@@ -301,18 +298,18 @@ class Plan:
             changed = self.after.applied(self.arrangement.restored(table))
             table = self.arrangement.modelled(changed)
         if self.after.drop_uniques:
-            seen = self.viewed(table)
+            view = self.viewed(table)
             whole = self.original if original is None else original
-            rows = replicated_rows(whole, seen, keys=[n for n in whole.names if n in seen])
+            rows = replicated_rows(whole, view, keys=[n for n in whole.names if n in view])
             table = table.take_units(np.flatnonzero(~rows[0].replicated))
         return table
 
     def restored(self, table: Table) -> Table:
-        """Return a drawn table in the form of the source, with the column that says what it is."""
+        """Return a drawn table in the form of the source, with the column of ``after.label``."""
         return self.after.labelled(self.arrangement.restored(table))
 
     def viewed(self, table: Table) -> Table:
-        """Return a drawn table with one row a unit, as the checks look at it."""
+        """Return a drawn table with one row for each unit, for the checks."""
         return self.arrangement.viewed(table)
 
     def _phase_of_fits(self, phases: Phases) -> AbstractContextManager[Advance]:
@@ -320,7 +317,7 @@ class Plan:
         return phases.phase("fit", self.making.rounds * len(self.fitted.steps) * replicates)
 
     def _fitting(self, table: Table, seed: Seed, m: int, **how: Any) -> Fitting:
-        """Return what a source is fitted to; ``how`` are further fields of `Fitting`."""
+        """Return the input of a fit; ``how`` are further fields of `Fitting`."""
         return Fitting(
             table=table,
             spec=self.spec,
@@ -333,14 +330,11 @@ class Plan:
 
 
 def _unlike(table: Table, data: Table) -> list[str]:
-    """Return variables that a table lacks, has beside those of the data, or has in another form.
-
-    A number without a value has the code of it among its states.
-    """
+    """Return variables that only one of two tables has, or that have another form in ``data``."""
     if table.names != data.names:
         return sorted({*table.names} ^ {*data.names}) or [*table.names]
     pairs = ((table[name], data[name].variable) for name in data.names)
-    return [own.name for own, variable in pairs if own.variable != variable or not _is_sound(own)]
+    return [c.name for c, variable in pairs if c.variable != variable or not _is_sound(c)]
 
 
 def _is_sound(column: Column) -> bool:
@@ -354,60 +348,59 @@ def _is_sound(column: Column) -> bool:
 def make_plan(
     config: ChainConfig, data: Input, registry: Registry, *, seed: Seed | None = None
 ) -> Plan:
-    """Plan the synthesis of the confidential data.
+    """Return the plan of a synthesis.
 
-    ``registry`` has the models of plug-ins too. ``seed`` decides in place of seed and key of the
-    configuration: the settings of a grid share one.
+    ``registry`` includes the models of plug-ins. ``seed`` replaces seed and key of the
+    configuration, so that the settings of a grid share one.
 
     Raises
     ------
     DataError
-        With every problem of the data, and of the configuration in view of their sound part.
+        With every problem of the data, and of the configuration for their sound part.
     ConfigError
-        With every problem of the configuration where the data are sound.
+        With every problem of the configuration, if the data are sound.
     """
     problems = Problems(data.problems)
     kind = DataError if problems else ConfigError
     dropped = (*config.dropped(data.columns.names or ()), *data.left_out)
-    if dropped != tuple(config.drop):  # a key that nobody wrote stays out of manifests
+    if dropped != tuple(config.drop):  # an absent key stays out of manifests
         config = config.model_copy(update={"drop": dropped})
     problems += beside_problems(config)
     config = without_beside(config)
     if config.arranging is not None and not data.columns.is_complete:
-        # persons and periods need all columns, so problems of columns come first
-        raise kind(problems)
+        raise kind(problems)  # persons and periods need all columns
     with problems.gathered():
-        found = arranged_source(config, data.table)
-        problems += found.problems
-        if found.made is not None:
-            context = Context(config=config, data=data, arranged=found.made, registry=registry)
-            plan = _planned(context, seed, (*data.notes, *found.notes))
+        arranged = arranged_source(config, data.table)
+        problems += arranged.problems
+        if arranged.made is not None:
+            context = Context(config=config, data=data, arranged=arranged.made, registry=registry)
+            plan = _planned(context, seed, (*data.notes, *arranged.notes))
     problems.settle(kind)
     return plan
 
 
 def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
-    """Plan order, models, rules and checks; raise one error with every problem of them."""
-    config, found = context.config, Findings(notes=[*notes])
+    """Return the plan of a context; raise one error with all problems."""
+    config, findings = context.config, Findings(notes=[*notes])
     if not context.registry.names:
         raise ConfigError(NO_MODELS)
-    found.problems += context.data.unwritable
-    found.add(_name_findings(context))
-    paths = found.add(plan_paths(context))
-    methods = found.add(plan_methods(context))
-    order = found.add(plan_order(context, methods))
-    steps = found.add(plan_steps(context, order, methods, paths))
-    found.problems += panel_problems(context, order, steps)
+    findings.problems += context.data.unwritable
+    findings.add(_name_findings(context))
+    paths = findings.add(plan_paths(context))
+    methods = findings.add(plan_methods(context))
+    order = findings.add(plan_order(context, methods))
+    steps = findings.add(plan_steps(context, order, methods, paths))
+    findings.problems += panel_problems(context, order, steps)
     keeps = any(step.model.abilities.copies_rows for step in steps)
-    found.add(_row_findings(context, len(steps), keeps=keeps))
-    draws = found.add(plan_seed(context, seed))
-    rules, zeros = found.add(plan_rules(context, ChainOrder.of(context, order, steps), draws))
-    found.problems += overridden(paths, rules)
-    scenarios = found.add(plan_scenarios(context))
-    found.problems += fit_problems(context, keeps=keeps)
-    after = found.add(plan_after(context, config.after, keeps=keeps))
+    findings.add(_row_findings(context, len(steps), keeps=keeps))
+    draws = findings.add(plan_seed(context, seed))
+    rules, zeros = findings.add(plan_rules(context, ChainOrder.of(context, order, steps), draws))
+    findings.problems += overridden(paths, rules)
+    scenarios = findings.add(plan_scenarios(context))
+    findings.problems += fit_problems(context, keeps=keeps)
+    after = findings.add(plan_after(context, config.after, keeps=keeps))
     for key, what, setting in suggestions(context.table, {}, config.model_fields_set):
-        found.note("overlooked", what=what, setting=setting.replace("=", ": "), key=key)
+        findings.note("overlooked", what=what, setting=setting.replace("=", ": "), key=key)
     chain = ChainSpec(
         steps=tuple(steps),
         rules=rules,
@@ -416,9 +409,11 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         proper=config.proper,
         frame=context.frame,
     )
-    extended = found.add(plan_extensions(context, chain, scenarios, is_sound=not found.problems))
-    found.notes += _few_units(context, steps)
-    found.problems.settle(ConfigError)
+    extended = findings.add(
+        plan_extensions(context, chain, scenarios, is_sound=not findings.problems)
+    )
+    findings.notes += _few_units(context, steps)
+    findings.problems.settle(ConfigError)
     return Plan(
         data=context.data,
         arrangement=context.arrangement,
@@ -444,7 +439,7 @@ def _planned(context: Context, seed: Seed | None, notes: Sequence[str]) -> Plan:
         public=config.public_variables,
         after=after,
         output=config.output if isinstance(config, Config) else OutputConfig(),
-        notes=tuple(found.notes),
+        notes=tuple(findings.notes),
         settings=plain_config(config),
     )
 
@@ -459,38 +454,40 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
 
 
 def _name_findings(context: Context) -> WithFindings[None]:
-    """Return unknown variables and models, and variables in the wrong place."""
-    found = Findings()
-    found.problems += [*unknown_variables(context), *models_without_use(context)]
-    found.add(survival_findings(context))
-    found.problems += [
-        problem("takes_no_part", name=name, place=place)
-        for place, names in (("keep", context.config.keep), ("strata", context.config.strata))
+    """Return problems of unknown variables and models, and of misplaced identifiers."""
+    findings = Findings()
+    findings.problems += [*unknown_variables(context), *models_without_use(context)]
+    findings.add(survival_findings(context))
+    findings.problems += [
+        problem("takes_no_part", name=name, location=location)
+        for location, names in (("keep", context.config.keep), ("strata", context.config.strata))
         for name in names
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
-    found.problems += repeated_ids(context)
+    findings.problems += repeated_ids(context)
     if not context.names and context.columns.is_complete:
-        found.problem("nothing_to_synthesise")
-    return found.of(None)
+        findings.problem("nothing_to_synthesise")
+    return findings.of(None)
 
 
 def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> WithFindings[None]:
-    """Check what concerns numbers of rows (persons of a panel): kept variables, strata, workers."""
-    config, table, found = context.config, context.table, Findings()
-    found.problems += whole_number_problems(rows=config.rows)
+    """Return problems of numbers of units: kept variables, strata, workers."""
+    config, table, findings = context.config, context.table, Findings()
+    findings.problems += whole_number_problems(rows=config.rows)
     if keeps:
         who = context.arrangement.unit
-        found.note("keeps_real_values", whose=f"{who}s" if context.is_panel else "persons", who=who)
+        findings.note(
+            "keeps_real_values", whose=f"{who}s" if context.is_panel else "persons", who=who
+        )
     if keeps and config.rows not in (None, table.n_units):
-        found.problem("rows_of_kept", rows=config.rows, n_units=table.n_units)
-    found.problems += worker_problems(config.local_workers)
-    found.problems += _strata_problems(context, n_steps)
-    return found.of(None)
+        findings.problem("rows_of_kept", rows=config.rows, n_units=table.n_units)
+    findings.problems += worker_problems(config.local_workers)
+    findings.problems += _strata_problems(context, n_steps)
+    return findings.of(None)
 
 
 def _strata_problems(context: Context, n_steps: int) -> Iterator[str]:
-    """Yield what is wrong with strata: that units would be torn apart, or that they are small."""
+    """Yield problems of strata that divide units, or are too small."""
     config, table = context.config, context.table
     changing = [name for name in config.strata if context.changing.get(name, 0) > 0]
     units = f"{context.arrangement.unit}s"
@@ -511,7 +508,7 @@ def _strata_problems(context: Context, n_steps: int) -> Iterator[str]:
 
 
 def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
-    """Note that the k smallest and largest numbers of a small file are a good part of it."""
+    """Yield a note if extremes held back by ``min_holders`` are a large part of a small file."""
     numbers = [
         (step, min_holders_of(step.model))
         for step in steps
@@ -519,7 +516,7 @@ def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
     ]
     k = max((holders for _, holders in numbers), default=0)
     n = context.table.n_units
-    if 0 < n < MANY_UNITS * k:
+    if 0 < n < MIN_UNITS_PER_HOLDER * k:
         coded = [step for step, holders in numbers if holders]
         names = listed([step.variable for step in coded])
         options = ", ".join(
@@ -530,7 +527,7 @@ def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _inside_source(config: Config) -> Iterator[str]:
-    """Report an output that would be read as data by the next run."""
+    """Yield a problem of an output that the next run would read as data."""
     path, directory = config.data.path, config.output.directory
     if path is None or not os.path.isdir(path):
         return
@@ -546,21 +543,21 @@ def prepare(
     check_directory: bool = True,
     seed: Seed | None = None,
 ) -> Plan:
-    """Check a whole run and read its data.
+    """Return the plan of a whole run, after reading its data.
 
     Parameters
     ----------
     config : Config, mapping or path
-        A configuration, a mapping with its keys, or the file that holds one.
+        A configuration, a mapping with its keys, or a YAML file.
     registry : Registry, optional
-        The models that are known, without those of the plug-ins that the configuration names;
-        all that installed packages offer when absent.
+        The available models, without those of plug-ins of the configuration; by default those of
+        all installed packages.
     overrides : mapping, optional
-        Replace keys of the file or mapping.
+        Values that replace keys of the configuration.
     check_directory : bool
         Whether the output directory is checked as well.
     seed : Seed, optional
-        Decides every draw, in place of seed and key of the configuration.
+        Replaces seed and key of the configuration.
 
     Raises
     ------
@@ -576,9 +573,10 @@ def prepare(
     if check_directory:
         problems += check_output(output.directory, overwrite=output.overwrite)
         problems += _inside_source(sound)
-    for name, own in sound.sections.items():
+    for name, section in sound.sections.items():
         with guarded(f"key {name!r}: seed"):
-            seed = seed or (own.seed(output.directory) if isinstance(own, Section) else None)
+            if seed is None and isinstance(section, Section):
+                seed = section.seed(output.directory)
     data = read_input(sound)
     models = registry or Registry.load()
     with problems.gathered():

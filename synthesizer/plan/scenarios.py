@@ -1,4 +1,4 @@
-"""Keys and targets of the disclosure checks: as configured, or suggested."""
+"""Plan keys and targets of the disclosure checks, as configured or suggested."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from synthesizer.plan.inputs import Columns
 
 
 def plan_scenarios(context: Context) -> WithFindings[tuple[Scenario, ...]]:
-    """Return the planned scenarios; empty where no keys and target are available."""
+    """Return the planned scenarios; empty without keys and target."""
     config, table = context.config, context.original
     checks, findings = config.checks, Findings()
     problems = findings.problems
@@ -39,7 +39,7 @@ def plan_scenarios(context: Context) -> WithFindings[tuple[Scenario, ...]]:
         location, of_periods = f"checks.inference.{number}", inference.units == "periods"
         rows = _Names(config, context.table, context.columns) if of_periods else names
         problems += rows.inference(location, inference, table)
-    problems += _half_split_problems(names)
+    problems += _split_problems(names)
     needed = checks.needs_scenario or config.maker is not None
     if problems or not needed or not context.columns.is_complete:
         return findings.of(())
@@ -77,7 +77,7 @@ def _suggested(context: Context, table: Table) -> WithFindings[tuple[Scenario, .
 
 
 class _Names:
-    """Checks the names under ``checks`` against the columns of the source."""
+    """Check the names under ``checks`` against the columns of the source."""
 
     def __init__(self, config: ChainConfig, table: Table, columns: Columns) -> None:
         self.config, self.table, self.columns = config, table, columns
@@ -102,16 +102,16 @@ class _Names:
         return []
 
     def _of_persons(self, name: str) -> str | None:
-        """Explain why person-periods have no values of persons."""
+        """Return why a name of persons cannot be used for rows of periods; None if it can."""
         variable = name.partition("@")[0]
         if self.config.panel is None or isinstance(self.table, PersonView):
             return None
         if name.startswith(PREFIX):
-            return f"{name!r} belongs to persons, and this is of person-periods; say units: persons"
+            return f"{name!r} describes persons, but rows are periods; write units: persons"
         if "@" in name and variable in self.table:
             return (
-                f"{name!r} is a value of persons in one period, and this is of person-periods; "
-                f"write {variable!r}, or say units: persons"
+                f"{name!r} is a value in one period, but each row is a period; write "
+                f"{variable!r}, or units: persons"
             )
         return None
 
@@ -135,7 +135,7 @@ class _Names:
             yield problem("groups_and_tolerance", name=target, location=location)
 
     def exclusions(self, location: str, settings: ScenarioConfig) -> Iterator[str]:
-        """Yield every exclusion that can have no effect."""
+        """Yield every problem of exclusions, also those without effect."""
         keys, target = settings.keys, settings.target
         named = [exclusion.key for exclusion in settings.exclude if exclusion.key is not None]
         problems = [p for name in named for p in self.known(f"{location}.exclude", name)]
@@ -157,7 +157,7 @@ class _Names:
 
     def inference(self, location: str, question: Question, original: Table) -> Iterator[str]:
         """Yield every problem of an inference check of the original, one row a unit."""
-        # Few runs have one: its file is loaded here only.
+        # imported here, because few runs need it
         from synthesizer.measures.risk.public_inference import check_inference
 
         names = (question.sensitive, *question.public, *question.groups)
@@ -185,10 +185,11 @@ def _key_problems(location: str, keys: tuple[str, ...] | None, target: str | Non
         yield problem("target_is_key", name=target, location=location)
 
 
-FEWEST_PERSONS = 20
+MIN_PERSONS = 20
+"""Smallest number of persons for a train-holdout split."""
 
 
-def _half_split_problems(names: _Names) -> Iterator[str]:
+def _split_problems(names: _Names) -> Iterator[str]:
     config = names.config
     settings = config.checks.differential_confidentiality
     if settings.by is not None:
@@ -200,17 +201,20 @@ def _half_split_problems(names: _Names) -> Iterator[str]:
     elif settings.units is not None:
         yield from names.known(location, settings.units, ids=True)
         column = names.table.get(settings.units)
-        count = FEWEST_PERSONS if column is None else len(np.unique(units_of(column)))
-        if count < FEWEST_PERSONS:
+        count = MIN_PERSONS if column is None else len(np.unique(units_of(column)))
+        if count < MIN_PERSONS:
             yield problem(
-                "units_too_few", name=settings.units, location=location, persons=plural(count, "person")
+                "units_too_few",
+                name=settings.units,
+                location=location,
+                persons=plural(count, "person"),
             )
 
 
 def fit_problems(context: Context, *, keeps: bool) -> Iterator[str]:
-    """Yield every problem of the fits that the checks ask for.
+    """Yield every problem of the fits under ``checks.fits``.
 
-    ``keeps`` says whether variables are copied row by row, which decides about the combining rule.
+    ``keeps``: whether variables are copied row by row, which decides the combining rule.
     """
     config, columns, table = context.config, context.seen, context.table
     person = context.arrangement.person_column
@@ -226,7 +230,7 @@ def fit_problems(context: Context, *, keeps: bool) -> Iterator[str]:
 
 
 def _group_problems(location: str, request: FitRequest, context: Context) -> Iterator[str]:
-    """Say why a fit has no groups, or neither rows nor persons that it could be of."""
+    """Yield problems of the groups of a fit, and of variables of different units."""
     from synthesizer.measures.utility.requested_fits import person_of_rows
 
     view, person = context.original, context.arrangement.person_column
@@ -244,7 +248,11 @@ def _group_problems(location: str, request: FitRequest, context: Context) -> Ite
             return
         whole = [name for name in dict.fromkeys(request.names) if name not in context.table]
         yield problem(
-            "fit_mixes_units", names=absent, location=location, whole=", ".join(whole), absent=absent[0]
+            "fit_mixes_units",
+            names=absent,
+            location=location,
+            whole=", ".join(whole),
+            absent=absent[0],
         )
     elif request.by:
         try:

@@ -1,4 +1,4 @@
-"""Seed and key of a plan: drawn for each run, or those of an earlier run to repeat it."""
+"""Plan seed and random key: new ones, or those of an earlier run to repeat it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _REMEDY = "name the manifest.json of a finished run, or remove random_key to dra
 
 
 def seed_of(config: ChainConfig) -> Seed:
-    """Return what decides every draw of a configuration.
+    """Return seed and random key of a configuration.
 
     Raises
     ------
@@ -33,9 +33,9 @@ def seed_of(config: ChainConfig) -> Seed:
 
 
 def plan_seed(context: Context, shared: Seed | None) -> WithFindings[Seed]:
-    """Return what decides every draw of a plan, with what the steward should know of it.
+    """Return seed and random key of a plan, with notes.
 
-    ``shared`` is that of a grid and stands in place of what the configuration says.
+    ``shared`` is the seed of a grid; it replaces that of the configuration.
     """
     config, seed, findings = context.config, shared or Seed(0), Findings()
     with findings.problems.gathered():
@@ -49,14 +49,14 @@ def plan_seed(context: Context, shared: Seed | None) -> WithFindings[Seed]:
 
 
 def replay_notes(seed: Seed) -> list[str]:
-    """Return what a steward should know of a synthesis without a key."""
+    """Return the note on a synthesis without a random key."""
     if seed.random_key is not None:
         return []
     return [note("seed_decides", without_key=WITHOUT_KEY)]
 
 
 def key_in_words(key: Any) -> str:
-    """Say where the key of a configuration comes from, given as plain values.
+    """Return the origin of a random key, from its plain value in a configuration.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def key_in_words(key: Any) -> str:
 
 
 def _earlier(path: Path) -> tuple[Seed, str | None]:
-    """Return seed and key of an earlier run, and the hash of its data; no value is told."""
+    """Return seed and random key of an earlier run, and the hash of its data."""
     location = f"random_key.from: {path}"
     try:
         content = parse_json(read_text(path))

@@ -156,7 +156,9 @@ def _method(
         column: listed,
     }
     # in synthpop an empty text keeps the variable
-    named = {location: text or ROLES["keep"] for location, text in locations.items() if text is not None}
+    named = {
+        location: text or ROLES["keep"] for location, text in locations.items() if text is not None
+    }
     if len(set(named.values())) > 1:
         findings.problem("methods_disagree", name=name, named=" and ".join(named))
         return None
@@ -204,7 +206,9 @@ def _position_of_four(variable: Variable) -> int:
     return 3 if variable.kind is Kind.ORDERED else 2
 
 
-def _derived(context: Context, findings: Findings, name: str, location: str, text: str) -> Method | None:
+def _derived(
+    context: Context, findings: Findings, name: str, location: str, text: str
+) -> Method | None:
     with findings.problems.gathered(location):
         expression = Expression.parse(text)
         outside = sorted(expression.names.difference(context.names, context.frame.derived))
@@ -432,7 +436,9 @@ def _with_chosen_past(
     """
     added = model.own_predictors(predictors)
     wanted = [predictor for predictor in context.wanted(name) or () if predictor.startswith(OWN)]
-    excluded = [predictor for predictor in context.settings_of(name).exclude if predictor.startswith(OWN)]
+    excluded = [
+        predictor for predictor in context.settings_of(name).exclude if predictor.startswith(OWN)
+    ]
     findings.problems += [
         problem(
             "unknown_predictor",
@@ -540,7 +546,9 @@ def _step(
         model = _with_chosen_past(context, name, model, predictors, findings)
         findings.problems += _stepping_problems(context, name, model)
     findings.problems += _absent_problems(context, name, model, predictors)
-    findings.problems += [p for p in _unknown_mentions(context, model) if p not in findings.problems]
+    findings.problems += [
+        p for p in _unknown_mentions(context, model) if p not in findings.problems
+    ]
     cautions = dict.fromkeys(part.caution for part in model.with_bases() if part.caution)
     findings.notes += [f"variable {name!r}: {caution}" for caution in cautions]
     if isinstance(model, HistoryModel) and len(findings.problems) == n_problems:
@@ -582,7 +590,9 @@ def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iter
     for other, times in Counter(model.stepping).items():
         location = f"variable {name!r}: its options name {other!r}"
         if times > 1:
-            yield problem("changes_named_twice", names=[name, other], location=location, times=times)
+            yield problem(
+                "changes_named_twice", names=[name, other], location=location, times=times
+            )
         if other.startswith((OWN, PREFIX)) or other == context.frame.time:
             yield problem("changes_not_drawn", names=[name, other], location=location)
         elif context.changing.get(other) == 0:
@@ -617,7 +627,9 @@ def _predictors(
                 "predictor_follows_later", name=name, predictor=predictor, career=context.career
             )
         elif context.takes_no_part(predictor):
-            findings.problem("takes_no_part", name=predictor, location=f"variable {name!r}: predictors")
+            findings.problem(
+                "takes_no_part", name=predictor, location=f"variable {name!r}: predictors"
+            )
     if not model.abilities.uses_predictors:
         return ()
     return tuple(

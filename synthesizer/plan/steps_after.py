@@ -1,4 +1,4 @@
-"""Plan the steps after synthesis, and find everything that stands against them."""
+"""Plan the changes to datasets under ``after``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from synthesizer.plan.findings import Findings, WithFindings, note, problem
 
 
 def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> WithFindings[After]:
-    """Return the steps by column of the files."""
+    """Return the changes by column of the files."""
     if after is None:
         return WithFindings(After())
     findings = Findings()
@@ -52,25 +52,31 @@ def _by_column(context: Context, values: Mapping[str, float]) -> dict[str, float
 
 
 def _changed(context: Context, name: str) -> Variable | None:
-    """Return a variable that can be changed; None of others, and of faulty columns."""
+    """Return a variable that can be changed; None for others and for faulty columns."""
     return context.table[name].variable if name in context.names else None
 
 
 def _number_problems(context: Context, location: str, values: Mapping[str, float]) -> Iterator[str]:
-    """Yield variables that are no numbers, and values with too many decimals."""
+    """Yield problems of variables that are no numbers, and of values with too many decimals."""
     for name, value in values.items():
         yield from context.unusable(location, name)
         variable = _changed(context, name)
         if variable is None:
             continue
         if variable.kind is not Kind.NUMERIC:
-            yield problem("after_needs_number", name=name, location=location, kind=variable.kind.value)
+            yield problem(
+                "after_needs_number", name=name, location=location, kind=variable.kind.value
+            )
         elif (
             variable.decimals is not None
             and float(rounded(np.array(value), variable.decimals)) != value
         ):
             yield problem(
-                "after_decimals", name=name, location=location, value=value, decimals=variable.decimals
+                "after_decimals",
+                name=name,
+                location=location,
+                value=value,
+                decimals=variable.decimals,
             )
 
 
@@ -82,7 +88,7 @@ def _order_problems(after: AfterConfig) -> Iterator[str]:
 
 
 def _level_problems(context: Context, names: Iterable[str]) -> Iterator[str]:
-    """Yield variables without levels, and those of a panel that may not be blank."""
+    """Yield problems of variables without levels, and of panel variables that must not be blank."""
     location = "after.blank_rare"
     panel = context.config.panel
     for name in names:
@@ -91,7 +97,9 @@ def _level_problems(context: Context, names: Iterable[str]) -> Iterator[str]:
         if variable is None:
             continue
         if not variable.is_coded:
-            yield problem("after_needs_levels", name=name, location=location, kind=variable.kind.value)
+            yield problem(
+                "after_needs_levels", name=name, location=location, kind=variable.kind.value
+            )
         elif name == context.frame.career or (
             panel is not None and (blank_code(variable) or "") in panel.absent
         ):
@@ -114,22 +122,22 @@ def _uniques_problems(context: Context, after: AfterConfig, *, keeps: bool) -> I
 
 
 def _notes(context: Context, after: AfterConfig) -> Iterator[str]:
-    """Yield what a steward should know of the steps."""
+    """Yield notes on the changes."""
     if after.uniques is not None:
         yield f"after.uniques: {NO_CURE}"
     if after.blank_rare is not None:
         yield from _emptied(context, after.blank_rare)
     changed = {*after.round, *after.bottom_code, *after.top_code}
     variables = context.config.variables.items()
-    own = {name: f"~{said.derived}" if said.derived else said.method for name, said in variables}
-    for step, method in {**own, **context.config.named_methods}.items():
+    methods = {name: f"~{one.derived}" if one.derived else one.method for name, one in variables}
+    for step, method in {**methods, **context.config.named_methods}.items():
         text = method[1:].strip() if method and method.startswith("~") else ""
         if step not in changed and (inputs := sorted(changed & {*_names(text)})):
             yield note("computed_before_steps", step=step, inputs=", ".join(inputs))
 
 
 def _emptied(context: Context, rare: BlankRareConfig) -> Iterator[str]:
-    """Yield variables of which nothing is left."""
+    """Yield notes on variables whose column will be empty."""
     for name in rare.variables:
         column = context.table.get(name)
         if column is None or not column.is_coded:

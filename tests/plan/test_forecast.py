@@ -17,7 +17,7 @@ from synthesizer.data.workers import Silent
 from synthesizer.engine.source import Source
 from synthesizer.plan import forecast as ahead
 from synthesizer.plan.extended import Fitting, Planned
-from synthesizer.plan.forecast import Forecast, forecast, say_ahead, work
+from synthesizer.plan.forecast import Forecast, forecast, print_forecast, work
 from synthesizer.plan.plan import Plan, prepare
 from tests.plan.sources import careers
 
@@ -95,10 +95,10 @@ def test_a_run_says_it_at_its_start_if_it_is_long(
 
     heard, plan = Heard(), planned(tmp_path)
     monkeypatch.setattr(ahead, "free_memory", lambda: 10**13)
-    say_ahead(plan, heard, 0.0)
+    print_forecast(plan, heard, 0.0)
     assert heard.lines == []
-    monkeypatch.setattr(ahead, "LONG", 0.0)
-    say_ahead(plan, heard, 0.0)
+    monkeypatch.setattr(ahead, "MIN_ANNOUNCED_SECONDS", 0.0)
+    print_forecast(plan, heard, 0.0)
     assert [line.partition(":")[0] for line in heard.lines] == ["forecast"]
     short = Forecast(parallel=1, alone=1, workers=1, memory=10**15, free=10**9)
     assert short.is_long

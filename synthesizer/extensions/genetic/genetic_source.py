@@ -274,7 +274,7 @@ class GeneticPlan(Planned):
             chain=chain.only(names) if chain is not None and self.fits_chain else None,
             rest=chain if numbers else None,
             allowed=keeping(spec.rules, spec.forbids, table),
-            tell=fitting.tell,
+            tell=fitting.announce,
             keeps_best=not fitting.is_half,
         )
 

@@ -14,7 +14,7 @@ from synthesizer.data.panel.view import PersonView
 from synthesizer.data.table import Table
 from synthesizer.data.workers import in_bytes
 from synthesizer.extensions.large_files.large_files_options import LargeFilesOptions
-from synthesizer.plan.extended import PlanRequest, Planned, Work
+from synthesizer.plan.extended import Planned, PlanRequest, Work
 from synthesizer.plan.findings import Findings, WithFindings, problem
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ class PlannedParts(Planned):
         source, and the model about what the sample takes in memory.
         """
         from synthesizer.extensions.large_files.dataset_parts import PART_BLOCKS
-        from synthesizer.plan.forecast import BASE, memory_of, seconds_of_writing
+        from synthesizer.plan.forecast import LIBRARY_BYTES, memory_of, seconds_of_writing
 
         n, p, size = plan.table.n_rows, len(plan.table), plan.size or 0
         a_unit = n / max(plan.table.n_units, 1)
         written = seconds_of_writing(plan, size * a_unit)
         memory = memory_of(plan, 0, ahead.workers)
         part = int(PART_BLOCKS * plan.spec.frame.block * a_unit) * p * 40
-        parts = ahead.workers * (BASE + memory.chain + part)
+        parts = ahead.workers * (LIBRARY_BYTES + memory.chain + part)
         checked = n * p * 40 * (4 if plan.checks.needs_halves else 2)
         return replace(
             ahead,

@@ -37,7 +37,7 @@ from synthesizer.jobs.manifest import history_digest
 from synthesizer.models.histories.wrapped import ByClass
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
-from synthesizer.plan.extended import PlanRequest, Fitting, Planned
+from synthesizer.plan.extended import Fitting, Planned, PlanRequest
 from synthesizer.plan.findings import Findings, WithFindings, note, problem
 from synthesizer.report.record import AGAIN, Manifest, manifest_in, read_record
 
@@ -408,7 +408,10 @@ def _notes(
     for name, model in by.items():
         if model and was.get(name) == constant:
             yield note("extends_changes", name=name, model=model, constant=constant)
-    options = {*context.options.get(ROLES["career"], {}), *context.settings_of(str(context.career)).options}
+    options = {
+        *context.options.get(ROLES["career"], {}),
+        *context.settings_of(str(context.career)).options,
+    }
     if options:
         yield note("extends_options", options=", ".join(sorted(options)))
     if extends.revised:

@@ -29,7 +29,7 @@ from synthesizer.extensions.survey.survey_weights import (
 from synthesizer.extensions.survey.weights_options import FROM_DATA, WeightsOptions
 from synthesizer.models.step import Rule, Step
 from synthesizer.plan.context import Context
-from synthesizer.plan.extended import PlanRequest, Planned
+from synthesizer.plan.extended import Planned, PlanRequest
 from synthesizer.plan.findings import Findings, WithFindings, note, problem
 from synthesizer.report.codebook.datasets import Facts, listed
 
@@ -103,7 +103,9 @@ def plan_weights(asked: PlanRequest) -> WithFindings[PlannedWeights | None]:
     return found.of(made)
 
 
-def _raking(context: Context, weighting: WeightsOptions, chain: ChainSpec) -> WithFindings[Raking | None]:
+def _raking(
+    context: Context, weighting: WeightsOptions, chain: ChainSpec
+) -> WithFindings[Raking | None]:
     """Return how the weight is raked; None without totals."""
     found = Findings()
     if context.is_panel and weighting.variable not in context.original:
@@ -300,7 +302,9 @@ def _weight_findings(context: Context, weighting: WeightsOptions) -> WithFinding
     }
     other_roles = [key for key, names in named.items() if name in names]
     if other_roles:
-        return WithFindings(None, (problem("weight_has_other_role", name=name, other_roles=other_roles),))
+        return WithFindings(
+            None, (problem("weight_has_other_role", name=name, other_roles=other_roles),)
+        )
     column = context.table[name]
     if column.variable.kind is not Kind.NUMERIC:
         kind = column.variable.kind.value
