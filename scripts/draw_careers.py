@@ -22,7 +22,7 @@ import numpy.typing as npt
 import typer
 from markupsafe import Markup
 
-from synthesizer.cli.commands import errors_told
+from synthesizer.cli.commands import errors_printed
 from synthesizer.config.keys import Config, PanelConfig
 from synthesizer.config.reading import load_config
 from synthesizer.data.encoding import encode_like
@@ -90,7 +90,7 @@ def main(
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
 ) -> None:
     """Draw careers of the original beside synthetic ones."""
-    with errors_told():
+    with errors_printed():
         check_file(out, overwrite=overwrite)
         sides = read(load_config(config), synthetic)
         picture = draw(grouped(sides, letters), persons, np.random.default_rng(seed))

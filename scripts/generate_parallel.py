@@ -24,7 +24,7 @@ import typer
 from joblib import Parallel, delayed, parallel_config
 
 from synthesizer.cli.arguments import Plugins, models_with
-from synthesizer.cli.commands import errors_told
+from synthesizer.cli.commands import errors_printed
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import finished_file, new_directory
 from synthesizer.data.workers import worker_problems
@@ -95,7 +95,7 @@ def main(
     plugin: Plugins = None,
 ) -> None:
     """Draw m datasets in parallel."""
-    with errors_told():
+    with errors_printed():
         registry = models_with(plugin)
         loaded = load_model(model, registry)
         if problems := [*loaded.chain.request_problems(m, rows), *worker_problems(workers)]:

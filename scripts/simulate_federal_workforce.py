@@ -24,7 +24,7 @@ from joblib import Parallel, delayed
 from rich.console import Console
 from rich.progress import Progress, TimeElapsedColumn, TimeRemainingColumn
 
-from synthesizer.cli.commands import errors_told
+from synthesizer.cli.commands import errors_printed
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import check_output, new_directory
 from synthesizer.data.samples.workforce.constants import BLOCK
@@ -62,7 +62,7 @@ def main(
     overwrite: Annotated[bool, typer.Option("--overwrite")] = False,
 ) -> None:
     """Write a simulated federal workforce."""
-    with errors_told():
+    with errors_printed():
         request, processes = parse(persons, years, seed, workers, block, out, overwrite=overwrite)
         parts = write(request, out, processes, overwrite=overwrite)
         rows = sum(part.rows for part in parts)

@@ -144,9 +144,7 @@ class Options(TyperCommand):
 
 
 _SURROGATES = re.compile("[\udc80-\udcff]")
-_NO_LOCALE = (
-    "a name has letters that the locale cannot read; set LC_ALL=C.UTF-8 or PYTHONUTF8=1"
-)
+_NO_LOCALE = "a name has letters that the locale cannot read; set LC_ALL=C.UTF-8 or PYTHONUTF8=1"
 
 
 @contextmanager
@@ -218,7 +216,8 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
     """Turn confidential microdata into synthetic microdata, and measure risk and utility."""

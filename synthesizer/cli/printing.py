@@ -152,7 +152,11 @@ class _Phases:
     def __init__(
         self, print_line: Callable[[str], None], bars: Progress | None, *, ended: bool
     ) -> None:
-        self.print_line, self.bars, self.min_seconds = print_line, bars, _MIN_SECONDS if ended else inf
+        self.print_line, self.bars, self.min_seconds = (
+            print_line,
+            bars,
+            _MIN_SECONDS if ended else inf,
+        )
         self.column = 24 if _console(sys.stderr).width > 2 * 24 else 0
         self.phases: dict[str, _Phase] = {}
         self.open: list[str] = []
@@ -317,7 +321,7 @@ class Ending:
             self._parts.append(_Part(show, rows, rank, kind))
 
     def say(self, text: str, *, rank: int = 0, kind: str = "", **style: str) -> None:
-        """Add a paragraph, printed by the function `say`."""
+        """Add a paragraph with a style."""
         self.add(lambda _: say(text, **style), rank=rank, kind=kind)
 
     def show(self, last: str) -> None:

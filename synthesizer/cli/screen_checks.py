@@ -1,4 +1,4 @@
-"""The checks in plain words: each figure with its direction, its baseline and chance."""
+"""Screens of checks: the verdict, and all figures with their meanings."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from synthesizer.measures.verdict import CheckResults, Subject, Verdict, VerdictLine
     from synthesizer.report.record import Record
 
-WORST_PAIRS = 3
-WORST_VARIABLES = 5
-MOST_WARNINGS = 3
+MAX_PAIRS = 3
+MAX_HISTORIES = 5
+MAX_WARNINGS = 3
 PERIODS = "person-periods"
-"""What is counted of a panel where the place of figures says so."""
+"""The unit of figures about single periods of a panel."""
 _TITLES = {1: "variables", 2: "pairs", 3: "triples"}
 
 
@@ -75,16 +75,16 @@ def add_decision(
 
 
 def _in_short(one: VerdictLine) -> str:
-    """Return what decides a line, and what was not measured."""
+    """Return the decisive figure of a line, and the tests that are missing."""
     return f"{sentence_of(one)} {one.missing}".strip() if drawn(one).measured else one.missing
 
 
 def show_file_checks(
     checked: CheckedFiles, out: Path | None, *, every: bool, later: Sequence[str] = ()
 ) -> None:
-    """Print the checks of files: the verdict first, then what may make all of it wrong.
+    """Print the checks of files: the verdict first, then notes and figures.
 
-    ``out`` is the file that was written, ``later`` are errors that are printed below it.
+    ``out`` is the written file; ``later`` are errors that the command prints below.
     """
     results, ending = checked.record.results, Ending(every=every, later=later)
     add_decision(ending, checked.record.verdict, checked.record, subjects=checked.subjects)
@@ -92,10 +92,10 @@ def show_file_checks(
         ending.say(words)
     main = results.risk.main
     if main is not None and not every:
-        ending.say(f"asked: {main.scenario.label}")
+        ending.say(f"intruder: {main.scenario.label}")
     for note in () if every else grouped(checked.notes):
-        # a limit that is not looked at must not be taken for one that is kept
-        rank = 0 if note.startswith("limits.") else _NOTES
+        # always printed: a limit without a figure has not been met
+        rank = 0 if note.startswith("limits.") else _RANK_NOTES
         ending.say(f"note: {note}", rank=rank, kind="note")
     if every:
         ending.add(lambda _: _show_all(results))
@@ -103,7 +103,7 @@ def show_file_checks(
         _add_lines(ending, results, checked.notes)
     if out is not None:
         ending.say(written_line(out, "for the steward; mode 0600"))
-    ending.show("all figures, and what each one is: --all, or --json")
+    ending.show("all figures with their meanings: --all, or --json")
 
 
 def _show_all(results: CheckResults) -> None:
@@ -118,12 +118,12 @@ def _show_all(results: CheckResults) -> None:
     show_checks(results)
 
 
-_FAILED, _FITS, _WORST, _NOTES, _FIGURES = 9, 10, 20, 30, 40
-"""Ranks on a screen, after the worst things."""
+_RANK_FAILED, _RANK_FITS, _RANK_WORST, _RANK_NOTES, _RANK_FIGURES = 9, 10, 20, 30, 40
+"""Ranks on a screen, after the worst findings."""
 
 
 def _show_fit(fit: FitComparison, rows: int | None = None) -> None:
-    """Print the first coefficients of a fit; with their intervals where all are asked for."""
+    """Print the first coefficients of a fit, or all with their intervals."""
     ends = ("original_low", "original_high", "synthetic_low", "synthetic_high")
     columns = ("name", "original", *ends[:2], "synthetic", *ends[2:], "overlap", "standardised")
     show_rows(
@@ -133,42 +133,40 @@ def _show_fit(fit: FitComparison, rows: int | None = None) -> None:
     )
 
 
-def _add_lines(ending: Ending, results: CheckResults, told: Collection[str]) -> None:
-    """Add the fits that were asked for, what is farthest off, and what failed.
-
-    Notes that were ``told`` are left out.
-    """
+def _add_lines(ending: Ending, results: CheckResults, printed: Collection[str]) -> None:
+    """Add requested fits, the worst results and failures, without notes in ``printed``."""
     utility, panel = results.utility, results.panel
     for fit in () if utility is None else utility.fits:
         show = partial(_show_fit, fit)
-        ending.add(show, rows=len(fit.coefficients), rank=_FITS, kind="coefficient")
+        ending.add(show, rows=len(fit.coefficients), rank=_RANK_FITS, kind="coefficient")
     if panel is not None:
-        ending.add(lambda _: show_panel(panel), rank=_WORST)
+        ending.add(lambda _: show_panel(panel), rank=_RANK_WORST)
     lines = [] if utility is None else [*utility_lines(utility)]
     for line in (*risk_lines(results.risk), *lines):
-        rank, noun = _WORST, ""
+        rank, noun = _RANK_WORST, ""
         if line.startswith("  note: "):
-            rank, noun = _NOTES, "note"
+            rank, noun = _RANK_NOTES, "note"
         elif ": could not be computed: " in line:
-            rank, noun = _FAILED, "failure"
-        if line.removeprefix("  note: ") not in told:
+            rank, noun = _RANK_FAILED, "failure"
+        if line.removeprefix("  note: ") not in printed:
             ending.say(line, rank=rank, kind=noun)
     of_use = () if utility is None else utility.figures
-    every = [(f"risk: {place}", figure) for place, figure in results.risk.figures]
-    every += [(f"utility: {place}", figure) for place, figure in of_use]
-    first = [(p, f) for p, f in every if (kind := FIGURES.get(f.key)) and kind.on_screen]
-    for place, found in _by_place(first).items():
-        ending.add(partial(_show_place, place, found, results.risk.units), rank=_FIGURES)
+    every = [(f"risk: {subject}", figure) for subject, figure in results.risk.figures]
+    every += [(f"utility: {subject}", figure) for subject, figure in of_use]
+    first = [(s, f) for s, f in every if (kind := FIGURES.get(f.key)) and kind.on_screen]
+    for subject, figures in _by_subject(first).items():
+        show = partial(_show_subject, subject, figures, results.risk.units)
+        ending.add(show, rank=_RANK_FIGURES)
 
 
 def show_panel(panel: PanelResult) -> None:
-    """Print what the careers and histories of a panel look like."""
+    """Print the figures of careers and histories of a panel."""
     if panel.sequences is not None:
         title = "careers and histories (lower is better; a ratio of about 1 is noise)"
         show_rows(panel.sequences.rows, title, "name", "mean", "floor", "ratio")
     show_rows(
-        panel.worst[:WORST_VARIABLES],
-        "histories furthest off (about 0 points is good; associations should be alike)",
+        panel.worst[:MAX_HISTORIES],
+        "histories with the largest differences (best: 0 points, and equal associations)",
         *("name", "changing", "mean_changing", "difference", "lag", "mean_lag"),
     )
     sizes = [dataset.rows_per_person for dataset in panel.synthetic]
@@ -181,42 +179,41 @@ def show_panel(panel: PanelResult) -> None:
 
 
 def show_utility(utility: UtilityResult) -> None:
-    """Print every figure of utility, and how to read it."""
+    """Print every figure of utility with its meaning."""
     _show_figures("utility", utility.figures, utility.units)
     for line in utility_lines(utility):
         say(line)
 
 
 def show_risk(risk: RiskResult) -> None:
-    """Print every figure of risk by what it is about, and how to read it."""
+    """Print every figure of risk by subject, with its meaning."""
     _show_figures("risk", risk.figures, risk.units)
     for line in risk_lines(risk):
         say(line)
     say(
-        "baseline: who has no release and guesses, of CAP by the distribution of the target; "
-        "chance: the same release if it had nothing to do with what is sought; original: the "
-        "data released as they are"
+        "baseline: guesses without a release (for CAP: by the distribution of the target); chance: "
+        "a release without relation to the target; original: the confidential data, released"
     )
 
 
-def _by_place(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
-    places: dict[str, list[Figure]] = {}
-    for place, figure in figures:
-        places.setdefault(place, []).append(figure)
-    return places
+def _by_subject(figures: Sequence[tuple[str, Figure]]) -> dict[str, list[Figure]]:
+    by_subject: dict[str, list[Figure]] = {}
+    for subject, figure in figures:
+        by_subject.setdefault(subject, []).append(figure)
+    return by_subject
 
 
 def _show_figures(axis: str, figures: Sequence[tuple[str, Figure]], units: str) -> None:
-    """Print figures by what they are about, and what follows from them; what each is, once."""
-    for place, found in _by_place(figures).items():
-        _show_place(f"{axis}: {place}", found, PERIODS if PERIODS in place else units)
-        for words in conclusions(found):
+    """Print figures and conclusions by subject, then the meaning of each figure once."""
+    for subject, members in _by_subject(figures).items():
+        _show_subject(f"{axis}: {subject}", members, PERIODS if PERIODS in subject else units)
+        for words in conclusions(members):
             say(f"  {words}")
     for name, meaning in {figure.name: figure.meaning for _, figure in figures}.items():
         say(f"  {name}: {meaning}")
 
 
-def _show_place(title: str, figures: Sequence[Figure], units: str, _: int = 1) -> None:
+def _show_subject(title: str, figures: Sequence[Figure], units: str, _: int = 1) -> None:
     table = figure_table([("", figure) for figure in figures], units, title)
     columns = slice(0, len(table.columns) - 1)  # meanings are printed once, below
     rows = [row[columns] for row in table.rows]
@@ -226,24 +223,24 @@ def _show_place(title: str, figures: Sequence[Figure], units: str, _: int = 1) -
 
 
 def risk_lines(risk: RiskResult) -> Iterator[str]:
-    """Yield what must be known to read the figures: gaps, warnings, what failed."""
+    """Yield notes, warnings and failures of the risk checks."""
     yield from (f"  note: {note}" for note in (*risk.gaps, *risk.notes))
-    for warning in risk.warnings[:MOST_WARNINGS]:
+    for warning in risk.warnings[:MAX_WARNINGS]:
         yield f"  note: {warning}"
-    if len(risk.warnings) > MOST_WARNINGS:
-        more = len(risk.warnings) - MOST_WARNINGS
-        yield f"  note: {more} more of these are in checks.json (or --json)"
+    if len(risk.warnings) > MAX_WARNINGS:
+        more = len(risk.warnings) - MAX_WARNINGS
+        yield f"  note: {more} more warnings are in checks.json (or --json)"
     for name, why in risk.failed.items():
         yield f"  {name}: could not be computed: {why}"
 
 
 def utility_lines(utility: UtilityResult) -> Iterator[str]:
-    """Yield what must be known to read the figures: worst pairs, what is far off, what failed."""
+    """Yield worst pairs and variables, notes and failures of the utility checks."""
     if utility.tables is not None:
         for order, words in ((2, "pairs"), (1, "variables")):
             pairs = ", ".join(
                 f"{' and '.join(row.variables)} {_ratio(row.s_pmse)}"
-                for row in utility.tables.worst(order, WORST_PAIRS)
+                for row in utility.tables.worst(order, MAX_PAIRS)
             )
             if pairs:
                 yield f"  worst {words}: {pairs}"
@@ -254,13 +251,13 @@ def utility_lines(utility: UtilityResult) -> Iterator[str]:
     for name, why in utility.failed.items():
         names.setdefault(why, []).append(name)
     yield from (
-        f"  {listed(failed, MOST_NAMES)}: could not be computed: {why}"
+        f"  {listed(failed, MAX_NAMES)}: could not be computed: {why}"
         for why, failed in names.items()
     )
 
 
-MOST_NAMES = 3
-"""Measures that failed for one reason and are named, such as fits of many groups."""
+MAX_NAMES = 3
+"""Names of measures that failed for one reason."""
 
 
 def _ratio(value: float | None) -> str:

@@ -1,7 +1,7 @@
 """The configuration of a run as frozen, typed objects.
 
-`synthesizer.config.reading` turns text into `Config` and collects all problems of form. Whether
-the configuration fits the data is the plan's question (`synthesizer.plan.plan`).
+`synthesizer.config.reading` turns text into `Config` and collects unknown keys and wrong values.
+`synthesizer.plan.plan` checks the configuration against the data.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from synthesizer.measures.settings import CheckSettings, LimitConfig
 
 
 def _listed(value: object) -> object:
-    """Accept one text in place of a list of them."""
+    """Return a list for a single text; other values unchanged."""
     return [value] if isinstance(value, str) else value
 
 
 def _pairs(value: object) -> object:
-    """Accept one pair of states or a list of them."""
+    """Return a list of pairs of states for one pair or a list."""
     pairs = list(value) if isinstance(value, list | tuple) else [value]
     if len(pairs) == 2 and not any(isinstance(v, list | tuple) for v in pairs):
         pairs = [pairs]
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in pairs):
-        raise ValueError("must be pairs [from, to] of states, such as [[a, b], [a, c]]")
+        raise ValueError("must be pairs [from, to] of states; write [[a, b], [a, c]]")
     return pairs
 
 
@@ -56,72 +56,75 @@ Pairs = Annotated[tuple[tuple[Label, Label], ...], BeforeValidator(_pairs)]
 
 
 MAX_PREDICTORS = 60
-"""More earlier variables than that are screened: ordinary files have fewer."""
+"""Default of ``max_predictors``; usual files have fewer variables."""
 
 
 class PathRuleConfig(Part):
-    """What one variable may not do from one period to the next."""
+    """Changes of one variable between periods that cannot occur."""
 
-    variable: Label = Field(description="longitudinal variable, or the one of the careers")
-    absorbing: Labels = Field((), description="states that are never left again")
+    variable: Label = Field(description="longitudinal variable, or the career variable")
+    absorbing: Labels = Field((), description="states that a person never leaves")
     never: Pairs = Field((), description="pairs [from, to] of states that never follow each other")
     non_decreasing: bool = Field(
-        False, description="never falls: numbers, dates and ordered levels"
+        False, description="true: values never fall (numbers, dates and ordered levels)"
     )
 
     @model_validator(mode="after")
-    def _says_something(self) -> PathRuleConfig:
+    def _has_rule(self) -> PathRuleConfig:
         if not (self.absorbing or self.never or self.non_decreasing):
             raise ValueError("needs one of absorbing, never and non_decreasing")
         return self
 
 
 class PanelConfig(Part, Section, Arranging):
-    """How persons and periods are told apart: columns ``person`` and ``time``, or ``wide``."""
+    """Columns of persons and periods: ``person`` and ``time``, or ``wide``."""
 
-    person: Label | None = Field(None, description="long form: column that identifies persons")
+    person: Label | None = Field(
+        None, description="long form (one row for each period): column that identifies persons"
+    )
     time: Label | None = Field(None, description="long form: column of the period")
     wide: dict[Label, Names] = Field(
         default_factory=dict,
-        description="wide form: variable: its columns in order of time, or 'first..last'",
+        description="wide form (one column for each period): map from variable to its columns in "
+        "order of time, or to 'first..last'",
     )
     absent: Labels = Field(
         (),
-        description="wide form: labels that mean that a person is not there in a period; each "
-        "variable needs one, and the first that it has is written",
+        description="wide form: labels for a person who is absent in a period; each variable needs "
+        "one of them, and its first one is written",
     )
     career: Label | None = Field(
-        None, description="variable whose sequence of states is drawn as a career"
+        None, description="variable whose whole sequence of states is drawn at once"
     )
     rules: tuple[PathRuleConfig, ...] = Field((), description="rules from period to period")
     view: Labels = Field(
-        (), description="periods whose values the checks of persons see, beside first and last"
+        (), description="periods whose values the checks of persons use, besides first and last"
     )
 
     @model_validator(mode="after")
     def _one_form(self) -> PanelConfig:
         long = self.person is not None or self.time is not None
         if long == bool(self.wide):
-            raise ValueError("needs person and time (long form), or wide, and not both")
+            raise ValueError("needs either person and time (long form), or wide")
         if long and (self.person is None or self.time is None):
             raise ValueError("needs both person and time")
         if long and self.person == self.time:
-            raise ValueError("person and time must be two columns")
+            raise ValueError("person and time must be two different columns")
         if long and self.absent:
             raise ValueError(
-                "absent belongs to the wide form: in the long form a person is absent where "
-                "there is no row"
+                "absent belongs to the wide form; in the long form a person without a row is "
+                "absent: remove absent"
             )
         return self
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Persons are identifiers."""
+        """The kind of the column of persons."""
         return {} if self.person is None else {self.person: Kind.ID}
 
     @property
     def key_columns(self) -> Sequence[str]:
-        """Person and period of the long form."""
+        """The columns of person and period of the long form."""
         return [name for name in (self.person, self.time) if name is not None]
 
     def needed(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -134,7 +137,7 @@ class PanelConfig(Part, Section, Arranging):
 
 
 def _shape(value: object) -> str | None:
-    """Name the branch of a union; problems are told for this branch only."""
+    """Return the branch of a union, so that problems concern this branch only."""
     if isinstance(value, list | tuple):
         return "tuple[]"
     if isinstance(value, Mapping):
@@ -146,13 +149,13 @@ class SurvivalConfig(Part):
     """An event, and the time until it or until the end of observation."""
 
     event: Label = Field(
-        description="variable that says how the time has ended: two levels, or competing risks"
+        description="variable with the outcome at that time: two levels, or competing risks"
     )
-    time: Label = Field(description="number: days, months or years since the start")
+    time: Label = Field(description="numeric variable: days, months or years since the start")
 
 
 def _methods(value: object) -> object:
-    """Accept one name, or a map from kind or variable."""
+    """Return "" for an empty value, which keeps the variable."""
     return "" if value is None else value
 
 
@@ -163,7 +166,7 @@ ModelOptions = Annotated[dict[str, Any], BeforeValidator(without_infinities)]
 def _four(value: tuple[str, ...]) -> tuple[str, ...]:
     if len(value) != 4:
         raise ValueError(
-            f"needs four models, of numeric, two-level, categorical and ordered variables, "
+            f"needs four models, for numeric, two-level, categorical and ordered variables, "
             f"got {len(value)}"
         )
     return value
@@ -184,7 +187,7 @@ Methods = Annotated[
     Discriminator(
         _shape,
         custom_error_type="shape",
-        custom_error_message="must be a model, a map from variable to model, or a list with a "
+        custom_error_message="must be a model, a map from variable to model, or a list with one "
         "model for each column",
     ),
 ]
@@ -194,57 +197,57 @@ class SqlConfig(Part):
     """A query as the source of the data."""
 
     url: str = Field(description="SQLAlchemy URL of the database")
-    query: str = Field(description="SELECT statement whose result is the confidential data")
+    query: str = Field(description="SELECT statement that returns the confidential data")
 
 
 class _DataConfig(Part):
-    """Where the confidential data are: exactly one of path, sql and sample."""
+    """The source of the confidential data: exactly one of path, sql and sample."""
 
     path: Path | None = Field(
         None,
-        description="CSV or JSON lines (.jsonl, .ndjson; both also .gz, .bz2, .xz, .zip), Parquet "
-        "(also a directory) or Feather file (.feather, .arrow), or one of another format: "
+        description="file: CSV or JSON lines (.jsonl, .ndjson; both also .gz, .bz2, .xz, .zip), "
+        "Parquet (also a directory), Feather (.feather, .arrow), or another format: "
         f"{', '.join(ending for one in formats() for ending in one.endings)}",
     )
-    sql: SqlConfig | None = Field(None, description="database query (extra 'sql')")
+    sql: SqlConfig | None = Field(None, description="database query; needs the extra 'sql'")
     sample: str | None = Field(
         None, description="built-in sample: fair, randhie or federal_workforce"
     )
     persons: Whole | None = Field(
-        None, ge=1, le=50_000_000, description="persons of a simulated sample; 2,000 when absent"
+        None, ge=1, le=50_000_000, description="persons of a simulated sample; default 2,000"
     )
     delimiter: str | None = Field(
         None,
         min_length=1,
         max_length=1,
-        description="CSV delimiter; found by itself when absent",
+        description="CSV: delimiter; detected by default",
     )
     quote: Literal['"', "'"] | None = Field(
-        None, description="CSV: sign around texts; double or single quotes, found when absent"
+        None, description="CSV: double or single quotes around texts; detected by default"
     )
     comment: Label | None = Field(
-        None, description="CSV: sign that begins lines to leave out; # is found when absent"
+        None, description="CSV: sign at the start of lines to skip; # is detected by default"
     )
     header_row: Whole | None = Field(
         None,
         ge=1,
-        description="CSV, sheets: number of the line or row with the names; those above are left "
-        "out; found when absent",
+        description="CSV, sheets: number of the line with the names, from 1; lines above it are "
+        "skipped; detected by default",
     )
     names: Names | None = Field(
         None,
-        description="CSV, sheets: names of all columns, where no row holds them, or in place of "
+        description="CSV, sheets: names of all columns, for a file without names, or instead of "
         "those in header_row",
     )
     encoding: str | None = Field(
         None,
-        description="of texts in the file; what it says when absent, utf-8 for CSV",
+        description="encoding of texts; by default as stated in the file, utf-8 for CSV",
     )
     max_unpacked_mb: Whole | None = Field(
         None,
         ge=1,
-        description="MB that the file may unpack to; 100 times its size (at least 256) and half of "
-        "the free memory when absent",
+        description="largest size of the unpacked file in MB; by default 100 times its size (at "
+        "least 256) and at most half of the free memory",
     )
 
     @model_validator(mode="after")
@@ -253,34 +256,34 @@ class _DataConfig(Part):
         if len(sources) != 1:
             raise ValueError(f"needs exactly one of path, sql and sample, got {sources or 'none'}")
         if self.persons is not None and self.sample is None:
-            raise ValueError("persons belongs to a simulated sample; take it out")
+            raise ValueError("persons belongs to a simulated sample; remove persons")
         return self
 
     @property
     def of_format(self) -> dict[str, Any]:
-        """Return what is said of keys that files of one format have."""
-        said = {key: getattr(self, key) for key in format_keys()}
-        return {key: value for key, value in said.items() if value is not None}
+        """The values of keys that belong to one file format."""
+        values = {key: getattr(self, key) for key in format_keys()}
+        return {key: value for key, value in values.items() if value is not None}
 
     @property
     def reading(self) -> FileOptions:
-        """Return how a file is read."""
-        said = {key: getattr(self, key) for key in FileOptions.__annotations__}
-        return cast("FileOptions", said)
+        """The options for reading the file."""
+        values = {key: getattr(self, key) for key in FileOptions.__annotations__}
+        return cast("FileOptions", values)
 
     @property
     def beside(self) -> list[Path]:
-        """Files that belong to the source, such as one with its labels."""
+        """Further files of the source, such as one with its labels."""
         return [value for value in self.of_format.values() if isinstance(value, Path)]
 
 
 def _extended(
-    name: str, core: type[Part], place: str, fields: Mapping[str, Any], *further: str
+    name: str, core: type[Part], prefix: str, fields: Mapping[str, Any], *further: str
 ) -> Any:
-    """Return a part of the configuration with keys of extensions."""
+    """Return a part of the configuration with the keys of extensions."""
     if taken := [k for k in fields if hasattr(core, k) or k in (*core.model_fields, *further)]:
-        words = "an extension has this key of the core; remove it"
-        raise ConfigError(f"{place}{key}: {words}" for key in taken)
+        words = "an extension has a key of the core; remove this extension"
+        raise ConfigError(f"{prefix}{key}: {words}" for key in taken)
     doc = core.__doc__
     return create_model(name, __base__=core, __doc__=doc, __module__=__name__, **fields)
 
@@ -289,7 +292,7 @@ _TYPES: Mapping[type, Any] = {str: Label, int: Whole}
 if TYPE_CHECKING:
 
     class DataConfig(_DataConfig):
-        """Where the confidential data are; some keys are those of formats and extensions."""
+        """The source of the confidential data, with keys of formats and extensions."""
 
         def __init__(self, **options: Any) -> None: ...
 
@@ -312,13 +315,13 @@ FORMS = (*CORE_FORMS, *(form for one in formats() for form in one.forms))
 
 
 class _OutputConfig(Part):
-    """Where the result goes."""
+    """Directory, format and documents of the output."""
 
     directory: Path = Field(Path("synthetic"), description="directory that the run creates")
     format: Annotated[str, AfterValidator(_writable)] | None = Field(
         None,
         description="; ".join(
-            ["format of the datasets; that of the source, or CSV, when absent"]
+            ["format of the datasets; by default that of the source, or CSV"]
             + [one.writing.about for one in formats() if one.writing is not None]
         ),
         json_schema_extra={"enum": [*FORMS, None]},
@@ -327,10 +330,10 @@ class _OutputConfig(Part):
     report: bool = Field(True, description="write report.html, for the steward")
     codebook: bool = Field(True, description="write codebook.html and .json, for researchers")
     spreadsheet_safe: bool = Field(
-        False, description="CSV: an apostrophe before texts that a spreadsheet would run"
+        False, description="CSV: write an apostrophe before texts that a spreadsheet would run"
     )
     publish_rows: bool = Field(
-        False, description="state the number of confidential records, or persons, in the codebook"
+        False, description="print the number of confidential records, or persons, in the codebook"
     )
 
 
@@ -341,36 +344,46 @@ else:
 
 
 class VariableConfig(Part):
-    """What the configuration says of one variable; what it leaves out is inferred."""
+    """Settings of one variable; absent ones are inferred from the data."""
 
-    kind: Kind | None = Field(None, description="what the values are")
-    missing: Labels | None = Field(None, description="missing codes as written; '' is empty")
-    levels: Labels | None = Field(None, description="all labels, in order for an ordered variable")
+    kind: Kind | None = Field(None, description="kind of the values; inferred by default")
+    missing: Labels | None = Field(
+        None, description="missing codes as written in the data; '' is an empty cell"
+    )
+    levels: Labels | None = Field(
+        None, description="all levels; for an ordered variable from lowest to highest"
+    )
     decimals: int | None = Field(None, ge=0, le=15, description="decimals of a numeric variable")
     date_format: str | None = Field(None, description="strptime format, such as %d.%m.%Y")
     public: bool = Field(
-        False, description="whether its levels are a public code list: rare ones stay as they are"
+        False, description="true: its levels are a public code list, so rare levels are not grouped"
     )
-    method: Method | None = Field(None, description="conditional model, or '~ expression'")
-    derived: str | None = Field(None, description="expression of other variables")
+    method: Method | None = Field(None, description="model, or '~ expression' to compute it")
+    derived: str | None = Field(
+        None, description="expression of other variables, from which it is computed"
+    )
     follows: Label | None = Field(
-        None, description="variable of which each value has one value of this one: its code"
+        None,
+        description="code variable: each of its values belongs to one value of this variable, "
+        "which is looked up",
     )
     missing_method: str | None = Field(
         None, description="model of the missing codes of a numeric variable"
     )
-    predictors: Names | None = Field(None, description="all earlier variables when absent")
+    predictors: Names | None = Field(
+        None, description="predictors of the model; by default all earlier variables"
+    )
     exclude: Names = Field((), description="predictors to leave out")
     options: ModelOptions = Field(default_factory=dict, description="options of the model")
-    label: str | None = Field(None, description="what it is, for the codebook")
+    label: str | None = Field(None, description="description for the codebook")
     unit: str | None = Field(None, description="unit of its numbers, for the codebook")
     level_labels: dict[Label, Label] = Field(
         default_factory=dict,
-        description="what levels and missing codes mean, for the codebook; '' is an empty cell",
+        description="meaning of levels and missing codes, for the codebook; '' is an empty cell",
     )
 
     def declaration(self) -> Declaration:
-        """Return what concerns the reading of the data."""
+        """Return the settings that decide how the column is read."""
         return Declaration(
             kind=self.kind,
             missing=self.missing,
@@ -381,11 +394,14 @@ class VariableConfig(Part):
 
 
 class RuleConfig(Part):
-    """If a condition holds, variables are set to values; or one that always holds, as a text."""
+    """A rule: ``if`` and ``then``, or a text with a condition that always holds."""
 
     condition: str = Field("", alias="if", description="condition in the expression language")
-    then: dict[str, Label] = Field(default_factory=dict, description="variable: value that is set")
-    always: str = Field("", description="what holds in every row, such as hire <= year")
+    then: dict[str, Label] = Field(
+        default_factory=dict,
+        description="map from variable to its value in rows that satisfy the condition",
+    )
+    always: str = Field("", description="condition that holds in every row, such as hire <= year")
 
     @model_validator(mode="before")
     @classmethod
@@ -398,32 +414,37 @@ class RuleConfig(Part):
             not self.always and not (self.condition and self.then)
         ):
             raise ValueError(
-                "needs if and then, or is one condition that always holds, such as hire <= year"
+                "needs if and then, or one condition that always holds, such as hire <= year"
             )
         return self
 
 
 class RareConfig(Part):
-    """Levels of few persons, grouped or blanked in the confidential data before any fit."""
+    """Grouping of rare levels in the confidential data, before any fit."""
 
-    min_count: Whole = Field(5, ge=2, description="fewest persons, or rows, that a level may have")
+    min_count: Whole = Field(
+        5, ge=2, description="levels of fewer persons (or rows) than this are grouped"
+    )
     to: Label = Field(
         "other",
-        description="level that they become, or missing; levels of an ordered variable join the "
-        "next one, and numbers of a typed file are blanked",
+        description="name of the group, or missing; rare levels of an ordered variable join the "
+        "next level, and rare numbers of a typed file become blank",
     )
     levels: Literal["all", "text"] = Field(
         "all",
-        description="which variables; text: not those with levels that are numbers, or yes and no",
+        description="variables to group: all, or text (none whose levels are numbers, or yes and "
+        "no)",
     )
 
 
 class BlankRareConfig(Part):
-    """Levels that are blanked where few records of a dataset have them."""
+    """Rare levels of a synthetic dataset that become blank."""
 
     variables: Names = Field(min_length=1, description="variables with levels")
     min_count: Whole = Field(
-        5, ge=2, description="fewest records, or persons of a long panel, that a level may have"
+        5,
+        ge=2,
+        description="levels of fewer records (persons of a long panel) than this become blank",
     )
 
 
@@ -432,34 +453,38 @@ Base = Annotated[Number, Field(gt=0)]
 
 
 class AfterConfig(Part):
-    """Disclosure control after synthesis, in this order, before the checks and the files."""
+    """Disclosure control after synthesis, in this order, before the checks."""
 
     round: dict[Label, Base] = Field(
-        default_factory=dict, description="variable: numbers become the nearest multiple of this"
+        default_factory=dict,
+        description="map from variable to step: numbers are rounded to a multiple of the step",
     )
     bottom_code: dict[Label, Number] = Field(
-        default_factory=dict, description="variable: numbers below this become it"
+        default_factory=dict,
+        description="map from variable to number: smaller numbers become this one",
     )
     top_code: dict[Label, Number] = Field(
-        default_factory=dict, description="variable: numbers above this become it"
+        default_factory=dict,
+        description="map from variable to number: larger numbers become this one",
     )
     blank_rare: BlankRareConfig | None = Field(
-        None, description="blank levels that few records of a dataset have"
+        None, description="levels of few records of a dataset that become blank"
     )
     uniques: Literal["drop"] | None = Field(
         None,
-        description="leave records out that are unique in a dataset and equal to a unique one of "
-        "the original, as synthpop's sdc does; no cure: what is absent tells what was there",
+        description="drop: leave out records that are unique in a dataset and equal to a unique "
+        "record of the original, like sdc of synthpop; weak protection, because missing records "
+        "reveal which ones existed",
     )
     label: dict[Label, Label] = Field(
         default_factory=dict,
-        description="column: text that says in every record that the data are synthetic",
+        description="map from a new column to its text, which marks every record as synthetic",
     )
 
     @model_validator(mode="after")
     def _one_label(self) -> AfterConfig:
         if len(self.label) > 1:
-            raise ValueError("label: needs one column and its text, not several")
+            raise ValueError("label: must be one column and its text, not several")
         return self
 
 
@@ -468,13 +493,13 @@ NUMBER_STEPS: Final = ("round", "bottom_code", "top_code")
 
 
 class KeyConfig(Part):
-    """The earlier run whose draws are repeated."""
+    """An earlier run to repeat."""
 
     manifest: Path = Field(alias="from", description="manifest.json of the run")
 
 
 def _origin(value: object) -> str | None:
-    """Name the branch of a key."""
+    """Return the branch of a random key."""
     if isinstance(value, Mapping | KeyConfig):
         return "dict[]"
     return "literal[]" if value == NO_KEY else None
@@ -485,7 +510,7 @@ RunKey = Annotated[
     Discriminator(
         _origin,
         custom_error_type="shape",
-        custom_error_message="must be none, or {from: RUN/manifest.json}; never write the key "
+        custom_error_message="must be none, or {from: RUN/manifest.json}; do not write the key "
         "itself here",
     ),
 ]
@@ -498,7 +523,7 @@ else:
 
 
 def _number_or_machines(value: object) -> str:
-    """Name the branch of workers; problems are told for this branch only."""
+    """Return the branch of workers, so that problems concern this branch only."""
     return "dict[]" if value and isinstance(value, Mapping | Machines) else "int[]"
 
 
@@ -520,184 +545,201 @@ def _not_version_1(value: object) -> object:
 
 
 class _ChainConfig(Part):
-    """What is made of the data, wherever they come from: the options of `Synthesizer`.
-
-    Some keys are those of extensions.
+    """Models, rules and checks of a synthesis: the options of `Synthesizer`.
 
     Examples
     --------
     >>> ChainConfig(m=2).default_method
     'cart'
-    >>> ChainConfig(m=2, seed=7)  # no seed on a screen
+    >>> ChainConfig(m=2, seed=7)  # the seed is never printed
     ChainConfig(m=2)
     """
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Show what was said, but for what decides the draws."""
-        said = super().__repr_args__()
-        yield from ((name, value) for name, value in said if name not in ("seed", "random_key"))
+        """Yield the keys that were set, except seed and random key."""
+        pairs = super().__repr_args__()
+        yield from ((name, value) for name, value in pairs if name not in ("seed", "random_key"))
 
     version: Annotated[Literal[2], BeforeValidator(_not_version_1)] = Field(
         2, description="version of this format"
     )
-    seed: Whole | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
+    seed: Whole | None = Field(
+        None, ge=0, le=MAX_SEED, description="seed of all draws; by default drawn and stored"
+    )
     random_key: RunKey | None = Field(
         None,
-        description="random key of a run, drawn when absent; none: reproducible from the seed "
-        "alone, for public data only; from: RUN/manifest.json repeats a run",
+        description="random key of a run, by default drawn; none: reproducible from the seed "
+        "alone, for public data only; {from: RUN/manifest.json}: repeats that run",
     )
     m: Whole = Field(1, ge=1, le=MAX_REPEATS, description="number of synthetic datasets")
     rows: Whole | None = Field(
-        None, ge=1, le=MAX_ROWS, description="rows of each; as many as the data if absent"
+        None,
+        ge=1,
+        le=MAX_ROWS,
+        description="rows of each dataset (persons of a panel); by default as in the data",
     )
     workers: Workers | None = Field(
         None,
         description="; or ".join(
-            ["parallel workers of joblib, all cores if absent"]
+            ["parallel workers of joblib; by default all cores"]
             + [f"{{{k}: ...}}: {field.description}" for k, (_, field) in placed("workers").items()]
         ),
     )
-    proper: bool = Field(False, description="refit for every dataset on a bootstrap sample")
-    strata: Names = Field((), description="variables whose combinations get a chain each")
-    keep: Names = Field((), description="variables copied as they are (partial synthesis)")
-    drop: Names = Field((), description="variables left out of the synthesis and of the output")
+    proper: bool = Field(
+        False, description="true: fit the models to a bootstrap sample for every dataset"
+    )
+    strata: Names = Field(
+        (), description="variables; each combination of their levels gets its own chain"
+    )
+    keep: Names = Field((), description="variables copied from the original (partial synthesis)")
+    drop: Names = Field((), description="columns left out of the synthesis and the output")
     min_stratum_rows: Whole | None = Field(
-        None, ge=1, description="fewest rows of a stratum; 10 + 10 x variables when absent"
+        None, ge=1, description="smallest number of rows of a stratum; default 10 + 10 x variables"
     )
     default_method: DefaultMethod = Field(
         DEFAULT_SET,
         description="a model, 'parametric', a map from kind to model, or a list of four models: "
-        "of numeric, two-level, categorical and ordered variables",
+        "for numeric, two-level, categorical and ordered variables",
     )
     method: Methods = Field(
         default_factory=dict,
-        description="map from variable to model, also under variables; or a list with a model "
-        "for each column of the data, '' to keep it",
+        description="map from variable to model; or a list with one model for each column of the "
+        "data, '' to keep it",
     )
-    visit_sequence: Names | None = Field(None, description="order; file order when absent")
+    visit_sequence: Names | None = Field(
+        None, description="order in which variables are drawn; by default that of the file"
+    )
     predictor_matrix: dict[str, Names] = Field(
         default_factory=dict, description="map from variable to its predictors"
     )
     max_predictors: Annotated[Whole, Field(ge=1)] | Literal["all"] = Field(
         MAX_PREDICTORS,
-        description="a model is given so many earlier variables at most, those that go with its "
-        "variable most closely, unless it has predictors of its own",
+        description="largest number of predictors of a model: the earlier variables that are most "
+        "closely related; not used for variables with configured predictors",
     )
     models: dict[str, ModelOptions] = Field(
-        default_factory=dict, description="options of models, such as cart: {min_leaf: 10}"
+        default_factory=dict,
+        description="map from model to its options, such as cart: {min_leaf: 10}",
     )
     plugins: Names = Field(
-        (), description="modules whose MODELS are used; they are imported, which runs their code"
+        (), description="modules whose MODELS are used; importing them runs their code"
     )
-    variables: dict[str, VariableConfig] = Field(default_factory=dict)
+    variables: dict[str, VariableConfig] = Field(
+        default_factory=dict, description="map from variable to its settings"
+    )
     rules: Annotated[tuple[RuleConfig, ...], BeforeValidator(_listed)] = Field(
-        (), description="values that follow from others, and conditions that always hold"
+        (), description="values that are certain under a condition; conditions that always hold"
     )
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
     structural_zeros: Literal["auto"] | tuple[Literal["auto"] | Names, ...] = Field(
         (),
-        description="lists of variables whose combinations are only drawn if the data have them; "
-        "'auto' finds pairs and triples with impossible combinations, also as an entry of the list",
+        description="lists of variables; only combinations that the data have are drawn. 'auto' "
+        "detects pairs and triples with impossible combinations; it may be an entry of the list",
     )
     survival: tuple[SurvivalConfig, ...] = Field(
         (),
         description="pairs of an event and its time, drawn last, so that Cox models and logits of "
-        "the event hold",
+        "the synthetic data are right",
     )
     panel: PanelConfig | None = Field(
         None, description="persons and periods of a longitudinal file"
     )
     rare: RareConfig | None = Field(
-        None, description="levels that few persons have are grouped or blanked before any fit"
+        None, description="how rare levels are grouped or made blank before any fit"
     )
     after: AfterConfig | None = Field(
         None, description="disclosure control after synthesis: label, top_code, round and others"
     )
     on_violation: Literal["error", "warn", "ignore"] = Field(
-        "warn", description="confidential rows that break a rule or a forbidden condition"
+        "warn",
+        description="what happens if confidential rows break a rule or a forbidden condition",
     )
-    checks: CheckSettings = Field(default_factory=CheckSettings)
-    limits: LimitConfig = Field(default_factory=LimitConfig)
+    checks: CheckSettings = Field(
+        default_factory=CheckSettings, description="checks of risk and utility"
+    )
+    limits: LimitConfig = Field(
+        default_factory=LimitConfig, description="limits of figures, and profile of the verdict"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _implied(cls, content: Any) -> Any:
-        """Add what follows from the sections of extensions, where nobody says otherwise."""
+        """Add keys that sections of extensions set by default."""
         if not isinstance(content, Mapping):
             return content
-        said = {name: kind for name, kind in section_keys().items() if name in content}
+        used = {name: kind for name, kind in section_keys().items() if name in content}
         implied: dict[str, Any] = {}
-        for name, kind in said.items():
+        for name, kind in used.items():
             with guarded(f"key {name!r}: implied"):
                 implied |= kind.implied(content[name])
         return {**implied, **content}
 
     @property
     def local_workers(self) -> int | None:
-        """Workers on this machine; all cores where absent, or where others draw."""
+        """Workers on this machine; None for all cores, or with other machines."""
         return self.workers if isinstance(self.workers, int) else None
 
     @property
     def sections(self) -> dict[str, Any]:
-        """What is said under keys of extensions, by key."""
-        said = {
+        """Options by key of an extension, without absent ones."""
+        options_of = {
             name: key.gathered(self) if key.places else getattr(self, name)
             for name, key in extension_keys().items()
         }
-        return {name: options for name, options in said.items() if options is not None}
+        return {name: options for name, options in options_of.items() if options is not None}
 
     @property
     def maker(self) -> str | None:
-        """The key of what makes whole datasets of categories; None where the chain draws them."""
+        """Key of the extension that makes whole datasets; None for the chain."""
         return next((name for name in self.sections if name in makers()), None)
 
     @property
     def arranged_by(self) -> str | None:
-        """The key of an extension that says how rows belong together."""
+        """Key of the extension that groups rows; None without one."""
         return next((name for name in self.sections if name in arranging_keys()), None)
 
     @property
     def arranging(self) -> Arranging | None:
-        """What says how rows belong together; None where each is by itself."""
+        """Options that group rows, of ``panel`` or an extension; None for single rows."""
         key = self.arranged_by
         return self.panel if key is None else cast(Arranging, getattr(self, key))
 
     @property
     def unit_column(self) -> str | None:
-        """The column that rows of one unit share, where there is one."""
+        """Column with the same value in all rows of a unit; None without one."""
         return None if self.arranging is None else self.arranging.unit_column
 
     @property
     def apart(self) -> dict[str, str]:
-        """Which of these keys go with whole files of single rows or persons only, and why."""
+        """Keys that cannot be used with keys that group rows, with the reason."""
         keys = {name: extension_keys()[name] for name in self.sections}
-        found = {n: key.apart or (_ROWS if key.makes_datasets else "") for n, key in keys.items()}
-        return {name: why for name, why in found.items() if why}
+        reasons = {n: key.apart or (_ROWS if key.makes_datasets else "") for n, key in keys.items()}
+        return {name: why for name, why in reasons.items() if why}
 
-    def _asked(self, what: str, kind: Any, *given: Any) -> dict[str, Any]:
-        """Return what sections say of the data, by key; what arranges rows comes last."""
+    def _of_sections(self, what: str, kind: Any, *arguments: Any) -> dict[str, Any]:
+        """Return an attribute or method result of all sections, by key; grouping keys last."""
         answers: dict[str, Any] = {}
         first, last = self.sections, self.arranged_by or "panel"
         first.pop(last, None)
-        for name, own in (*first.items(), (last, self.arranging)):
-            if isinstance(own, Section):
+        for name, section in (*first.items(), (last, self.arranging)):
+            if isinstance(section, Section):
                 with guarded(f"key {name!r}: {what}"):
-                    said = getattr(own, what)
-                    said = said(*given) if given else said
-                    if not (said is None or isinstance(said, kind)) or isinstance(said, str):
+                    answer = getattr(section, what)
+                    answer = answer(*arguments) if arguments else answer
+                    if not (answer is None or isinstance(answer, kind)) or isinstance(answer, str):
                         raise TypeError(f"must be {kind.__name__}")
-                if said is not None:
-                    answers[name] = said
+                if answer is not None:
+                    answers[name] = answer
         return answers
 
     @property
     def design(self) -> SampleDesign | None:
-        """How the records of the file were sampled, where a section says so."""
-        return next(iter(self._asked("design", SampleDesign).values()), None)
+        """Sampling design of the records; None if not configured."""
+        return next(iter(self._of_sections("design", SampleDesign).values()), None)
 
     @property
     def measuring(self) -> CheckSettings:
-        """The checks, with the design of the sample unless they name another weight."""
+        """The checks, with the sampling design unless they name another weight."""
         design, checks = self.design, self.checks
         if design is None or "weight" in checks.model_fields_set:
             return checks
@@ -707,52 +749,52 @@ class _ChainConfig(Part):
     @property
     def kinds(self) -> dict[str, Kind]:
         """Kinds of columns that sections name."""
-        said = self._asked("kinds", Mapping).values()
-        return {name: kind for kinds in said for name, kind in kinds.items()}
+        by_section = self._of_sections("kinds", Mapping).values()
+        return {name: kind for kinds in by_section for name, kind in kinds.items()}
 
     @property
     def section_methods(self) -> dict[str, tuple[str, str]]:
-        """Models that sections give to variables, with the key of the section."""
-        said = self._asked("methods", Mapping).items()
-        return {name: (key, one) for key, methods in said for name, one in methods.items()}
+        """Key of the section and model, by variable with a model of a section."""
+        by_section = self._of_sections("methods", Mapping).items()
+        return {name: (key, one) for key, methods in by_section for name, one in methods.items()}
 
     @property
     def last(self) -> list[str]:
-        """Variables that sections want to be drawn last."""
-        return [name for names in self._asked("last", Sequence).values() for name in names]
+        """Variables that sections need last in the order."""
+        return [name for names in self._of_sections("last", Sequence).values() for name in names]
 
     def set_aside(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return the columns of a file that take no part, though nobody drops them."""
-        said = self._asked("set_aside", Sequence, names).values()
-        return tuple(dict.fromkeys(name for own in said for name in own if name in names))
+        """Return the columns of a file that sections exclude from the synthesis."""
+        by_section = self._of_sections("set_aside", Sequence, names).values()
+        return tuple(dict.fromkeys(n for columns in by_section for n in columns if n in names))
 
     def dropped(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Return what is dropped of a file's columns, and what is set aside."""
+        """Return the columns of a file that are dropped or excluded by sections."""
         return tuple(dict.fromkeys((*self.drop, *self.set_aside(names))))
 
     @property
     def public_variables(self) -> tuple[str, ...]:
         """Variables whose levels are a public code list."""
-        return tuple(name for name, said in self.variables.items() if said.public)
+        return tuple(name for name, settings in self.variables.items() if settings.public)
 
     @property
     def redraws(self) -> bool:
-        """Whether the sample of every dataset is drawn anew by the design of the survey."""
+        """Whether every dataset is made from a new sample by the design of the survey."""
         return self.design is not None and self.design.redrawn
 
     @property
     def finds_structural_zeros(self) -> bool:
-        """Whether impossible combinations are searched."""
+        """Whether structural zeros are detected automatically."""
         return "auto" in self.structural_zeros
 
     @property
     def structural_zero_lists(self) -> tuple[tuple[str, ...], ...]:
-        """What ``structural_zeros`` lists; nothing where it is found."""
+        """The lists of variables under ``structural_zeros``, without 'auto'."""
         return tuple(names for names in self.structural_zeros if not isinstance(names, str))
 
     @property
     def named_methods(self) -> Mapping[str, str]:
-        """What ``method`` says by name; nothing where it is a list by position."""
+        """Models under ``method`` by variable; empty if ``method`` is a list."""
         return self.method if isinstance(self.method, dict) else {}
 
 
@@ -761,7 +803,7 @@ _FURTHER = ("data", "output", "registry", "infer_missing", "self", "extensions")
 if TYPE_CHECKING:
 
     class ChainConfig(_ChainConfig):
-        """What is made of the data; some keys are those of extensions."""
+        """Models, rules and checks of a synthesis, with keys of extensions."""
 
         def __init__(self, **options: Any) -> None: ...
 

@@ -1,7 +1,7 @@
-"""Read configurations, translate other spellings, and report all problems at once.
+"""Read configurations, translate names of other tools, and report all problems at once.
 
-A configuration with faults is cut down to its sound parts, so that the data can be checked in the
-same go and a steward sees every problem of both at once.
+A faulty configuration is reduced to its sound parts, so that the data can be checked, too, and all
+problems are reported together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -29,8 +29,6 @@ from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 from synthesizer.measures.measure_options import Labels
 
-# Translate arguments of synthpop and other tools into keys of this configuration.
-
 ALIASES: Mapping[str, str] = {
     "k": "rows",
     "minstratumsize": "min_stratum_rows",
@@ -39,41 +37,41 @@ ALIASES: Mapping[str, str] = {
     "random_state": "seed",
     "visit_order": "visit_sequence",
 }
-"""Names that users of other tools expect, for keys at the top."""
+"""Names of other tools for keys at the top level."""
 
 _RULES = "write rules: [{if: CONDITION, then: {VARIABLE: VALUE}}]"
-_NO_IPF = "there is no log-linear model of all variables; take it out"
-_NO_GROUPS = "declare the variable's kind, or give two columns and a derived one"
+_NO_IPF = "there is no log-linear model of all variables; remove it"
+_NO_GROUPS = "write the kind of the variable, or use two columns and a derived one"
 _SURVIVAL = "write survival: [{event: VARIABLE, time: VARIABLE}]; cart draws the time"
-_ALL_COLUMNS = "only columns under drop are left out; list there what is not wanted"
+_ALL_COLUMNS = "only columns under drop are left out; list them there"
 
 UNSUPPORTED: Mapping[str, str] = {
     "catgroups": "categories are not grouped; models of many levels group them themselves",
     "ctree_mincriterion": "trees are not stopped by tests; use cart.penalty or cart.complexity",
-    "denom": "there is no model of binomial counts; make the share a variable of its own",
+    "denom": "there is no model of binomial counts; use the share as a variable",
     "drop_not_used": _ALL_COLUMNS,
     "drop_pred_only": _ALL_COLUMNS,
     "epsilon": _NO_IPF,
     "event": _SURVIVAL,
-    "maxfaclevels": "levels are not limited; take it out, or set kind: id for identifiers",
+    "maxfaclevels": "levels are not limited; remove it, or write kind: id for identifiers",
     "minnumlevels": "set variables: {VARIABLE: {kind: categorical}} for numbers that are codes",
     "numtocat": f"numbers are synthesised as numbers; {_NO_GROUPS}",
-    "print_flag": "progress is chosen on the command line; take it out",
+    "print_flag": "use --quiet on the command line; remove it",
     "priorn": _NO_IPF,
     "rvalues": "write rules: [{if: CONDITION, then: {variable: value}}]",
-    "semicont": "trees find spikes by themselves; take it out, or list the value under missing",
-    "smoothing": "rare numbers are replaced by default (min_holders of cart); take it out",
+    "semicont": "trees detect frequent values; remove it, or list the value under missing",
+    "smoothing": "rare numbers are replaced by default (min_holders of cart); remove it",
     "structzero": "write forbid: [CONDITION] for combinations that cannot occur",
 }
-"""Arguments of synthpop without a counterpart, and what to do instead."""
+"""Arguments of synthpop that do not exist here, with the alternative."""
 
 _UNSUPPORTED_MODELS: Mapping[str, str] = {
     "catall": _NO_IPF,
     "ipf": _NO_IPF,
-    "nested": "use cart with the coarser variable as a predictor that comes earlier",
+    "nested": "use cart, with the coarser variable as an earlier predictor",
     "survctree": _SURVIVAL,
 }
-"""Models of synthpop without a counterpart, for keys such as ``nested.x``."""
+"""Models of synthpop that do not exist here, for keys such as ``nested.x``."""
 
 FOREIGN_KEYS = frozenset({"cont_na"})
 """Arguments of synthpop that `translate` turns into keys of a configuration."""
@@ -87,7 +85,7 @@ FOREIGN_SCHEMA: Mapping[str, Any] = {
 
 
 def house_name(key: object) -> str:
-    """Spell a key at the top the house way: no dots and dashes, no names of other tools.
+    """Return a top-level key with underscores instead of dots and dashes, and without aliases.
 
     Examples
     --------
@@ -99,7 +97,7 @@ def house_name(key: object) -> str:
 
 
 def unsupported(key: object, value: object) -> str | None:
-    """Return the problem of a key that only synthpop has, None for every other key.
+    """Return the problem of a key that only synthpop has; None for other keys.
 
     Examples
     --------
@@ -111,14 +109,14 @@ def unsupported(key: object, value: object) -> str | None:
     if name == "rules" and isinstance(value, Mapping):
         return f"{key}: a map is not supported; {_RULES}"
     if name == "models" and isinstance(value, bool):
-        return f"{key}: true or false is not supported; fitted models are kept by 'fit' or save()"
+        return f"{key}: true or false is not supported; use 'fit' or save() to save fitted models"
     model = str(key).partition(".")[0] if "." in str(key) else ""
     advice = UNSUPPORTED.get(name) or _UNSUPPORTED_MODELS.get(model)
     return None if advice is None else f"{key}: not supported; {advice}"
 
 
 def translate(content: dict[str, Any]) -> list[str]:
-    """Turn foreign arguments into keys of the configuration, in place; return the problems.
+    """Replace arguments of other tools in ``content`` by keys; return the problems.
 
     Examples
     --------
@@ -161,7 +159,7 @@ def _codes(value: object) -> list[str] | None:
 
 
 def _sections(content: dict[str, Any]) -> list[str]:
-    """Read ``true`` under the key of an extension as its defaults."""
+    """Replace ``true`` under the key of an extension by its defaults; return the problems."""
     for name in keyed():
         if content.get(name) is True:
             content[name] = {}
@@ -170,11 +168,11 @@ def _sections(content: dict[str, Any]) -> list[str]:
     if (method := content.get("default_method")) not in makers():
         return []
     del content["default_method"]
-    return [f"default_method: {method} makes whole datasets, not variables; say method: {method}"]
+    return [f"default_method: {method} makes whole datasets, not variables; write method: {method}"]
 
 
 def _one_method(content: dict[str, Any]) -> list[str]:
-    """Read one name under ``method`` as the default of all variables, or of whole datasets."""
+    """Replace a single name under ``method`` by default_method; return the problems."""
     name = content.get("method")
     if not isinstance(name, str):
         return []
@@ -183,19 +181,19 @@ def _one_method(content: dict[str, Any]) -> list[str]:
         content.setdefault(name, {})
         return []
     if not name:
-        return ["method: '' would keep every variable as it is; name the variables under keep"]
+        return ["method: '' would copy every variable; name the variables to copy under keep"]
     if "default_method" in content:
-        return ["method: one name says the same as default_method, which is given too; keep one"]
+        return ["method: a single name means default_method, which is given too; keep one"]
     content["default_method"] = name
     return []
 
 
 def _part(content: dict[str, Any], *path: Any) -> dict[str, Any] | None:
-    """Return the map at ``path``, creating it if absent; None if another value is there."""
+    """Return the map at ``path``, created if absent; None if it is no map."""
     section = content
     for key in path:
         section = section.setdefault(key, {})
-        if not isinstance(section, dict):  # validating the section reports the fault
+        if not isinstance(section, dict):  # reported by the validation
             return None
     return section
 
@@ -204,27 +202,27 @@ AnyConfig = TypeVar("AnyConfig", bound=ChainConfig)
 
 
 AnyForm: TypeAlias = Config | Mapping[str, Any] | str | Path
-"""A configuration: an object, a mapping with the keys of the YAML, or the file itself."""
+"""A configuration: an object, a mapping with the keys of the YAML, or a file."""
 
 
 @public
 def load_config(path: str | Path) -> Config:
-    """Read a configuration file.
+    """Return the configuration in a file, without reading data.
 
     Parameters
     ----------
     path : str or Path
-        A YAML file; relative paths in it are understood from its own directory.
+        A YAML file; relative paths in it begin at its directory.
 
     Returns
     -------
     Config
-        For `run`; nothing of it was run and no data were read.
+        For `run`.
 
     Raises
     ------
     ConfigError
-        With every problem of form: unknown keys with the nearest name, wrong values.
+        With every unknown key, its nearest name, and every wrong value.
 
     Examples
     --------
@@ -240,14 +238,14 @@ def load_config(path: str | Path) -> Config:
 
 @public
 def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -> Config:
-    """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
+    """Return a configuration from a mapping with the keys of the YAML; see `load_config`.
 
     Parameters
     ----------
     content : mapping
         Keys and values of the YAML.
     base : str or Path, optional
-        Where relative paths begin; the working directory by default.
+        Start of relative paths; the working directory by default.
 
     Returns
     -------
@@ -257,7 +255,7 @@ def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -
     Raises
     ------
     ConfigError
-        With every problem of form, as in `load_config`.
+        With every unknown key and wrong value, as in `load_config`.
 
     Examples
     --------
@@ -270,7 +268,7 @@ def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -
 
 
 def read_chain_config(content: Mapping[str, Any]) -> ChainConfig:
-    """Turn the options of `Synthesizer` into a configuration without data and output."""
+    """Return a configuration without data and output, from the options of `Synthesizer`."""
     problems = Problems()
     return _sound(_validated(ChainConfig, content, problems), problems)
 
@@ -282,14 +280,14 @@ def _sound(config: AnyConfig | None, problems: Problems) -> AnyConfig:
 
 
 def file_content(path: str | Path, overrides: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return what a configuration file holds.
+    """Return the content of a configuration file.
 
-    ``overrides`` replace keys of the file; a mapping replaces keys of the mapping there, and so on.
+    ``overrides`` replace keys of the file; nested mappings are merged.
 
     Raises
     ------
     ConfigError
-        If the file cannot be read, or is no YAML map.
+        If the file cannot be read, or is not a YAML map.
     """
     return _overridden(read_yaml(Path(path)), overrides)
 
@@ -307,29 +305,25 @@ def _overridden(content: dict[str, Any], overrides: Mapping[str, Any] | None) ->
 def sound_config(
     config: AnyForm, overrides: Mapping[str, Any] | None, problems: Problems
 ) -> Config | None:
-    """Return the sound part of a configuration in any of its forms, with keys replaced."""
+    """Return the sound part of a configuration of any form, with replaced keys."""
     if isinstance(config, Config):
-        said = _overridden(config.model_dump(by_alias=True, exclude_unset=True), overrides)
-        return config if not overrides else sound_part(said, Path(), problems)
+        content = _overridden(config.model_dump(by_alias=True, exclude_unset=True), overrides)
+        return config if not overrides else sound_part(content, Path(), problems)
     if isinstance(config, Mapping):
         return sound_part(_overridden(dict(config), overrides), Path(), problems)
     return sound_part(file_content(config, overrides), Path(config).parent, problems)
 
 
 def sound_part(content: Mapping[str, Any], base: Path, problems: Problems) -> Config | None:
-    """Return a configuration without its faulty parts, None if the data are among them.
-
-    With it the data can be checked at once, whatever else is wrong.
-    """
+    """Return a configuration without its faulty parts; None if ``data`` is faulty."""
     config = _validated(Config, content, problems)
     return None if config is None else _resolved(config, base)
 
 
 def has_faulty_panel(problems: Iterable[str]) -> bool:
-    """Whether faults of form leave open what persons, periods and careers are.
+    """Whether problems concern the definition of persons, periods and careers.
 
-    Such a configuration cannot be planned: settings about persons would be checked for rows.
-    A rule with a fault is left out and leaves the panel as it is.
+    Such a configuration cannot be planned. A faulty rule is only left out.
 
     Examples
     --------
@@ -348,8 +342,8 @@ def has_faulty_panel(problems: Iterable[str]) -> bool:
 def _validated(
     kind: type[AnyConfig], content: Mapping[str, Any], problems: Problems
 ) -> AnyConfig | None:
-    if halves := list(unwritable(content)):
-        problems += halves
+    if unreadable := list(unwritable(content)):
+        problems += unreadable
         return None
     content = _canonical(content, set(kind.model_fields), problems)
     misspelt: set[Location] = set()
@@ -365,8 +359,8 @@ def _validated(
         reported = [i for i in reported if i["type"] != "missing" or i["loc"][:-1] not in misspelt]
         reported = [item for item in reported if not _follows(item, removed)]
         problems += sentences(kind, content, reported)
-        # find all places before removing any: two faults may share a place
-        faulty = [place for item in faults if (place := _faulty_part(content, item["loc"]))]
+        # find all parts before removing any: two faults may be in one part
+        faulty = [part for item in faults if (part := _faulty_part(content, item["loc"]))]
         for location, container in faulty:
             removed.add(location)
             container.pop(location[-1], None)
@@ -380,20 +374,20 @@ Location = tuple[int | str, ...]
 
 
 def _follows(fault: ErrorDetails, removed: Collection[Location]) -> bool:
-    """Whether a fault is there only since a faulty part, reported already, was removed.
+    """Whether a fault only results from removing a faulty part that is already reported.
 
-    Then the part itself is missing, or what encloses it is said to need it.
+    The part itself is missing, or its section needs it.
     """
-    place = fault["loc"]
+    location = fault["loc"]
     if fault["type"] == "missing":
-        return place in removed
+        return location in removed
     needs = fault["type"] == "value_error" and "need" in fault["msg"]
     words = set(re.findall(r"\w+", fault["msg"]))
-    return needs and any(part[:-1] == place and part[-1] in words for part in removed)
+    return needs and any(part[:-1] == location and part[-1] in words for part in removed)
 
 
 def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -> dict[str, Any]:
-    """Spell keys the house way: names of other tools, keys with dots."""
+    """Return a configuration with standard keys: no aliases, no keys with dots."""
     result: dict[str, Any] = {}
     dotted: dict[str, Any] = {}
     for key, value in content.items():
@@ -403,40 +397,58 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
             problems.append(foreign)
         elif name in keys or name in FOREIGN_KEYS:
             if name in result:
-                problems.append(f"{key}: says the same as another key ({name}); keep one")
+                problems.append(f"{key}: is the same as another key ({name}); keep one")
             elif value is not None:
                 result[name] = _copied(value)
         elif "." in str(key):
             dotted[str(key)] = value
         else:
-            problems.append(Problem(f"{key}: unknown key{nearest(name, keys)}", "unknown_key"))
+            hint = _nested_hint(name) or nearest(name, keys)
+            problems.append(Problem(f"{key}: unknown key{hint}", "unknown_key"))
     problems += _add_dotted(result, dotted, keys) + translate(result)
     return result
+
+
+def _nested_hint(name: str) -> str:
+    """Return where a key belongs that sections have; "" for other keys.
+
+    Examples
+    --------
+    >>> _nested_hint("delimiter"), _nested_hint("agee")
+    (" at this level; write it under 'data'", '')
+    """
+    sections = [
+        section
+        for section, field in Config.model_fields.items()
+        for kind in (field.annotation, *get_args(field.annotation))
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and name in kind.model_fields
+    ]
+    return f" at this level; write it under {' or '.join(map(repr, sections))}" if sections else ""
 
 
 def _add_dotted(
     result: dict[str, Any], dotted: Mapping[str, Any], keys: Collection[str]
 ) -> list[str]:
-    """Put what is written as section.key, or model.option, where it belongs."""
+    """Move keys such as section.key or model.option into their maps; return the problems."""
     problems: list[str] = []
     for key, value in dotted.items():
         head, _, option = key.partition(".")
-        *place, last = key.split(".") if head in keys else ("models", head, option)
+        *path, last = key.split(".") if head in keys else ("models", head, option)
         inner: Any = result
-        for part in place:
+        for part in path:
             inner = inner.setdefault(part, {}) if isinstance(inner, dict) else inner
-        if not isinstance(inner, dict):  # validating ``models`` reports a fault there
+        if not isinstance(inner, dict):  # reported by the validation
             if head in keys:
                 problems.append(Problem(f"{key}: unknown key", "unknown_key"))
         elif last in inner:
-            problems.append(f"{key}: is given under {place[0]} too; keep one")
+            problems.append(f"{key}: is given under {path[0]} too; keep one")
         else:
             inner[last] = value
     return problems
 
 
 def _copied(value: Any) -> Any:
-    """Copy containers: faulty parts are removed in place later."""
+    """Return a deep copy, because faulty parts are removed in place later."""
     if isinstance(value, Mapping):
         return {key: _copied(entry) for key, entry in value.items()}
     if hasattr(value, "tolist"):  # a number or an index of NumPy or pandas
@@ -445,7 +457,7 @@ def _copied(value: Any) -> Any:
 
 
 def _resolved(config: Config, base: Path) -> Config:
-    """Make relative paths relative to the configuration's directory."""
+    """Return a configuration whose relative paths begin at its directory."""
     data, key = config.data, config.random_key
     files = {"path": data.path, **data.of_format}
     named = {key: _joined(base, path) for key, path in files.items() if isinstance(path, Path)}
@@ -455,14 +467,14 @@ def _resolved(config: Config, base: Path) -> Config:
     if isinstance(key, KeyConfig):
         key = KeyConfig(manifest=_joined(base, key.manifest))
     changes: dict[str, Any] = {"data": data, "output": output}
-    written = ((n, own) for n, own in config.sections.items() if n in Config.model_fields)
-    changes |= {name: _with_paths(own, base) for name, own in written}
-    # only what was written is set, so that a manifest repeats no default
+    written = ((n, one) for n, one in config.sections.items() if n in Config.model_fields)
+    changes |= {name: _with_paths(options, base) for name, options in written}
+    # absent keys stay unset, so that a manifest contains no defaults
     return config.model_copy(update=changes | ({} if key is None else {"random_key": key}))
 
 
 def _with_paths(options: Any, base: Path) -> Any:
-    """Make the paths of a section, also in tuples and maps, relative to the directory."""
+    """Return options whose paths, also in tuples and maps, begin at a directory."""
 
     def joined(value: Any) -> Any:
         if isinstance(value, tuple):
@@ -478,15 +490,15 @@ def _with_paths(options: Any, base: Path) -> Any:
 
 
 def _joined(base: Path, path: Path) -> Path:
-    """Return the path seen from the working directory, without detours."""
+    """Return a normalised path from the working directory."""
     return Path(os.path.normpath(base / os.path.expanduser(path)))
 
 
 def _faulty_part(content: Any, location: Location) -> tuple[Location, dict[Any, Any]] | None:
-    """Return the place of the value at ``location``, or of the nearest one around it, and its map.
+    """Return location and map of a faulty value, or of the nearest part around it.
 
-    One entry of a list is never returned alone, since the positions of
-    other problems must not shift. Without its unit of counting a section means something else.
+    Single entries of a list are never returned, because positions in other problems would change.
+    For ``units`` the whole section is returned.
     """
     if location[-1] == "units":
         location = location[:-1]
@@ -525,9 +537,9 @@ def config_schema(registry: Registry) -> dict[str, Any]:
         "additionalProperties": {"type": "object"},
     }
     schema["$defs"]["VariableConfig"]["properties"]["method"]["examples"] = names
-    # what is translated before the configuration is checked
+    # keys that are translated before validation
     schema["properties"] |= FOREIGN_SCHEMA
     schema["properties"]["method"]["oneOf"].append({"type": "string", "description": "of all"})
-    # options may stand at the top as model.option, the way users of synthpop write them
+    # model.option at the top level, as in synthpop
     schema["patternProperties"] = {r"^[A-Za-z_]+\.[A-Za-z_.]+$": {}}
     return schema

@@ -1,4 +1,4 @@
-"""What the section of an extension's key may say of the data and the chain."""
+"""Base class of the options of an extension's key: facts about the data and the chain."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from synthesizer.measures.survey_design import ReplicateWeights
 
 @dataclass(frozen=True, kw_only=True)
 class SampleDesign:
-    """How records were sampled: settings of checks, and how results are combined."""
+    """Sampling design of the records, for checks and combining rules."""
 
     weight: str
     strata: str | None = None
     psu: str | None = None
     replicates: ReplicateWeights | None = None
     redrawn: bool = False
-    """Whether every dataset is made from a sample that is drawn anew by the design."""
+    """Whether every dataset is made from a new sample of the records."""
 
 
 class Section:
-    """Base class of the options of a key; what a subclass leaves as it is changes nothing.
+    """Base class of the options of a key; the defaults change nothing.
 
     Examples
     --------
@@ -36,8 +36,8 @@ class Section:
     """
 
     @classmethod
-    def implied(cls, said: Any) -> Mapping[str, Any]:  # noqa: ARG003
-        """Return keys of the configuration that follow from the section as it was written."""
+    def implied(cls, content: Any) -> Mapping[str, Any]:  # noqa: ARG003
+        """Return keys of the configuration that this section sets by default."""
         return {}
 
     @classmethod
@@ -46,35 +46,35 @@ class Section:
         table: Table,  # noqa: ARG003
         labels: Mapping[str, str],  # noqa: ARG003
     ) -> Iterator[tuple[str, str]]:
-        """Yield what a file without the key looks like, and the setting to write then.
+        """Yield reasons and settings for a file that seems to need the key.
 
-        Such as ``("wgt looks like a survey weight", "weights=wgt")``; ``labels`` are those of
-        variables, where the file has some.
+        An example is ``("wgt looks like a survey weight", "weights=wgt")``. ``labels`` are the
+        labels of variables in the file.
         """
         yield from ()
 
     @property
     def design(self) -> SampleDesign | None:
-        """How the records of the file were sampled."""
+        """Sampling design of the records; None if unknown."""
         return None
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """Kinds of columns, where variables declare no other."""
+        """Kinds of columns, unless ``variables`` declares another one."""
         return {}
 
     @property
     def methods(self) -> Mapping[str, str]:
-        """Models of variables, which nobody may change."""
+        """Models of variables, which the configuration cannot change."""
         return {}
 
     @property
     def last(self) -> Sequence[str]:
-        """Variables that are drawn last, unless they have a place in the order."""
+        """Variables that are drawn last, unless the configuration has an order."""
         return ()
 
     def set_aside(self, columns: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
-        """Return those columns of the file, numbers, that take no part in the synthesis."""
+        """Return numeric columns of the file that are excluded from the synthesis."""
         return ()
 
     def sampled(
@@ -82,18 +82,18 @@ class Section:
         path: Path,  # noqa: ARG002
         unit: str | None = None,  # noqa: ARG002
     ) -> tuple[RawTable, WholeSource] | None:
-        """Return a sample of a source that it does not read whole; None of others.
+        """Return a sample of a large source; None to read the source completely.
 
-        Rows with the same value of column ``unit`` stay together.
+        Rows with the same value in column ``unit`` stay together.
         """
         return None
 
     def seed(self, output: Path) -> Seed | None:  # noqa: ARG002
-        """Return seed and key of a run into this directory, where it knows them."""
+        """Return seed and random key for a run into this directory; None for the usual ones."""
         return None
 
 
 def section_keys() -> dict[str, type[Section]]:
-    """Return the keys of extensions that say something of the data, with their options."""
+    """Return the keys of extensions whose options are a `Section`."""
     types = {name: key.type for name, key in extension_keys().items()}
     return {name: kind for name, kind in types.items() if issubclass(kind, Section)}

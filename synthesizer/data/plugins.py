@@ -113,8 +113,8 @@ class Key:
     switches: Mapping[str, str] = field(default_factory=dict)
     """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
     arrange: Hook | None = None
-    """Groups the rows of the source instead of ``panel``: takes the options, an `Arranging`, and the
-    table of the source; returns `WithFindings` of an `Arranged`, or of None after problems."""
+    """Groups the rows of the source instead of ``panel``: takes the options, an `Arranging`, and
+    the table of the source; returns `WithFindings` of an `Arranged`, or of None after problems."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):

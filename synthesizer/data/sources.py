@@ -354,7 +354,7 @@ class WholeSource:
     def check(self) -> None:
         """Raise DataError where the source is not what it was."""
 
-    def told(self, raw: RawTable) -> str:
+    def described(self, raw: RawTable) -> str:
         """Say of how many rows a sample is."""
         return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
 

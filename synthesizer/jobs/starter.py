@@ -374,7 +374,7 @@ def make_starter(
         query=data if isinstance(data, SqlConfig) else None,
         path=_from(base, data),
         of_format=[(key, _from(base, value)) for key, value in _of_format(options).items()],
-        sample="" if whole is None else whole.told(raw),
+        sample="" if whole is None else whole.described(raw),
         encoding=encoding,
         layout=layout,
         directory=f"{_stem(data)}_synthetic",
@@ -426,7 +426,11 @@ def _rendered(**facts: Any) -> str:
     templates = Environment(  # noqa: S701 - the text is no page
         loader=loader, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    templates.filters |= {"yaml": as_yaml, "key": _key, "json": partial(json.dumps, ensure_ascii=False)}
+    templates.filters |= {
+        "yaml": as_yaml,
+        "key": _key,
+        "json": partial(json.dumps, ensure_ascii=False),
+    }
     return templates.get_template("starter.yaml.jinja").render(facts)
 
 
@@ -511,7 +515,7 @@ def _rare_notes(count: int) -> Iterator[str]:
     if count:
         yield (
             f"rare: levels of fewer than {RARE} persons become one level in "
-            f"{plural(count, 'column')}; `plan` lists them; `public: true` keeps those of a variable"
+            f"{plural(count, 'column')}; `plan` lists them; `public: true` prevents it for a variable"
         )
 
 

@@ -60,10 +60,10 @@ def make_codebook(path: Path) -> Codebook:
     """
     raw, whole = read_to_describe(path)
     inferred = infer(raw)
-    findings = describe(raw, inferred, encode_inferred(raw, inferred))
+    codebook = describe(raw, inferred, encode_inferred(raw, inferred))
     if whole is None:
-        return findings
-    return findings.model_copy(update={"notes": (whole.told(raw), *findings.notes)})
+        return codebook
+    return codebook.model_copy(update={"notes": (whole.described(raw), *codebook.notes)})
 
 
 def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:

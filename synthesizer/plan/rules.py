@@ -309,8 +309,8 @@ Pair = tuple[str, str, str]
 
 def _broken_pair(pair: Pair) -> tuple[Expression, str]:
     """Return the condition that breaks an inequality, and the text of the inequality."""
-    left, sign, right = quote_name(pair[0]), pair[1], quote_name(pair[2])
-    return Expression.parse(f"{left} {_OPPOSITE[sign]} {right}"), f"{left} {sign} {right}"
+    first, sign, second = quote_name(pair[0]), pair[1], quote_name(pair[2])
+    return Expression.parse(f"{first} {_OPPOSITE[sign]} {second}"), f"{first} {sign} {second}"
 
 
 def _rising(zero: Forbid) -> Pair | None:
@@ -318,9 +318,11 @@ def _rising(zero: Forbid) -> Pair | None:
     pairs = Expression.parse(zero.always or zero.condition.text).inequalities
     if len(pairs) != 1 or zero.computed:
         return None
-    ((left, sign, right),) = pairs
+    ((first, sign, second),) = pairs
     sign = sign if zero.always else _OPPOSITE[sign]
-    return (left, sign, right) if sign.startswith("<") else (right, sign.replace(">", "<"), left)
+    return (
+        (first, sign, second) if sign.startswith("<") else (second, sign.replace(">", "<"), first)
+    )
 
 
 def _inequalities(zeros: Iterable[Forbid]) -> dict[tuple[str, str], tuple[Pair, Forbid]]:
@@ -519,10 +521,10 @@ def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]
         pair = _rising(zero)
         if pair is None or any(table[n].is_coded for n in zero.names):
             continue
-        left, _, right = pair
-        if (table[left].variable.kind is Kind.DATE) != (table[right].variable.kind is Kind.DATE):
+        low, _, high = pair
+        if (table[low].variable.kind is Kind.DATE) != (table[high].variable.kind is Kind.DATE):
             continue
-        side, other = ("low", left) if zero.variable == right else ("high", right)
+        side, other = ("low", low) if zero.variable == high else ("high", high)
         bounds_of.setdefault(zero.variable, {}).setdefault(side, {})[other] = None
     return [
         step
