@@ -1,1 +1,1 @@
-"""Registry, chain, drawing, saved models, impossible combinations: what makes data."""
+"""Make data: registry of models, chain, drawing, saved models, structural zeros."""

@@ -1,12 +1,12 @@
 """The chain of conditional models: screen predictors, fit in parallel, generate in order.
 
-Every model is fitted on confidential values alone, so all fits are independent of each other and
-run in parallel, once, whatever the number of datasets. Generation goes variable by variable
-through the order of the chain, in parallel over datasets, strata and blocks of rows. A generator
-belongs to each (dataset, stratum, variable, block), so the result depends on seed and key only.
-A model gets those earlier variables that go with its variable most closely: a tree of n rows can
-split on n / min_leaf predictors at most. Sources: Reiter (2005); Raab, Nowok and Dibben (2016);
-screening: Fan and Lv (2008), JRSS B 70; Huang, Li and Wang (2014), JBES 32.
+Every model is fitted to confidential values only, so all fits are independent and run in parallel,
+once for any number of datasets. Generation draws one variable after the other, in parallel over
+datasets, strata and blocks of rows. Each (dataset, stratum, variable, block) has its own random
+generator, so the result depends only on seed and random key. A model uses the earlier variables
+that are most closely related to its variable, because a tree of n rows can split on at most
+n / min_leaf predictors. Sources: Reiter (2005); Raab, Nowok and Dibben (2016); screening: Fan and
+Lv (2008), JRSS B 70; Huang, Li and Wang (2014), JBES 32.
 """
 
 from __future__ import annotations
@@ -54,51 +54,51 @@ from synthesizer.models.step import (
 )
 
 
-class KeptFits(Protocol):
-    """Where finished fits are kept, by their number: strata, replicates and steps in turn."""
+class FitStore(Protocol):
+    """Stores finished fits by number, counted over strata, replicates and steps."""
 
     def load(self) -> dict[int, FittedStep]:
-        """Return the fits that are there."""
+        """Return the stored fits."""
 
     def keep(self, number: int, fit: FittedStep) -> None:
-        """Keep a fit."""
+        """Store a fit."""
 
 
 class Finisher:
-    """Changes every dataset of a chain once it is drawn; it is saved with the model.
+    """Changes every drawn dataset of a chain; saved with the model.
 
     Subclasses are frozen dataclasses that an extension names in its `Key`.
     """
 
     name: ClassVar[str]
-    """How it is called in saved models and for its generator."""
+    """Name in saved models and of its random generator."""
     variables: tuple[Variable, ...] = ()
     """Columns that it adds."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """Variables without which it cannot work."""
+        """Variables that it requires."""
         raise NotImplementedError
 
     def check_against(self, schema: Schema) -> None:
-        """Raise ValueError unless it fits a schema; for files."""
+        """Raise ValueError if it does not fit a schema; for saved models."""
         raise NotImplementedError
 
     def applied(self, table: Table, steps: Sequence[FittedStep], rng: np.random.Generator) -> Table:
-        """Return the changed dataset, which the steps drew."""
+        """Return the changed dataset; ``steps`` drew it."""
         raise NotImplementedError
 
 
 class Resampling(Protocol):
-    """How the sample of a dataset is drawn anew, in place of a bootstrap of units."""
+    """Resamples the records for each dataset, instead of a bootstrap of units."""
 
     def applied(self, table: Table, rng: np.random.Generator) -> Table:
-        """Return a new sample of as many records."""
+        """Return a new sample with the same number of records."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChainSpec:
-    """What is fitted: the steps in order, the rules, the strata.
+    """The specification of a chain: steps in order, rules and strata.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class ChainSpec:
     frame: Frame | RowFrame = ROWS
     finishers: tuple[Finisher, ...] = ()
     resampling: Resampling | None = None
-    """Only with ``proper``."""
+    """Used only with ``proper``."""
 
     @property
     def order(self) -> tuple[str, ...]:
@@ -123,9 +123,9 @@ class ChainSpec:
         return tuple(step.variable for step in self.steps)
 
     def relearnt(self, table: Table, seed: Seed) -> ChainSpec:
-        """Return the same for other data, such as a half: supports tell of their records only.
+        """Return the specification for other data, such as a half, without finishers.
 
-        Nothing is finished: a half may lack what that needs.
+        Structural zeros are computed again from these data.
         """
         table = self.frame.completed(table)
         forbids: list[Forbid | StructuralZeros] = []
@@ -148,18 +148,18 @@ class ChainSpec:
         replicates: int = 1,
         n_jobs: int | None = None,
         progress: Progress | None = None,
-        kept: KeptFits | None = None,
+        store: FitStore | None = None,
     ) -> FittedChain:
-        """Fit every model on the confidential ``table``; ``progress`` is called after each fit.
+        """Return the chain fitted to ``table``; ``progress`` is called after each fit.
 
-        With ``proper`` there are ``replicates`` bootstrap samples of rows, one for each dataset
-        that will be asked for; otherwise they are ignored. Fits that ``kept`` holds are not made
-        again, others are put there.
+        With ``proper`` the models are fitted to ``replicates`` bootstrap samples of rows, one for
+        each dataset; otherwise ``replicates`` is ignored. Fits in ``store`` are not repeated;
+        others are added to it.
 
         Raises
         ------
         ModelError
-            If a model cannot be fitted; notes say which variable, model and stratum.
+            If a model cannot be fitted; its notes name variable, model and stratum.
         """
         schema = table.schema
         table = self.frame.completed(table)
@@ -174,22 +174,22 @@ class ChainSpec:
             for step in steps
         )
         k = len(self.steps)
-        there = {} if kept is None else kept.load()
-        missing = [n for n in range(len(parts) * n_fits * k) if n not in there]
+        done = {} if store is None else store.load()
+        missing = [n for n in range(len(parts) * n_fits * k) if n not in done]
         fitted = streamed(
             n_jobs,
             (
-                delayed(_fit_step)(self, step, rows, seed, place)
-                for n, (step, rows, place) in enumerate(wanted)
-                if n not in there
+                delayed(_fit_step)(self, step, rows, seed, position)
+                for n, (step, rows, position) in enumerate(wanted)
+                if n not in done
             ),
             progress,
         )
         for n, fit in zip(missing, fitted, strict=True):
-            there[n] = fit
-            if kept is not None:
-                kept.keep(n, fit)
-        fits = [there[n] for n in sorted(there)]
+            done[n] = fit
+            if store is not None:
+                store.keep(n, fit)
+        fits = [done[n] for n in sorted(done)]
         chains = [tuple(fits[i : i + k]) for i in range(0, len(fits), k)]
         return FittedChain(
             schema=schema,
@@ -207,33 +207,33 @@ class ChainSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class FittedStratum:
-    """The fitted steps of one stratum, for each replicate, and its confidential rows' positions."""
+    """The fitted steps of one stratum by replicate, and the positions of its confidential rows."""
 
     rows: IntArray
     replicates: tuple[tuple[FittedStep, ...], ...]
 
     def __post_init__(self) -> None:
         if self.rows.ndim != 1 or not len(self.rows):
-            raise ValueError("rows must be positions, at least one")
+            raise ValueError("rows must contain at least one position")
 
 
 @dataclass(frozen=True, kw_only=True)
 class FittedChain(Source):
-    """A chain after the fit. It may hold donors, that is confidential values."""
+    """A fitted chain. Confidential: it may contain donors, which are values of the data."""
 
     schema: Schema
-    """The confidential table's variables in column order."""
+    """The variables of the confidential table in column order."""
     strata: tuple[FittedStratum, ...]
-    """One without strata."""
+    """At least one."""
     rules: tuple[Rule, ...] = ()
     forbids: tuple[Forbid | StructuralZeros, ...] = ()
-    """Applied while drawing."""
+    """Applied during the draws."""
     proper: bool = False
-    """Whether every dataset has fits of its own."""
+    """Whether every dataset has separate fits."""
     frame: Frame | RowFrame = ROWS
-    """The periods of a panel, whose units are persons; or the rows of a plain table."""
+    """Periods of a panel (units are persons), or rows of a table."""
     finishers: tuple[Finisher, ...] = ()
-    """What changes every dataset, in this order."""
+    """Changes to every dataset, in this order."""
 
     def __post_init__(self) -> None:
         fits = {len(stratum.replicates) for stratum in self.strata}
@@ -241,7 +241,7 @@ class FittedChain(Source):
             raise ValueError("every stratum needs the same number of fits")
 
     def check(self) -> None:
-        """Raise ValueError unless the steps fit together; for what comes from a file."""
+        """Raise ValueError if the steps do not fit together; for saved models."""
         drawn = {v.name for v in self.schema if v.kind is not Kind.ID}
         if self.frame.career is not None:
             drawn.discard(self.frame.time)
@@ -249,7 +249,7 @@ class FittedChain(Source):
             for steps in stratum.replicates:
                 _check_steps(steps, drawn, self.schema, self.frame)
         if len({one.name for one in self.finishers}) < len(self.finishers):
-            raise ValueError("every finisher may be there once")
+            raise ValueError("a finisher is there twice")
         for finisher in self.finishers:
             finisher.check_against(self.schema)
 
@@ -260,12 +260,12 @@ class FittedChain(Source):
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether any variable is kept as it is (partial synthesis)."""
+        """Whether any variable is copied row by row (partial synthesis)."""
         return any(step.kept is not None for step in self.strata[0].replicates[0])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of the fits of careers, each once."""
+        """Notes of the fits of careers, without repetition."""
         models = (
             step.value_model
             for stratum in self.strata
@@ -276,7 +276,7 @@ class FittedChain(Source):
         return tuple(dict.fromkeys(notes))
 
     def count_blocks(self, m: int, rows: int | None) -> int:
-        """Return the blocks that are drawn."""
+        """Return the number of blocks to draw."""
         rows = self.n_units if rows is None else rows
         return m * len(self._blocks(allocate(rows, self._stratum_sizes)))
 
@@ -284,7 +284,7 @@ class FittedChain(Source):
         return row_blocks(sizes, self.frame.block)
 
     def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:
-        """See `Source.log_likelihoods`; nothing of strata and panels, and the first of m fits."""
+        """See `Source.log_likelihoods`; empty for strata and panels; uses the first of m fits."""
         if len(self.strata) > 1 or self.frame is not ROWS or not table.n_rows:
             return
         for step in self.strata[0].replicates[0]:
@@ -295,13 +295,13 @@ class FittedChain(Source):
                 yield name, values
 
     def drawn(self, request: Request) -> Iterator[Table]:
-        """Yield the datasets; only those that are being drawn are held in memory.
+        """Yield the datasets; only those being drawn are in memory.
 
-        Dataset number d is the same whatever ``m`` is, so datasets are nested.
+        Dataset number d does not depend on ``m``, so datasets are nested.
         """
         seed, n_jobs, end = request.seed, request.n_jobs, request.first + request.m
         rows = self.n_units if request.rows is None else request.rows
-        # small datasets are drawn side by side, large ones one after the other: memory stays flat
+        # to limit memory, small datasets are drawn in parallel, large ones one after the other
         wave = max(1, effective_n_jobs(n_jobs) // self.count_blocks(1, rows))
         for start in range(request.first, end, wave):
             datasets = range(start, min(start + wave, end))
@@ -313,9 +313,10 @@ class FittedChain(Source):
                 yield self._finished(table, seed, d)
 
     def part(self, seed: Seed, dataset: int, first: int, end: int) -> Table:
-        """Return the units from ``first`` to ``end`` of a dataset, as `drawn` draws them.
+        """Return the units from ``first`` to ``end`` of a dataset, as drawn by `drawn`.
 
-        ``first`` begins a block, and ``end`` ends one, or the dataset. Of a chain without strata.
+        ``first`` begins a block; ``end`` ends a block or the dataset. Only for chains without
+        strata.
         """
         steps = self.strata[0].replicates[dataset if self.proper else 0]
         blocks = (
@@ -329,7 +330,7 @@ class FittedChain(Source):
         return self.frame.finished(table, self.schema, first)
 
     def only(self, names: Collection[str]) -> FittedChain:
-        """Return the chain of some of its variables, which can be drawn without the others."""
+        """Return the chain of some variables, which can be drawn without the others."""
 
         def some(steps: Sequence[FittedStep]) -> tuple[FittedStep, ...]:
             return tuple(step for step in steps if step.variable.name in names)
@@ -340,9 +341,9 @@ class FittedChain(Source):
         return replace(self, schema=schema, strata=tuple(strata), finishers=finishers)
 
     def completed(self, table: Table, seed: Seed, *, n_jobs: int | None = None) -> Table:
-        """Draw for every row the variables that ``table`` lacks, given those that it has.
+        """Return a plain table with its missing variables drawn, given the existing ones.
 
-        A plain table, and a chain without strata whose missing variables come last.
+        Only for chains without strata; the missing variables must come last in the order.
         """
         steps = [s for s in self.strata[0].replicates[0] if s.variable.name not in table]
         blocks = self._blocks([table.n_rows])
@@ -371,9 +372,9 @@ class FittedChain(Source):
         return [len(stratum.rows) for stratum in self.strata]
 
     def _sizes(self, rows: int, seed: Seed, dataset: int) -> Sequence[int]:
-        """Return the rows of each stratum: drawn, unless kept rows fix them.
+        """Return the rows of each stratum: drawn, unless variables are copied row by row.
 
-        Exact sizes would publish the counts of the confidential strata.
+        Exact sizes would reveal the counts of the confidential strata.
         """
         sizes = self._stratum_sizes
         if self.keeps_rows or len(sizes) == 1:
@@ -393,21 +394,21 @@ class FittedChain(Source):
                 )
 
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
-        """Yield problems of a request: too few fits, or a number of rows that kept rows exclude."""
+        """Yield problems of a request: too few fits, or a wrong number of rows."""
         fitted = len(self.strata[0].replicates)
         if self.proper and first + m > fitted:
             yield (
-                f"m ({first + m}) must be at most {fitted}: with proper synthesis the models are "
-                "fitted once for every dataset; fit again with a larger m"
+                f"m ({first + m}) must be at most {fitted}, because proper synthesis fits the "
+                "models once for every dataset; fit again with a larger m"
             )
         if self.keeps_rows and rows not in (None, self.n_units):
             yield (
-                f"rows ({rows}) must be {self.n_units}: variables are kept row by row "
-                "(partial synthesis), so the number of rows cannot change"
+                f"rows ({rows}) must be {self.n_units} or absent, because variables are copied "
+                "row by row (partial synthesis)"
             )
 
     def _assemble(self, parts: Sequence[Table], rows: int, rng: np.random.Generator) -> Table:
-        """Stack blocks; number the ids anew; bring kept rows back to their places."""
+        """Return the joined blocks with new identifiers, and copied rows in the original order."""
         table = parts[0] if len(parts) == 1 else type(parts[0]).concatenate(parts)
         if len(self.strata) > 1 and self.keeps_rows:
             source = np.concatenate([stratum.rows for stratum in self.strata])
@@ -420,7 +421,7 @@ class FittedChain(Source):
 def _check_steps(
     steps: tuple[FittedStep, ...], drawn: set[str], schema: Schema, frame: Frame | RowFrame
 ) -> None:
-    """Raise ValueError unless the steps draw every variable once, from earlier ones."""
+    """Raise ValueError if the steps do not draw every variable once, from earlier ones."""
     earlier: set[str] = set()
     careers = [
         s
@@ -451,9 +452,9 @@ def parallel(n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None
 def streamed(
     n_jobs: int | None, tasks: Iterator[Any], progress: Progress | None, prefer: str = "threads"
 ) -> Iterator[Any]:
-    """Yield the results of tasks in their order; threads unless a joblib context says otherwise.
+    """Yield the results of tasks in their order; uses threads unless joblib has another context.
 
-    Some backends, such as multiprocessing, return all results at the end; so progress is told then.
+    Some backends, such as multiprocessing, return all results at the end, and so report progress.
     """
     load_blas()
     backend, _ = get_active_backend(prefer=prefer)
@@ -468,14 +469,14 @@ def streamed(
 
 @one_blas_thread()
 def _fit_step(
-    spec: ChainSpec, step: Step, table: Table, seed: Seed, place: tuple[int, int]
+    spec: ChainSpec, step: Step, table: Table, seed: Seed, position: tuple[int, int]
 ) -> FittedStep:
-    """Fit one step on one stratum, for one replicate."""
-    stratum, replicate = place
+    """Return a step fitted to one stratum and replicate, ``position``."""
+    stratum, replicate = position
     with error_context("fitting", step.variable, step.method, stratum):
         rng = seed.generator("fit", stratum, replicate, step.variable)
         if spec.proper and not step.model.abilities.copies_rows:
-            # one bootstrap sample for all variables of a dataset: a joint draw of persons
+            # the same bootstrap sample for all variables of a dataset
             sample = seed.generator("bootstrap", stratum, replicate)
             if spec.resampling is not None:
                 table = spec.resampling.applied(table, sample)
@@ -486,27 +487,27 @@ def _fit_step(
         return step.fit(table, spec.rules, rng)
 
 
-MAX_ROWS = 5_000
-"""Associations are measured in a sample of so many rows."""
-MAX_CELLS = 20_000_000
-"""Or of fewer, where so many cells of the scores (160 MB) hold no more."""
+MAX_SCREEN_ROWS = 5_000
+"""Rows of the sample in which associations are measured."""
+MAX_SCREEN_CELLS = 20_000_000
+"""Cells of all scores (160 MB); larger tables use fewer rows."""
 MAX_SCORES = 10
-"""Variables of more levels are measured by so many random contrasts of their levels."""
-AT_ONCE = 64
-"""Variables whose associations are computed in one product of matrices."""
+"""Random contrasts of a variable with more levels."""
+BLOCK_VARIABLES = 64
+"""Variables in one matrix product."""
 
 
 @dataclass(frozen=True, eq=False)
 class Screen:
-    """How closely any two variables go together.
+    """The associations of all pairs of variables.
 
-    Each variable is written as orthonormal scores with mean zero: the ranks of a number and the
-    indicators of its missing codes, or the contrasts of a category's levels. The squared
-    correlations of the scores of two variables, summed and multiplied with the rows, are Pearson's
-    chi-square of two categories, the Kruskal-Wallis statistic of a category and a number, and n
-    times the square of Spearman's correlation of two numbers; all are chi-square distributed where
-    the two are independent. So they are compared as normal deviates (Wilson and Hilferty 1931),
-    which favour no variable for its many levels (Hothorn, Hornik and Zeileis 2006).
+    Each variable becomes orthonormal scores with mean zero: the ranks of a number and the
+    indicators of its missing codes, or contrasts of the levels of a category. The sum of squared
+    correlations between the scores of two variables, times the rows, is Pearson's chi-square for
+    two categories, the Kruskal-Wallis statistic for a category and a number, and n times the
+    squared Spearman correlation for two numbers. All are chi-square distributed under independence.
+    They are compared as normal deviates (Wilson and Hilferty 1931), so that variables with many
+    levels have no advantage (Hothorn, Hornik and Zeileis 2006).
 
     Examples
     --------
@@ -522,17 +523,17 @@ class Screen:
     ('b',)
     """
 
-    places: dict[str, int]
+    positions: dict[str, int]
     """Row and column of each variable."""
     deviates: npt.NDArray[np.float32]
-    """Of the association of each variable with each, shape (k, k)."""
+    """Association of each pair as a normal deviate, shape (k, k)."""
 
     @classmethod
     def of(cls, table: Table, names: Sequence[str], rng: np.random.Generator) -> Self:
-        """Measure the association of all pairs of the named variables of a table."""
+        """Return the associations of all pairs of some variables of a table."""
         columns = [table[name] for name in names]
         width = sum(_width(column) for column in columns)
-        n_rows = max(min(MAX_ROWS, MAX_CELLS // max(width, 1)), 1)
+        n_rows = max(min(MAX_SCREEN_ROWS, MAX_SCREEN_CELLS // max(width, 1)), 1)
         if n_rows < table.n_rows:
             rows = np.sort(rng.choice(table.n_rows, size=n_rows, replace=False))
             columns = [column.take(rows) for column in columns]
@@ -542,29 +543,30 @@ class Screen:
         every = np.concatenate(scores, axis=1)
         starts = np.cumsum(sizes) - sizes
         deviates = np.empty((len(names), len(names)), dtype=np.float32)
-        for first in range(0, len(names), AT_ONCE):
-            here = slice(first, first + AT_ONCE)
-            block = np.concatenate(scores[here], axis=1)
+        for first in range(0, len(names), BLOCK_VARIABLES):
+            part = slice(first, first + BLOCK_VARIABLES)
+            block = np.concatenate(scores[part], axis=1)
             squares = np.add.reduceat((block.T @ every) ** 2, starts, axis=1)
-            shared = np.add.reduceat(squares, starts[here] - starts[first], axis=0)
-            deviates[here] = _deviates(len(every) * shared, np.outer(freedom[here], freedom))
+            shared = np.add.reduceat(squares, starts[part] - starts[first], axis=0)
+            deviates[part] = _deviates(len(every) * shared, np.outer(freedom[part], freedom))
         return cls({name: i for i, name in enumerate(names)}, deviates)
 
     def closest(
         self, variable: str, candidates: Sequence[str], most: int, needed: Collection[str] = ()
     ) -> tuple[str, ...]:
-        """Return the candidates that go with a variable most closely, in their order.
+        """Return the candidates most closely related to a variable, in their order.
 
-        Those that are ``needed`` are among them.
+        Those in ``needed`` are always included.
         """
-        found = self.deviates[self.places[variable], [self.places[name] for name in candidates]]
-        found = np.where([name in needed for name in candidates], np.inf, found)
-        chosen = np.sort(np.argsort(-found, kind="stable")[:most])
+        columns = [self.positions[name] for name in candidates]
+        association = self.deviates[self.positions[variable], columns]
+        association = np.where([name in needed for name in candidates], np.inf, association)
+        chosen = np.sort(np.argsort(-association, kind="stable")[:most])
         return tuple(candidates[i] for i in chosen)
 
 
 def screened(steps: Sequence[Step], table: Table, rng: np.random.Generator) -> tuple[Step, ...]:
-    """Return the steps with no more predictors than they ask for, chosen in the table."""
+    """Return the steps with at most ``most`` predictors, chosen by associations in the table."""
     if all(step.n_predictors == len(step.predictors) for step in steps):
         return tuple(steps)
     names = dict.fromkeys(name for step in steps for name in (*step.predictors, step.variable))
@@ -589,7 +591,7 @@ def _width(column: Column) -> int:
 
 
 def _scores(column: Column, rng: np.random.Generator) -> Float32Array:
-    """Return orthonormal columns with mean zero, shape (n, d); a zero of what never varies."""
+    """Return orthonormal columns with mean zero, shape (n, d); one column of zeros if constant."""
     if column.is_coded:
         return _orthonormal(_contrasts(np.asarray(column.data), rng))
     observed = column.is_observed
@@ -601,26 +603,26 @@ def _scores(column: Column, rng: np.random.Generator) -> Float32Array:
 
 
 def _indicators(codes: npt.NDArray[np.integer]) -> FloatArray:
-    """Return a column for each code but the first of those that occur."""
-    present, place = np.unique(codes, return_inverse=True)
-    return np.eye(len(present))[place][:, 1:]
+    """Return an indicator column for each code that occurs, except the first."""
+    present, position = np.unique(codes, return_inverse=True)
+    return np.eye(len(present))[position][:, 1:]
 
 
 def _contrasts(codes: npt.NDArray[np.integer], rng: np.random.Generator) -> FloatArray:
-    """Return the indicators of the levels, or random contrasts of many.
+    """Return the indicators of the levels, or random contrasts of many levels.
 
-    The random ones are of indicators of equal variance, so that rare levels count as they do in
-    chi-square; a random projection keeps distances (Johnson and Lindenstrauss 1984).
+    Random contrasts use indicators of equal variance, so that rare levels count as in chi-square.
+    A random projection preserves distances (Johnson and Lindenstrauss 1984).
     """
-    present, place, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    present, position, counts = np.unique(codes, return_inverse=True, return_counts=True)
     if len(present) <= MAX_SCORES + 1:
         return _indicators(codes)
     weights = rng.standard_normal((len(present), MAX_SCORES)) / np.sqrt(counts)[:, None]
-    return np.asarray(weights[place])
+    return np.asarray(weights[position])
 
 
 def _orthonormal(columns: FloatArray) -> Float32Array:
-    """Return an orthonormal basis of the centred columns, shape (n, rank), or one zero."""
+    """Return an orthonormal basis of the centred columns, shape (n, rank), or one zero column."""
     centred = columns - columns.mean(axis=0)
     lengths = np.sqrt((centred**2).sum(axis=0))
     if not (lengths > 0).any():

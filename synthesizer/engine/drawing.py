@@ -1,4 +1,4 @@
-"""Drawing a block of synthetic rows, variable by variable, inside the rules."""
+"""Draw a block of synthetic rows, one variable after the other, under rules."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from synthesizer.models.step import (
     rows_outside_rules,
 )
 
-MOST_CODES = 2_000
-"""Codes of a variable that are asked about all at once."""
+MAX_MASKED_CODES = 2_000
+"""Variables with more codes have no mask of allowed codes."""
 
 
 def row_blocks(sizes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
-    """Return (stratum, first unit, end unit), units counted within the stratum."""
+    """Return (stratum, first unit, end unit) of each block; units count within the stratum."""
     return [
         (s, start, min(start + length, size))
         for s, size in enumerate(sizes)
@@ -40,7 +40,7 @@ def row_blocks(sizes: Sequence[int], length: int) -> list[tuple[int, int, int]]:
 
 
 def split_strata(table: Table, names: Sequence[str]) -> list[IntArray]:
-    """Return the row positions of every stratum: every combination of the named variables."""
+    """Return the row positions of every stratum, a combination of the named variables."""
     if not names:
         return [np.arange(table.n_rows)]
     codes = np.zeros(table.n_rows, dtype=np.int64)
@@ -55,7 +55,7 @@ def split_strata(table: Table, names: Sequence[str]) -> list[IntArray]:
 
 
 def allocate(rows: int, sizes: Sequence[int]) -> list[int]:
-    """Share ``rows`` out in proportion to ``sizes`` by largest remainders.
+    """Return ``rows`` divided in proportion to ``sizes``, by largest remainders.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def allocate(rows: int, sizes: Sequence[int]) -> list[int]:
 
 
 def whole_number_problems(**numbers: object) -> list[str]:
-    """Report numbers of datasets or rows that are not whole or positive; None is the default.
+    """Return problems of numbers of datasets or rows; None is the default and no problem.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def whole_number_problems(**numbers: object) -> list[str]:
         elif number < 1:
             problems.append(f"{name} ({number}) must be at least 1")
         elif number > MAX_ROWS:
-            problems.append(f"{name} ({number}) must be at most {MAX_ROWS}; ask for several runs")
+            problems.append(f"{name} ({number}) must be at most {MAX_ROWS}; use several runs")
     return problems
 
 
@@ -100,10 +100,10 @@ def draw_block(
     frame: Frame | RowFrame = ROWS,
     given: Table | None = None,
 ) -> Table:
-    """Draw all variables for one block of rows, each with a generator of its own.
+    """Return one block of rows with all variables, each drawn by its own generator.
 
     ``block`` is dataset, stratum, first and end unit (row, or person), counted within the stratum.
-    ``given`` are the block's variables that are there already.
+    ``given`` are existing variables of the block.
     """
     dataset, stratum, start, stop = block
     table: Table = frame.started(stop - start) if given is None else given
@@ -123,9 +123,9 @@ def draw_block(
                     continue
                 column = step.copied(units, by_person=by_person)
             else:
-                own_rules = [rule for rule in rules if rule.variable == name]
-                here = [zero for zero in zeros if zero.variable == name]
-                column = draw_allowed(step, own_rules, here, table, rng)
+                of_rules = [rule for rule in rules if rule.variable == name]
+                of_zeros = [zero for zero in zeros if zero.variable == name]
+                column = draw_allowed(step, of_rules, of_zeros, table, rng)
         table = table.with_column(column)
     return table
 
@@ -137,7 +137,7 @@ def _opened(
     table: Table,
     rng: np.random.Generator,
 ) -> Table:
-    """Draw the careers, which decide the rows of all later variables."""
+    """Return the table with drawn careers, which define the rows of all later variables."""
     persons = panel_of(table)
     index, states = careers.open(persons.select(step.predictors), rng=rng)
     return frame.opened(persons, index, states)
@@ -150,7 +150,7 @@ def draw_allowed(
     table: Table,
     rng: np.random.Generator,
 ) -> Column:
-    """Draw a variable, apply its rules, and redraw forbidden values."""
+    """Return a drawn variable after its rules are applied and forbidden values redrawn."""
     predictors = table.select(step.predictors)
     free = rows_outside_rules(rules, step.variable.name, table)
     if isinstance(step.value_model, FittedHistory):
@@ -173,14 +173,14 @@ def draw_allowed(
 
 @contextmanager
 def naming(zeros: Sequence[Zero]) -> Iterator[None]:
-    """Name the structural zeros that hold in the RuleError of a history."""
+    """Add the structural zeros to the message of a RuleError of a history."""
     try:
         yield
     except RuleError as error:
         if not zeros:
             raise
         texts = "; ".join(zero.text for zero in zeros)
-        raise RuleError(f"{p} (it keeps to {texts})" for p in error.problems) from error
+        raise RuleError(f"{p} (forbidden: {texts})" for p in error.problems) from error
 
 
 def limits_of(
@@ -190,9 +190,9 @@ def limits_of(
     free: BoolArray,
     reserve: Column | None = None,
 ) -> Limits:
-    """Return what draws keep to: all structural zeros, or the firm ones where all leave nothing.
+    """Return the limits of draws: all structural zeros, or the firm ones if no value remains.
 
-    Values that a rule sets, in rows that are not ``free``, are ignored.
+    Rows that are not ``free`` are ignored: a rule sets their values.
     """
     if not zeros:
         return Limits(None, reserve)
@@ -201,7 +201,7 @@ def limits_of(
     judges = [(zero.is_firm, *_judge(variable, known, zero, free)) for zero in zeros]
     firm = [judge for is_firm, judge, _ in judges if is_firm]
     masks = None
-    if variable.is_coded and variable.n_codes <= MOST_CODES:
+    if variable.is_coded and variable.n_codes <= MAX_MASKED_CODES:
         masks = Masks(
             variable,
             tuple(mask for is_firm, _, mask in judges if is_firm),
@@ -212,7 +212,7 @@ def limits_of(
 
 
 def _any_of(judges: Sequence[Judge]) -> Judge:
-    """Return a judge of what any of several does not allow."""
+    """Return a judge that forbids what any of several judges forbids."""
 
     def judge(rows: IntArray, values: Column) -> BoolArray:
         bad = np.zeros(len(rows), dtype=bool)
@@ -224,7 +224,7 @@ def _any_of(judges: Sequence[Judge]) -> Judge:
 
 
 def _judge(variable: Variable, table: Table, zero: Zero, free: BoolArray) -> tuple[Judge, Mask]:
-    """Return a judge of one structural zero, and which codes it allows."""
+    """Return a judge of one structural zero, and its mask of allowed codes."""
     lookup = zero.lookup(table) if isinstance(zero, StructuralZeros) else None
 
     def judge(rows: IntArray, values: Column) -> BoolArray:
@@ -247,7 +247,7 @@ def refuse_forbidden_rules(
     column: Column,
     ruled: BoolArray,
 ) -> None:
-    """Raise RuleError if a rule sets a forbidden value, which redrawing cannot mend."""
+    """Raise RuleError if a rule sets a forbidden value, which cannot be redrawn."""
     zeros = [zero for zero in zeros if zero.is_firm]
     count = int((forbidden_rows(zeros, table.with_column(column)) & ruled).sum())
     if count:
@@ -255,15 +255,15 @@ def refuse_forbidden_rules(
         texts = "; ".join(zero.text for zero in zeros)
         raise RuleError(
             f"variable {column.name!r}: the rule where {conditions} sets a forbidden value in "
-            f"{count} synthetic rows under {texts}; forbid the combination that leads there, with "
-            "the variables of the rule's condition, or mend the rule"
+            f"{count} synthetic rows ({texts}); forbid the combination of the rule's condition "
+            "that leads to it, or correct the rule"
         )
 
 
 def _draw_rows(
     step: FittedStep, predictors: Table, free: BoolArray, rng: np.random.Generator
 ) -> Column:
-    """Draw only for the rows that no rule sets; the others hold placeholders."""
+    """Return a column drawn for rows that no rule sets; other rows have placeholders."""
     rows = np.flatnonzero(free)
     column = Column.zeros(step.variable, len(free))
     return column.replaced(rows, step.draw(predictors.take(rows), rng)) if len(rows) else column
@@ -277,7 +277,7 @@ def _redraw(
     free: BoolArray,
     rng: np.random.Generator,
 ) -> Column:
-    """Redraw forbidden rows, and stop where no value is allowed."""
+    """Return the column with forbidden rows redrawn; raise RuleError if no value is allowed."""
 
     def draw(rows: IntArray, widen: int) -> Column:
         return step.draw(table.take(rows).select(step.predictors), rng, widen=widen)
@@ -290,8 +290,8 @@ def _redraw(
     if len(bad):
         texts = "; ".join(zero.text for zero in zeros)
         raise RuleError(
-            f"variable {step.variable.name!r}: no allowed value is left for {len(bad)} synthetic "
-            f"rows under {texts}; relax the condition or put {step.variable.name!r} earlier in the "
-            "order, so that the other variables adapt to it"
+            f"variable {step.variable.name!r}: no value is allowed for {len(bad)} synthetic rows "
+            f"({texts}); relax the condition, or put {step.variable.name!r} earlier in the order, "
+            "so that the other variables depend on it"
         )
     return column

@@ -1,9 +1,9 @@
-"""Names of conditional models, the packages they come from, and how options build them.
+"""The registry of conditional models: names, packages, and building models from options.
 
-Every model enters through the entry-point group ``synthesizer.models``, the built-in ones as well
-as those of other packages. A module that is no installed package is a plug-in: it lists its models
-in ``MODELS`` and is imported only when a configuration or a user names it. Python users may also
-call `Registry.register`. The engine receives a registry and asks models for their abilities.
+All models, built-in or of other packages, are declared in the entry-point group
+``synthesizer.models``. A plug-in is a module outside of an installed package: it lists its models
+in ``MODELS``, and is imported only if a configuration or a user names it. In Python,
+`Registry.register` adds a model.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ METHOD_ALIASES: Mapping[str, str] = {
     "ranger": "forest",
     "rf": "forest",
 }
-"""Method names of the R package synthpop and the models that do their work here."""
+"""Method names of the R package synthpop, with the equivalent models."""
 
 DEFAULT_SETS: Mapping[str, Mapping[Kind, str]] = {
     "cart": dict.fromkeys(ALL_KINDS, "cart"),
@@ -59,10 +59,10 @@ DEFAULT_SETS: Mapping[str, Mapping[Kind, str]] = {
         Kind.DATE: "normrank",
     },
 }
-"""Usual models by kind; a coded variable of two codes counts as boolean."""
+"""Default models by kind; a variable with two codes counts as boolean."""
 
 DEFAULT_SET = "cart"
-"""The set of a configuration that names none."""
+"""The set of a configuration without default_method."""
 
 ROLES: Mapping[str, str] = {
     "first": "sample",
@@ -75,15 +75,14 @@ ROLES: Mapping[str, str] = {
     "changing": "lag_one",
     "even": "constant",
 }
-"""Models behind words of a configuration: the first variable of a chain, ``keep``, ``derived``,
-``follows``; in a panel the careers, and variables that nobody, few and many persons change;
-weights that are all alike."""
+"""Models by role: first variable, ``keep``, ``derived``, ``follows``; in a panel the careers, and
+variables that no, few or many persons change; equal weights."""
 
 
 def default_method(set_name: str, variable: Variable) -> str:
-    """Return the name of the model that a key of `DEFAULT_SETS` gives to a variable with a model.
+    """Return the model of a variable in one of the `DEFAULT_SETS`.
 
-    Missing codes count: they are outcomes of a coded target like any other.
+    Missing codes count as levels.
 
     Examples
     --------
@@ -115,7 +114,7 @@ def option_types(model_class: type[ConditionalModel]) -> dict[str, Any]:
 def _named(
     model_class: type[ConditionalModel], types: Mapping[str, Any], options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return values by the full names of options, and problems of unknown or doubled ones."""
+    """Return values by full option name, and problems of unknown or repeated options."""
     aliases = model_class.option_aliases
     values: dict[str, Any] = {}
     problems = []
@@ -126,7 +125,7 @@ def _named(
         elif name not in types:
             hint = did_you_mean(str(key), [*types, *aliases])
             problems.append(
-                f"unknown option {key!r}; {hint}{' Known' if hint else 'known'}: "
+                f"unknown option {key!r}; {hint}{' Options' if hint else 'options'}: "
                 f"{', '.join(sorted(types))}"
             )
         elif name in values:
@@ -138,7 +137,7 @@ def _named(
 
 
 def _plain_value(value: object, hint: Any) -> object:
-    """Read a list as a tuple, and ``.inf`` as a number, where such a type is expected.
+    """Return a tuple for a list, and a number for ``.inf``, if such a type is expected.
 
     Examples
     --------
@@ -160,13 +159,13 @@ def _takes_model(hint: Any) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class _DefaultModel:
-    """A model that another one wraps unless it is told otherwise."""
+    """The default of an option that is a model."""
 
     model: ConditionalModel
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return the options that are not those of its own class."""
+        """The options that differ from the defaults of its class."""
         usual = type(self.model)
         return {
             item.name: getattr(self.model, item.name)
@@ -177,7 +176,7 @@ class _DefaultModel:
 
 
 def _default_models(model_class: type[ConditionalModel]) -> dict[str, _DefaultModel]:
-    """Return the models that a model wraps by default, by option."""
+    """Return the default models of a model's options."""
     defaults = {
         item.name: item.default_factory()
         for item in dataclasses.fields(model_class)
@@ -187,7 +186,7 @@ def _default_models(model_class: type[ConditionalModel]) -> dict[str, _DefaultMo
 
 
 def _property(hint: Any, default: Any, text: str | None) -> dict[str, Any]:
-    """Return the JSON Schema of an option; a default that is a model is shown by its class."""
+    """Return the JSON Schema of an option; a default model is shown by its class."""
     entry: dict[str, Any] = {"type": ["string", "object"]}
     if not _takes_model(hint):
         adapter = TypeAdapter(hint)
@@ -202,7 +201,7 @@ def _property(hint: Any, default: Any, text: str | None) -> dict[str, Any]:
 
 
 def _parameter_texts(doc: str) -> dict[str, str]:
-    """Read the descriptions out of a numpydoc Parameters section."""
+    """Return the descriptions in a numpydoc Parameters section, by parameter."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}$|\Z)", doc, re.M | re.S)
     texts: dict[str, str] = {}
     if section is None:
@@ -218,11 +217,11 @@ GROUP = "synthesizer.models"
 
 NO_MODELS = (
     f"no model is installed: no package declares entry points {GROUP!r}; reinstall synthesizer "
-    "(a source folder alone declares none: pip install .)"
+    "(in a source folder: pip install .)"
 )
 
 PLUGIN = "MODELS"
-"""What a plug-in calls its models: a mapping from name to class."""
+"""Attribute of a plug-in: a mapping from name to class."""
 
 _ODD_TYPES = (
     "the types of the options of model {name!r} cannot be checked; its author must use plain types"
@@ -233,11 +232,11 @@ _REGISTER = f"list it under {PLUGIN} of a plug-in, or call Registry.register"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One model of the registry; its class is imported when somebody asks for it."""
+    """One model of the registry; its class is imported at first use."""
 
     name: str
     target: str
-    """Where the class is, as ``module:class``."""
+    """The class as ``module:class``."""
     package: str
     loaded: type[ConditionalModel] | None = None
     """The class of a model that was registered at run time."""
@@ -249,19 +248,19 @@ class Entry:
         Raises
         ------
         ModelError
-            If its package is broken: the import fails or gives no `ConditionalModel`.
+            If its package is broken: the import fails or returns no `ConditionalModel`.
         """
         if self.loaded is not None:
             return self.loaded
-        where = f"model {self.name!r} (entry point {self.target!r} of package {self.package!r})"
+        label = f"model {self.name!r} (entry point {self.target!r} of package {self.package!r})"
         module, _, attribute = self.target.partition(":")
         try:
             loaded = attrgetter(attribute)(importlib.import_module(module))
         except Exception as error:
             raise ModelError(
-                f"{where} cannot be imported: {_reason(error)}; reinstall or remove the package"
+                f"{label} cannot be imported: {_reason(error)}; reinstall or remove the package"
             ) from error
-        return _check_class(loaded, where)
+        return _check_class(loaded, label)
 
     @property
     def is_loaded(self) -> bool:
@@ -270,7 +269,7 @@ class Entry:
 
     @property
     def version(self) -> str:
-        """Version of the package, empty where it is not installed."""
+        """Version of the package; "" if it is not installed."""
         try:
             return importlib.metadata.version(self.package)
         except importlib.metadata.PackageNotFoundError:
@@ -288,7 +287,7 @@ class Entry:
 
 
 class Registry:
-    """Conditional models by name; an ordinary object that is passed to whoever needs it.
+    """Conditional models by name.
 
     Examples
     --------
@@ -322,9 +321,9 @@ class Registry:
         for point in importlib.metadata.entry_points(group=GROUP):
             if is_gone(point.module):
                 continue
-            if (place := id(point.dist)) not in packages:  # each look reads a file
-                packages[place] = getattr(point.dist, "name", "")
-            registry._add(Entry(name=point.name, target=point.value, package=packages[place]))
+            if (number := id(point.dist)) not in packages:  # each access reads a file
+                packages[number] = getattr(point.dist, "name", "")
+            registry._add(Entry(name=point.name, target=point.value, package=packages[number]))
         return registry
 
     @public
@@ -336,16 +335,16 @@ class Registry:
         Parameters
         ----------
         name : str
-            Not taken yet; what configurations call the model.
+            New name of the model, for configurations.
         model_class : type
             A subclass of `ConditionalModel`.
         package : str, optional
-            Who offers it; by default the package that defines the class.
+            Its package; by default the one that defines the class.
 
         Raises
         ------
         ModelError
-            If the name is taken or the class is no `ConditionalModel`.
+            If the name exists already or the class is no `ConditionalModel`.
 
         Examples
         --------
@@ -363,21 +362,21 @@ class Registry:
 
     @public
     def with_plugins(self, modules: Iterable[str]) -> Self:
-        """Return a registry that also has the models of plug-ins; this one stays as it is.
+        """Return a new registry that also has the models of plug-ins.
 
         Importing a module runs its code: name only modules that you trust.
 
         Parameters
         ----------
         modules : iterable of str
-            Names of modules, as ``import`` takes them. Each has ``MODELS``, a mapping from the
-            names of models to subclasses of `ConditionalModel`.
+            Names of modules, as for ``import``. Each has ``MODELS``, a mapping from the names of
+            models to subclasses of `ConditionalModel`.
 
         Raises
         ------
         ConfigError
-            With every module that cannot be imported, offers no model, offers what is no model,
-            or uses a name that is taken.
+            With every module that cannot be imported, has no model, has an entry that is no model,
+            or uses an existing name.
 
         Examples
         --------
@@ -400,20 +399,20 @@ MODELS = ...
         return result
 
     def _plug(self, module: str, name: str, model_class: type[ConditionalModel]) -> None:
-        """Add a model of a plug-in, which may also be there as the entry point of its package."""
+        """Add a model of a plug-in, unless it is already there as an entry point."""
         if name not in self._entries:
             self.register(name, model_class)
         elif self.get(name) is not model_class:
             raise ModelError(
-                f"model {name!r} is offered by package {self._entries[name].package!r} already; "
+                f"model {name!r} exists already, in package {self._entries[name].package!r}; "
                 f"rename it in {PLUGIN} of {module!r}"
             )
 
     def _add(self, entry: Entry) -> None:
         if entry.name in self._entries:
             raise ModelError(
-                f"model {entry.name!r} is offered twice, by package "
-                f"{self._entries[entry.name].package!r} and by package {entry.package!r}; "
+                f"model {entry.name!r} exists twice, in package "
+                f"{self._entries[entry.name].package!r} and in package {entry.package!r}; "
                 "uninstall one or rename its entry point"
             )
         self._entries[entry.name] = entry
@@ -424,7 +423,7 @@ MODELS = ...
         return tuple(sorted(self._entries))
 
     def canonical(self, name: str) -> str:
-        """Return the registered name behind a name or a synthpop alias of it.
+        """Return the registered name of a model, given its name or a synthpop alias.
 
         Raises
         ------
@@ -443,9 +442,9 @@ MODELS = ...
             return alias
         hint = did_you_mean(name, self.names)
         text = (
-            f"unknown model {name!r}; {hint}{' Known' if hint else 'known'}: "
-            f"{', '.join(self.names)}; a model of your own: name its module "
-            "under plugins (--set plugins=[MODULE]), or install its package or extension"
+            f"unknown model {name!r}; {hint}{' Models' if hint else 'models'}: "
+            f"{', '.join(self.names)}. For a model of another package, install it, or name its "
+            "module under plugins (--set plugins=[MODULE])"
         )
         raise ConfigError(Problem(text, "unknown_model", (name,)))
 
@@ -462,12 +461,12 @@ MODELS = ...
         return self.entry(name).model_class
 
     def name_of(self, model: ConditionalModel) -> str:
-        """Return the name under which the class of a model is registered.
+        """Return the registered name of the class of a model.
 
         Raises
         ------
         ModelError
-            If it is under none.
+            If it is not registered.
 
         Examples
         --------
@@ -482,19 +481,19 @@ MODELS = ...
         raise ModelError(f"model {type(model).__name__} is not registered; {_REGISTER}")
 
     def fitted_type(self, name: str) -> type[FittedModel]:
-        """Return the class that the fit of a model returns."""
+        """Return the class of the fitted form of a model."""
         return self.get(name).fitted_type
 
     def name_of_fitted(self, fitted: type) -> str:
-        """Return the name of a model whose fit returns a class: what a saved model holds.
+        """Return the name of the model whose fitted form has a class, for saved models.
 
         Raises
         ------
         ModelError
-            If no registered model does.
+            If there is no such registered model.
         """
         for entry in sorted(self.entries(), key=lambda entry: not entry.is_loaded):
-            with contextlib.suppress(ModelError):  # a broken package is not the model's fault
+            with contextlib.suppress(ModelError):  # another package may be broken
                 if entry.model_class.fitted_type is fitted:
                     return entry.name
         raise ModelError(
@@ -509,19 +508,19 @@ MODELS = ...
         *,
         usual: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> ConditionalModel:
-        """Construct a model from the options of a configuration.
+        """Return a model built from the options of a configuration.
 
         Parameters
         ----------
         name : str
-            A registered name or a synthpop alias of one.
+            A registered name or a synthpop alias.
         options : mapping, optional
-            As read from YAML. Other names of options (``option_aliases``) are understood; a whole
-            number serves as a float; text never serves as a number. An option that takes a
-            model is given as a name or as ``{model: NAME, OPTION: VALUE, ...}``.
+            Options as read from YAML. Aliases (``option_aliases``) are allowed; whole numbers are
+            valid floats; texts are never numbers. An option that is a model is written as a name
+            or as ``{model: NAME, OPTION: VALUE, ...}``.
         usual : mapping, optional
-            Options by registered name, for this model and every model inside it, at any depth and
-            also where it is a default; ``options`` come before them.
+            Options by registered name, for this model and all models inside it; ``options`` have
+            priority.
 
         Raises
         ------
@@ -566,11 +565,11 @@ options
     def _build_inner(
         self, value: object, usual: Mapping[str, Mapping[str, Any]]
     ) -> ConditionalModel:
-        """Build the model that another one wraps."""
+        """Return the model of an option."""
         if isinstance(value, _DefaultModel):
             return self.build(self.name_of(value.model), value.options, usual=usual)
         if isinstance(value, ConditionalModel):
-            self.name_of(value)  # a model without a name can be neither reported nor saved
+            self.name_of(value)  # raises if it is not registered
             return value
         if isinstance(value, str):
             return self.build(value, usual=usual)
@@ -582,13 +581,13 @@ options
     def options_schema(self, name: str) -> dict[str, Any]:
         """Return the JSON Schema of a model's options.
 
-        Types and defaults come from the dataclass, descriptions from the Parameters section of
-        its docstring; aliases are listed as properties of their own.
+        Types and defaults come from the dataclass, descriptions from the Parameters section of its
+        docstring. Aliases are separate properties.
         """
         model_class = self.get(name)
         types = option_types(model_class)
         texts: dict[str, str] = {}
-        for base in reversed(model_class.__mro__):  # a class explains the options that it adds
+        for base in reversed(model_class.__mro__):  # each class describes the options it adds
             texts |= _parameter_texts(inspect.cleandoc(base.__doc__ or ""))
         defaults = {
             item.name: item.default
@@ -621,13 +620,13 @@ def _target(model_class: type) -> str:
 
 
 def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
-    """Import a plug-in and return its models by name, or raise ModelError."""
+    """Return the models of a plug-in by name, after importing it; raise ModelError on failure."""
     try:
         models = getattr(importlib.import_module(module), PLUGIN, None)
     except (Exception, SystemExit) as error:
         raise ModelError(
-            f"cannot be imported: {_reason(error)}; mend it, and see that it is installed or its "
-            "folder is in PYTHONPATH"
+            f"cannot be imported: {_reason(error)}; correct it, install it, or add its folder to "
+            "PYTHONPATH"
         ) from error
     if not isinstance(models, Mapping) or not models:
         raise ModelError(f'registers no model; give it {PLUGIN} = {{"NAME": CLASS}}')
@@ -647,15 +646,15 @@ def _models_of(module: str) -> dict[str, type[ConditionalModel]]:
 
 
 def _reason(error: BaseException) -> str:
-    """Say in one line what was raised."""
+    """Return type and message of an error in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 
-def _check_class(loaded: object, where: str) -> type[ConditionalModel]:
+def _check_class(loaded: object, label: str) -> type[ConditionalModel]:
     if not (isinstance(loaded, type) and issubclass(loaded, ConditionalModel)):
-        raise ModelError(f"{where} is no subclass of ConditionalModel")
+        raise ModelError(f"{label} is not a subclass of ConditionalModel")
     if inspect.isabstract(loaded) or not dataclasses.is_dataclass(loaded):
-        raise ModelError(f"{where} must be a dataclass that defines fit")
+        raise ModelError(f"{label} must be a dataclass that defines fit")
     if not hasattr(loaded, "fitted_type"):
-        raise ModelError(f"{where} must declare fitted_type, the class that fit returns")
+        raise ModelError(f"{label} must declare fitted_type, the class that fit returns")
     return loaded

@@ -1,6 +1,6 @@
-"""Saved models: a fitted chain in an audited file that runs no code when it is loaded.
+"""Saved models: a fitted chain in a file that runs no code when it is loaded.
 
-The file holds donors, that is confidential values: it is written with mode 0600 and says so.
+The file is confidential, because it contains donors: its mode is 0600 and its header states it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from synthesizer.models.base import FittedModel
 
 KIND = "synthesizer model (CONFIDENTIAL: holds values of the data it was fitted on)"
 
-_SHOWN = 12
-"""Variables that the text of a model names."""
+_MAX_NAMES = 12
+"""Variables in the text of a model."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -36,52 +36,49 @@ class SavedModel:
     """A fitted chain, with the layout of its data and its origin."""
 
     chain: FittedChain
-    """Ready to generate."""
+    """The fitted chain."""
     layout: Layout
-    """How datasets are written."""
+    """Format of the datasets."""
     seed: Seed
-    """Seed and key of the fit, which generation has too unless it names another seed."""
+    """Seed and random key of the fit; default for generation."""
     origin: Mapping[str, Any] = field(repr=False)
     """Plain facts for manifests: versions, hashes, methods."""
     path: Path | None = field(default=None, metadata=NOT_SAVED)
     """The file that it was loaded from."""
     plugins: tuple[str, ...] = ()
-    """Modules whose models were known to the fit; loading names them and imports none."""
+    """Plug-ins of the fit; loading does not import them."""
     arrangement: Arrangement = PLAIN
-    """How the source held its units; datasets are written in the same form."""
+    """How rows of the source were grouped; also that of datasets."""
     after: After = field(default_factory=After)
-    """What is done to every dataset before it is written."""
+    """Changes to every dataset before it is written."""
 
     def __repr__(self) -> str:
-        """Name the chain and no value of it: what is fitted is confidential."""
-        named = {step.variable.name: step.method for step in self.chain.strata[0].replicates[0]}
-        told = [f"{name} ({method})" for name, method in named.items()]
+        """Return size, variables and models, without confidential values."""
+        steps = self.chain.strata[0].replicates[0]
+        models = [f"{step.variable.name} ({step.method})" for step in steps]
         units = f"{self.chain.n_units:,} units"
-        return f"SavedModel: a chain fitted to {units}, {listed(told, _SHOWN)}"
+        return f"SavedModel: a chain fitted to {units}, {listed(models, _MAX_NAMES)}"
 
     def check(self) -> None:
-        """Raise ValueError on plug-ins that nobody could name; for files."""
+        """Raise ValueError if a plug-in has no valid name; for saved models."""
         if not all(word.isidentifier() for name in self.plugins for word in name.split(".")):
             raise ValueError("plug-ins are names of modules")
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Turn any failure of drawing and writing into SavedModelError.
-
-        For models that came from a file: its parts need not fit together.
-        """
+        """Turn any error of drawing and writing into SavedModelError, for altered files."""
         try:
             yield
         except (ValueError, TypeError, LookupError, ArithmeticError) as error:
             if self.path is None:
                 raise
             raise SavedModelError(
-                f"{self.path}: its parts do not fit together; it was altered: fit and save again"
+                f"{self.path}: its parts do not fit together, so it was altered; fit and save again"
             ) from error
 
 
 def codec(registry: Registry) -> Codec:
-    """Return the codec of fitted models, each under its registered name."""
+    """Return the codec of fitted models, which uses registered names."""
     models = Family(FittedModel, registry.name_of_fitted, registry.fitted_type)
     return Codec(models, Family(Finisher, lambda kind: str(vars(kind)["name"]), _finisher), FORMS)
 
@@ -92,11 +89,11 @@ def _finisher(name: str) -> type[Finisher]:
             kind = found_at(target)
             if isinstance(kind, type) and issubclass(kind, Finisher) and kind.name == name:
                 return kind
-    raise SavedModelError(f"{name!r} belongs to an extension that is not here; {installed()}")
+    raise SavedModelError(f"{name!r} belongs to an extension that is not installed; {installed()}")
 
 
 def save_model(path: Path, model: SavedModel, registry: Registry) -> None:
-    """Write ``model`` to ``path`` with mode 0600, whole or not at all; replace an older one.
+    """Write ``model`` to ``path`` atomically, with mode 0600; replace an older file.
 
     Raises
     ------
@@ -115,13 +112,13 @@ def write_model(work: Path, model: SavedModel, registry: Registry) -> None:
 
 
 def load_model(path: Path, registry: Registry) -> SavedModel:
-    """Read a saved model.
+    """Return a saved model.
 
     Raises
     ------
     SavedModelError
-        If the file is cut short, altered, of another version, or needs a model that is not in
-        the registry; the plug-ins of the fit are named then, none is imported.
+        If the file is damaged, altered, of another version, or needs a model that is not in the
+        registry. The message names the plug-ins of the fit; none is imported.
     """
     content = read_archive(path, kind=KIND)
     try:
@@ -130,18 +127,18 @@ def load_model(path: Path, registry: Registry) -> SavedModel:
     except SavedModelError as error:
         absent = _absent_plugins(content, registry)
         raise SavedModelError(
-            f"{path}: its content does not make a model ({problem}); it was altered or written by "
-            f"another version: fit and save the model again{absent}"
+            f"{path}: is not a valid model ({problem}); it was altered, or written by another "
+            f"version: fit and save the model again{absent}"
             for problem in error.problems
         ) from error
 
 
 def _absent_plugins(content: Any, registry: Registry) -> str:
-    """Name the plug-ins that the fit used and the registry lacks."""
+    """Return a hint on plug-ins of the fit that the registry does not have; "" without them."""
     plugins = content.get("plugins") if isinstance(content, dict) else None
     names = [str(name) for name in plugins] if isinstance(plugins, list) else []
     good = [name for name in names if all(word.isidentifier() for word in name.split("."))]
     options = " ".join(f"--plugin {name}" for name in good if name not in registry.plugins)
     if not options:
         return ""
-    return f"; the model was fitted with plug-ins: if you trust them, say {options}"
+    return f"; the model was fitted with plug-ins: if you trust them, add {options}"

@@ -1,4 +1,4 @@
-"""Sources of datasets: a fitted chain, or what an extension makes them by."""
+"""Sources of datasets: a fitted chain, or a source of an extension."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Beside:
-    """What a source leaves beside its datasets, for the steward."""
+    """Further results of a source, in addition to its datasets, for the steward."""
 
     result: Any
-    """What it came to, as a model of pydantic; ``checks.json`` has it."""
+    """Result as a model of pydantic, for ``checks.json``."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Further files by name."""
     tables: Sequence[Table] = ()
-    """Further datasets, of which one may be picked."""
+    """Alternative datasets, of which the steward may choose one."""
     stem: str = ""
-    """How the names of their files begin."""
+    """Beginning of the names of their files."""
     named: Callable[[Sequence[str]], Any] | None = None
     """Returns the result with the names of these files."""
 
@@ -43,7 +43,7 @@ class Request:
 
 
 class Source(Protocol):
-    """A source of datasets; by default without limits and without further results."""
+    """A source of datasets; the defaults have no limits and no further results."""
 
     @property
     def n_units(self) -> int:
@@ -51,7 +51,7 @@ class Source(Protocol):
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether the number of rows cannot be changed."""
+        """Whether the number of rows is fixed."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -59,38 +59,38 @@ class Source(Protocol):
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody stopped the work before its time and the best so far was kept."""
+        """Whether the work was interrupted and the best result so far is used."""
         return False
 
     @property
     def half_problems(self) -> tuple[str, ...]:
-        """Why a half of the data cannot be synthesised as the whole was."""
+        """Reasons why a half of the data cannot be synthesised like all data."""
         return ()
 
     def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:  # noqa: ARG002
-        """Return, in words, the limits of this source that its datasets exceed.
+        """Return sentences on limits of this source that its datasets exceed.
 
-        ``pooled`` holds figures of risk, by key, of all datasets together.
+        ``pooled`` are risk figures by key, of all datasets together.
         """
         return ()
 
     def beside(self, seed: Seed) -> Beside | None:  # noqa: ARG002
-        """Return what the last `generate` with this seed left beside its datasets."""
+        """Return the further results of the last `generate` with this seed."""
         return None
 
     def log_likelihoods(self, table: Table) -> Iterator[tuple[str, FloatArray]]:  # noqa: ARG002
-        """Yield the log-probabilities of records, for every variable whose model can tell.
+        """Yield variables with the log-probabilities of the records of ``table``.
 
-        Each is given those before it in the chain, in ``table``; records that a rule sets are left
-        out. The gap between records of the fit and others is what the fit remembers.
+        Each is conditional on the earlier variables of the chain; records that a rule sets are
+        excluded. The difference between training and holdout records measures memorisation.
         """
         yield from ()
 
     def count_blocks(self, m: int, rows: int | None) -> int:
-        """Return about how many steps `generate` takes, for progress bars."""
+        """Return the approximate number of steps of `generate`, for progress bars."""
 
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:
-        """Yield problems of a request that only this source has."""
+        """Yield problems of a request that are specific to this source."""
 
     def request_problems(self, m: int, rows: int | None, first: int = 0) -> list[str]:
         """Return every problem of a request for datasets."""
@@ -109,16 +109,16 @@ class Source(Protocol):
         first: int = 0,
         progress: Progress | None = None,
     ) -> Iterator[Table]:
-        """Return ``m`` synthetic tables, drawn one by one, with the confidential one's columns.
+        """Return ``m`` synthetic tables with the columns of the data, drawn one after the other.
 
         Parameters
         ----------
         seed : Seed
-            Decides every draw.
+            Seed and random key of all draws.
         m : int
             Number of datasets, at least 1.
         rows : int, optional
-            Rows of each dataset, at least 1; as many as the confidential table by default.
+            Rows of each dataset, at least 1; by default as in the confidential table.
         n_jobs : int, optional
             Workers of joblib.
         first : int
@@ -129,9 +129,9 @@ class Source(Protocol):
         Raises
         ------
         ModelError
-            If there are no such datasets, such as more rows than are kept as they are.
+            If the request is impossible, such as more rows than are copied.
         RuleError
-            While datasets are drawn, if rules leave no allowed value.
+            During the draws, if rules allow no value.
         """
         problems = self.request_problems(m, rows, first)
         if problems:

@@ -1,22 +1,20 @@
-"""Search for variables, two or three together, with combinations that cannot occur.
+"""Search for structural zeros: pairs and triples of variables with impossible combinations.
 
-Of two variables, let U be the share of records that would have a combination which nobody in the
-data has, if the variables were independent, and g the share that a new sample of persons would
-have. g is estimated, whatever the variables, by what only one person has (Good 1953, The population
-frequencies of species, Biometrika 40). Where the variables are independent both are the same but
-for chance; where combinations are impossible, or next to it, U is larger, and what a model draws
-lies in between. A pair is found where U - g, counted in persons, exceeds sqrt(2 V L) + D L: V is
-the variance of the number of persons behind g (ibid.), L the logarithm of the number of pairs over
-the level of the test (Bernstein's inequality, with Bonferroni's correction), and D the design
-effect of several rows a person.
+For two variables, let U be the expected share of rows with an unseen combination if the variables
+were independent. Let g be the share of such rows in a new sample. g is estimated by the share of
+rows with a combination that only one person has (Good 1953, The population frequencies of species,
+Biometrika 40). If the variables are independent, U and g differ only by chance. If combinations
+are impossible, or nearly so, U is larger. A pair is detected if U - g, in persons, exceeds
+sqrt(2 V L) + D L. V is the variance of the number of persons behind g (ibid.). L is the logarithm
+of the number of pairs divided by the level of the test (Bernstein's inequality with Bonferroni's
+correction). D is the design effect of several rows for each person.
 
-Of three variables U counts combinations of which each pair occurs, if nothing joined the three but
-what joins every two of them: the log-linear model without an interaction of all three, fitted by
-iterative proportions (Deming and Stephan 1940, Annals of Mathematical Statistics 11). So what pairs
-explain is not found again.
+For three variables, U counts combinations in which each pair occurs. It is computed under the
+log-linear model without the three-way interaction, fitted by iterative proportions (Deming and
+Stephan 1940, Annals of Mathematical Statistics 11), so that zeros of pairs are not counted again.
 
-Levels that only one person has, and of three variables pairs that only one person has, are left
-out on both sides: the data say nothing about what else could go with them.
+Levels of only one person, and for triples pairs of only one person, are excluded from both shares:
+the data contain no information about their other combinations.
 """
 
 from __future__ import annotations
@@ -32,96 +30,96 @@ import numpy as np
 
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 
-LEVEL = 0.01
-"""Chance that anything is found among variables that are all independent; half of it for triples,
-which are found only where more than pairs joins them."""
-LEAST = 0.005
-"""Share of records, at least, by which independence goes beyond the truth."""
-CLOSED = 0.01
-"""Where a new sample would have no more new combinations than that, none may be drawn."""
-FEW = 5
-"""Persons of a combination below which structural zeros reveal few persons."""
-MOST_LEVELS = 60
-"""Different numbers of a variable that is looked at."""
-MOST_CELLS = 2**20
-"""Combinations of a pair that is looked at; of three variables four times as many."""
-LEAST_ROWS, MOST_ROWS = 2_000, 50_000
-"""Rows on which combinations are screened; those that may be found are looked at on all."""
-MOST_WORK = 2_000_000_000
-"""Rows and combinations that are counted in the screening; further ones are not looked at."""
+TEST_LEVEL = 0.01
+"""Probability of any detection among independent variables, half of it for triples."""
+MIN_EXCESS = 0.005
+"""Smallest difference U - g, as a share of rows."""
+MAX_CLOSED = 0.01
+"""Up to this g, no unseen combination may be drawn."""
+RARE_CELL = 5
+"""A combination of fewer persons is rare."""
+MAX_VALUES = 60
+"""Different values of a number that is searched."""
+MAX_CELLS = 2**20
+"""Combinations of a pair that is searched; four times as many for triples."""
+MIN_SAMPLE_ROWS, MAX_SAMPLE_ROWS = 2_000, 50_000
+"""Rows of the screening; its candidates are tested on all rows."""
+MAX_WORK = 2_000_000_000
+"""Rows and combinations counted in the screening; further sets are skipped."""
 QUICK_WORK = 5_000_000
-"""The same where pairs are only mentioned: seconds."""
-MOST_TRIPLES = 20_000
-"""Triples that are looked at: all of 50 variables."""
-MOST_FOUND = 500
-"""Pairs, and triples, that are looked at on all rows, the largest differences in the screening."""
-CYCLES = 15, 100
-"""Rounds of iterative proportions in the screening, and on all rows."""
+"""The same limit for `init`: some seconds."""
+MAX_TRIPLES = 20_000
+"""Triples that are screened: all of 50 variables."""
+MAX_TESTED = 500
+"""Pairs, and triples, tested on all rows: those with the largest excess."""
+SCREEN_CYCLES, TEST_CYCLES = 15, 100
+"""Rounds of iterative proportions in screening and test."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroCells:
-    """Two or three variables with combinations that cannot occur, or hardly; shares are of rows."""
+    """Two or three variables with structural zeros; shares are of rows."""
 
     names: tuple[str, ...]
     independent: float
-    """U: rows with a combination that nobody has, if nothing joined the variables, or all three."""
-    fresh: float
-    """g: rows of a new sample with one."""
+    """U: expected rows with an unseen combination under independence."""
+    new_sample: float
+    """g: expected rows of a new sample with an unseen combination."""
     combinations: int
-    """That the data have."""
-    few: int
-    """Of these, held by fewer than five persons."""
+    """Combinations that occur in the data."""
+    rare_cells: int
+    """Combinations of fewer than five persons."""
     persons: int
-    """Who hold one of those few."""
-    held: float
-    """Rows of the data with one of those."""
+    """Persons in rare cells."""
+    rare_share: float
+    """Rows in rare cells."""
 
     @property
     def opened(self) -> float:
-        """Share of the other combinations that may be drawn.
+        """Share of the unseen combinations that may be drawn.
 
-        If so many are open, and variables are drawn as if independent, as many new combinations
-        are drawn as a new sample has: g = opened U / (1 - U + opened U).
+        Independent draws then have as many new combinations as a new sample:
+        g = opened U / (1 - U + opened U).
         """
-        if self.fresh <= CLOSED:
+        if self.new_sample <= MAX_CLOSED:
             return 0.0
-        u, g = self.independent, self.fresh
+        u, g = self.independent, self.new_sample
         return min(1.0, g * (1 - u) / (u * (1 - g)))
 
 
 @dataclass(frozen=True)
 class ZeroSearch:
-    """What a search found, pairs before triples, each by the difference, and what it left out."""
+    """The result of a search: pairs, then triples, each with the largest difference first."""
 
-    found: tuple[ZeroCells, ...]
+    zeros: tuple[ZeroCells, ...]
     skipped: int = 0
-    """Pairs that were not looked at."""
+    """Pairs that were not searched."""
     skipped_triples: int = 0
 
     @property
     def pairs(self) -> tuple[ZeroCells, ...]:
-        """What was found of two variables."""
-        return tuple(zero for zero in self.found if len(zero.names) == 2)
+        """The results for two variables."""
+        return tuple(zero for zero in self.zeros if len(zero.names) == 2)
 
     @property
     def triples(self) -> tuple[ZeroCells, ...]:
-        """What was found of three variables."""
-        return tuple(zero for zero in self.found if len(zero.names) == 3)
+        """The results for three variables."""
+        return tuple(zero for zero in self.zeros if len(zero.names) == 3)
 
     @property
     def left_out(self) -> str:
-        """What was not looked at, in words; empty where that is nothing."""
+        """The sets that were not searched, in words; empty if there are none."""
         counts = {"pairs": self.skipped, "triples": self.skipped_triples}
         texts = [f"{count:,} {name}" for name, count in counts.items() if count]
         return f"{' and '.join(texts)} of variables" if texts else ""
 
 
 def structural_zeros(table: Table, *, triples: bool = True, work: int | None = None) -> ZeroSearch:
-    """Find pairs and triples of codes, or of numbers with few values, that cannot always occur.
+    """Return pairs and triples of variables with structural zeros.
 
-    Rows of one person (``table.owners``) count as one unit. ``work`` are the rows and combinations
-    that may be counted (`MOST_WORK` when None).
+    Variables with levels, and numbers with few values, are searched. Rows of one person
+    (``table.owners``) count as one unit. ``work`` limits the rows and combinations that are
+    counted (default `MAX_WORK`).
 
     Examples
     --------
@@ -137,39 +135,39 @@ def structural_zeros(table: Table, *, triples: bool = True, work: int | None = N
     >>> [pair.names for pair in structural_zeros(Table(columns)).pairs]
     [('job', 'branch'), ('branch', 'other')]
     """
-    work = MOST_WORK if work is None else work
+    work = MAX_WORK if work is None else work
     owners = np.arange(table.n_rows) if table.owners is None else np.asarray(table.owners)
     codes = {c.name: c for c in (_codes(c, owners) for c in table.columns) if c is not None}
     pairs = [
         (one, two)
         for one, two in combinations(codes.values(), 2)
-        if one.size * two.size <= MOST_CELLS
+        if one.size * two.size <= MAX_CELLS
     ]
     if not pairs:
         return ZeroSearch(())
-    found, skipped = _search(pairs, len(pairs), owners, work)
+    zeros, skipped = _search(pairs, len(pairs), owners, work)
     if not triples:
-        return ZeroSearch(found, skipped)
-    joined = {name for pair in found for name in pair.names}
+        return ZeroSearch(zeros, skipped)
+    joined = {name for pair in zeros for name in pair.names}
     first = sorted(codes.values(), key=lambda one: one.name not in joined)
     n_triples = math.comb(len(first), 3)
     looked = [
         triple
-        for triple in islice(combinations(first, 3), MOST_TRIPLES)
-        if math.prod(one.n_common for one in triple) <= 4 * MOST_CELLS
+        for triple in islice(combinations(first, 3), MAX_TRIPLES)
+        if math.prod(one.n_common for one in triple) <= 4 * MAX_CELLS
     ]
     if not looked:
-        return ZeroSearch(found, skipped, n_triples)
+        return ZeroSearch(zeros, skipped, n_triples)
     threes, late = _search(looked, n_triples, owners, work)
-    return ZeroSearch((*found, *threes), skipped, n_triples - len(looked) + late)
+    return ZeroSearch((*zeros, *threes), skipped, n_triples - len(looked) + late)
 
 
 def _search(
     sets: Sequence[tuple[_Codes, ...]], n_tests: int, owners: IntArray, work: int
 ) -> tuple[tuple[ZeroCells, ...], int]:
-    """Screen pairs, or triples, and test those that are left; also say how many were left out."""
-    log = math.log(2 * n_tests / LEVEL)
-    sample = _sample(owners, max(LEAST_ROWS, min(MOST_ROWS, work // (2 * len(sets)))))
+    """Return the detected sets after screening and test, and the number of skipped sets."""
+    log = math.log(2 * n_tests / TEST_LEVEL)
+    sample = _sample(owners, max(MIN_SAMPLE_ROWS, min(MAX_SAMPLE_ROWS, work // (2 * len(sets)))))
     cost = np.cumsum([len(sample) + math.prod(one.n_common for one in each) for each in sets])
     looked = int(np.searchsorted(cost, work, side="right"))
     part: dict[str, _Codes] = {}
@@ -179,19 +177,19 @@ def _search(
     persons = _Persons.of(owners[sample])
     likely = []
     for each in sets[:looked]:
-        excess = _Counted.of([part[one.name] for one in each], persons, CYCLES[0]).excess(log)
+        excess = _Counted.of([part[one.name] for one in each], persons, SCREEN_CYCLES).excess(log)
         if excess > 0:
             likely.append((excess, each))
     likely.sort(key=lambda one: -one[0])
     persons = _Persons.of(owners)
-    tested = (_tested(each, persons, log) for _, each in likely[:MOST_FOUND])
-    found = sorted((zero for zero in tested if zero is not None), key=_difference)
-    return tuple(found), len(sets) - looked + len(likely[MOST_FOUND:])
+    tested = (_tested(each, persons, log) for _, each in likely[:MAX_TESTED])
+    zeros = sorted((zero for zero in tested if zero is not None), key=_difference)
+    return tuple(zeros), len(sets) - looked + len(likely[MAX_TESTED:])
 
 
 def _difference(zero: ZeroCells) -> float:
-    """Return what orders what is found, the largest difference first."""
-    return zero.fresh - zero.independent
+    """Return the sort key of a result: the largest difference first."""
+    return zero.new_sample - zero.independent
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +200,7 @@ class _Codes:
     size: int
     data: IntArray
     ranks: IntArray
-    """Of the values that more than one person has, from 0; -1 for the others, shape (size,)."""
+    """Ranks of values of several persons, from 0; else -1; shape (size,)."""
 
     @classmethod
     def of(cls, name: str, size: int, data: IntArray, owners: IntArray) -> Self:
@@ -211,7 +209,7 @@ class _Codes:
 
     @cached_property
     def n_common(self) -> int:
-        """Values that more than one person has."""
+        """Number of values of more than one person."""
         return 1 + int(self.ranks.max())
 
     @cached_property
@@ -221,12 +219,12 @@ class _Codes:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """Rows with each of those, as a share."""
+        """Share of rows of each of these values."""
         return np.bincount(self.data, minlength=self.size)[self.ranks >= 0] / len(self.data)
 
 
 def _codes(column: Column, owners: IntArray) -> _Codes | None:
-    """Return the codes of a column, None of ids, of many numbers, and of what has one value."""
+    """Return the codes of a column; None for identifiers, many numbers, or a single value."""
     if column.variable.kind is Kind.ID:
         return None
     if column.is_coded:
@@ -234,29 +232,30 @@ def _codes(column: Column, owners: IntArray) -> _Codes | None:
     else:
         lowest = np.finfo(np.float64).min * (1 - column.missing_state() * 1e-3)
         values = np.where(column.is_observed, column.data, lowest)
-        if len(np.unique(values[:1_000])) > MOST_LEVELS:
+        if len(np.unique(values[:1_000])) > MAX_VALUES:
             return None
     distinct, codes = np.unique(values, return_inverse=True)
-    if len(distinct) < 2 or (not column.is_coded and len(distinct) > MOST_LEVELS):
+    if len(distinct) < 2 or (not column.is_coded and len(distinct) > MAX_VALUES):
         return None
     return _Codes.of(column.name, len(distinct), codes.astype(np.int64), owners)
 
 
 def _sample(owners: IntArray, most: int) -> IntArray:
-    """Return the rows of so many persons that they are about so many rows, or all."""
+    """Return the rows of a sample of persons, about ``most`` rows, or all."""
     every = -(-len(owners) // most)
     return np.flatnonzero(owners % every == 0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Persons:
-    """Whose the rows are."""
+    """The persons of the rows."""
 
     owners: IntArray
     n: int
     mean: float
-    """Rows of a person."""
+    """Mean number of rows of a person."""
     design: float
+    """Design effect of several rows for each person."""
 
     @classmethod
     def of(cls, owners: IntArray) -> Self:
@@ -272,19 +271,19 @@ class _Counted:
     """The combinations of two or three variables."""
 
     cells: IntArray
-    """Of the rows that count, shape (k,)."""
+    """Combination of each counted row, shape (k,)."""
     owners: IntArray
     rows: IntArray
-    """Of each combination."""
+    """Number of rows of each combination."""
     alone: BoolArray
-    """The combinations that one person has."""
+    """Whether only one person has the combination."""
     independent: float
-    fresh: float
+    new_sample: float
     persons: _Persons
 
     @classmethod
     def of(cls, codes: Sequence[_Codes], persons: _Persons, cycles: int) -> Self:
-        """Count the rows whose levels, and of three variables pairs, more than one person has."""
+        """Return the counts of rows whose levels (for triples: pairs) several persons have."""
         sizes = [one.n_common for one in codes]
         ranks = [one.ranked for one in codes]
         keep: IntArray = np.flatnonzero(np.min(ranks, axis=0) >= 0)
@@ -294,20 +293,20 @@ class _Counted:
         cells: IntArray = np.ravel_multi_index([rank[keep] for rank in ranks], sizes)
         rows = np.bincount(cells, minlength=size)
         alone, n = _alone(cells, owners, size), len(persons.owners)
-        fresh = float(rows[alone].sum() / n)
+        new_sample = float(rows[alone].sum() / n)
         if len(codes) == 2:
             one, two = codes
             independent = float(np.outer(one.shares, two.shares).ravel()[rows == 0].sum())
         else:
-            independent = _unseen(rows.reshape(sizes), (fresh + LEAST) * n, cycles) / n
-        return cls(cells, owners, rows, alone, independent, fresh, persons)
+            independent = _unseen(rows.reshape(sizes), (new_sample + MIN_EXCESS) * n, cycles) / n
+        return cls(cells, owners, rows, alone, independent, new_sample, persons)
 
     def excess(self, log: float, *, exact: bool = False) -> float:
-        """Return by how many persons U - g goes beyond what chance makes; 0 where it does not.
+        """Return the persons by which U - g exceeds its critical value; 0 if it does not.
 
-        Unless ``exact``, the variance of g is that of a lower bound, which spares a sort.
+        Without ``exact``, a lower bound of the variance of g is used, which is faster.
         """
-        if self.independent - self.fresh < LEAST:
+        if self.independent - self.new_sample < MIN_EXCESS:
             return 0.0
         mean = self.persons.mean
         singles = np.bincount(self.owners, weights=self.alone[self.cells]) / mean
@@ -316,13 +315,13 @@ class _Counted:
             twice = _holders(self.cells, self.owners, len(self.rows)) == 2
             variance += float(((self.rows[twice] / mean) ** 2).sum() / 2)
         chance = math.sqrt(2 * variance * log) + self.persons.design * log
-        return max(0.0, (self.independent - self.fresh) * self.persons.n - chance)
+        return max(0.0, (self.independent - self.new_sample) * self.persons.n - chance)
 
 
 def _with_common_pairs(
     ranks: Sequence[IntArray], sizes: Sequence[int], keep: IntArray, owners: IntArray
 ) -> IntArray:
-    """Return the rows of which more than one person has each pair of values."""
+    """Return the rows in which every pair of values occurs for more than one person."""
     common = np.ones(len(keep), dtype=bool)
     for one, two in combinations(range(3), 2):
         cells = ranks[one][keep] * sizes[two] + ranks[two][keep]
@@ -331,65 +330,66 @@ def _with_common_pairs(
 
 
 def _unseen(rows: IntArray, least: float, cycles: int) -> float:
-    """Return the rows with combinations that are not seen, if only pairs were joined; (i, j, k).
+    """Return the expected rows with unseen combinations under the model without interaction.
 
-    The fit ends early, with 0, where fewer than ``least`` rows are left.
+    ``rows`` are counts, shape (i, j, k). The fit returns 0 as soon as fewer than ``least`` rows
+    are expected.
     """
     sums = [rows.sum(axis=axis) for axis in range(3)]
     may = np.ones(rows.shape, dtype=bool)
     for axis, pair in enumerate(sums):
         may &= np.expand_dims(pair > 0, axis)
-    places = np.nonzero(may)
-    unseen = rows[places] == 0
+    cells = np.nonzero(may)
+    unseen = rows[cells] == 0
     if not unseen.any():
         return 0.0
     others = [[k for k in range(3) if k != axis] for axis in range(3)]
     pairs = [
-        np.ravel_multi_index((places[j], places[k]), (rows.shape[j], rows.shape[k]))
+        np.ravel_multi_index((cells[j], cells[k]), (rows.shape[j], rows.shape[k]))
         for j, k in others
     ]
-    fitted, left = np.ones(len(unseen)), math.inf
+    fitted, expected = np.ones(len(unseen)), math.inf
     for _ in range(cycles):
         for pair, wanted in zip(pairs, sums, strict=True):
-            there = np.bincount(pair, weights=fitted, minlength=wanted.size)
-            ratio = np.divide(wanted.ravel(), there, out=there, where=there > 0)
+            sums_of_fit = np.bincount(pair, weights=fitted, minlength=wanted.size)
+            ratio = np.divide(wanted.ravel(), sums_of_fit, out=sums_of_fit, where=sums_of_fit > 0)
             fitted *= ratio[pair]
-        before, left = left, float(fitted[unseen].sum())
-        if left < least:
+        before, expected = expected, float(fitted[unseen].sum())
+        if expected < least:
             return 0.0
-        if abs(before - left) < 1e-3 * least:
+        if abs(before - expected) < 1e-3 * least:
             break
-    return left
+    return expected
 
 
 def _tested(codes: Sequence[_Codes], persons: _Persons, log: float) -> ZeroCells | None:
-    """Count all rows; None where they show nothing impossible."""
-    counted = _Counted.of(codes, persons, CYCLES[1])
+    """Return the result of a test on all rows; None if nothing is detected."""
+    counted = _Counted.of(codes, persons, TEST_CYCLES)
     if not counted.excess(log, exact=True):
         return None
     every = np.ravel_multi_index([one.data for one in codes], [one.size for one in codes])
     every = np.unique(every, return_inverse=True)[1]
     holders = _holders(every, persons.owners, len(every))
-    few = (holders > 0) & (holders < FEW)
+    rare_cells = (holders > 0) & (holders < RARE_CELL)
     return ZeroCells(
         names=tuple(one.name for one in codes),
         independent=counted.independent,
-        fresh=counted.fresh,
+        new_sample=counted.new_sample,
         combinations=int((holders > 0).sum()),
-        few=int(few.sum()),
-        persons=len(np.unique(persons.owners[few[every]])),
-        held=float(few[every].mean()),
+        rare_cells=int(rare_cells.sum()),
+        persons=len(np.unique(persons.owners[rare_cells[every]])),
+        rare_share=float(rare_cells[every].mean()),
     )
 
 
 def _holders(codes: IntArray, owners: IntArray, size: int) -> IntArray:
-    """Return how many persons have each code, shape (size,)."""
+    """Return the number of persons with each code, shape (size,)."""
     n = int(owners.max()) + 1
     return np.bincount(np.unique(codes * n + owners) // n, minlength=size)
 
 
 def _alone(codes: IntArray, owners: IntArray, size: int) -> BoolArray:
-    """Return the codes that occur and that one person has alone, shape (size,)."""
+    """Return which codes occur for exactly one person, shape (size,)."""
     first, last = np.full((2, size), -1)
     last[codes] = owners
     first[codes[::-1]] = owners[::-1]

@@ -1,16 +1,16 @@
 """A test of the contract of conditional models, for the authors of models.
 
-A package that offers a model calls it in its own tests::
+A package with a model calls it in its tests::
 
     from synthesizer.engine.testing import check_model
 
     def test_contract():
         check_model(MyModel(min_leaf=2))
 
-The predictors of the test are called ``p_number`` (one decimal), ``p_coded``, ``p_ordered``,
-``p_date`` and ``p_gappy`` (numeric with two missing codes); a model that names its predictors,
-such as a derived expression, uses these names. A model of histories or of careers gets the same
-predictors as rows of persons and periods.
+The predictors of the test are ``p_number`` (one decimal), ``p_coded``, ``p_ordered``, ``p_date``
+and ``p_gappy`` (numeric with two missing codes). A model that names its predictors, such as a
+derived expression, uses these names. A model of histories or careers gets the same predictors as
+rows of persons and periods.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from synthesizer.models.limits import Limits, reserve_of
 
 
 def check_model(model: ConditionalModel, *, kinds: Collection[Kind] | None = None) -> None:
-    """Check that a model keeps the contract of `ConditionalModel` and `FittedModel`.
+    """Check that a model satisfies the contract of `ConditionalModel` and `FittedModel`.
 
-    A model whose abilities name a panel is tested on 40 persons in five periods, with gaps: see
-    `synthesizer.models.histories.history` for its contract.
+    A model with the ability ``panel`` is tested on 40 persons in five periods, with gaps; its
+    contract is in `synthesizer.models.histories.history`.
 
     Parameters
     ----------
     model : ConditionalModel
-        With the options to test. Small neighbourhoods (``min_leaf=2``) test more.
+        The model with the options to test. Small leaves (``min_leaf=2``) test more.
     kinds : collection of Kind, optional
-        Kinds of target to test; by default all that its abilities name.
+        Kinds of target to test; by default all kinds of its abilities.
 
     Raises
     ------
     AssertionError
-        On the first broken clause; the message says which one, and for which target.
+        On the first broken clause; the message contains the clause and the target.
 
     Examples
     --------
@@ -76,18 +76,16 @@ def check_model(model: ConditionalModel, *, kinds: Collection[Kind] | None = Non
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """What was drawn: values, None for presence only; of a panel for whom and when, too."""
+    """Drawn values (None for presence only), and the rows of a panel."""
 
     values: Column | None
     index: PanelIndex | None = None
 
     def equals(self, other: Drawn) -> bool:
-        """Compare values, missing codes and the rows of a panel."""
+        """Whether values, missing codes and the rows of a panel are equal."""
         if self.index is not None and other.index is not None:
-            ours, theirs = self.index, other.index
-            if not np.array_equal(ours.person, theirs.person) or not np.array_equal(
-                ours.period, theirs.period
-            ):
+            a, b = self.index, other.index
+            if not np.array_equal(a.person, b.person) or not np.array_equal(a.period, b.period):
                 return False
         if self.values is None or other.values is None:
             return self.values is other.values
@@ -96,23 +94,23 @@ class Drawn:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """One model with the data to test it on."""
+    """A model with data to test it."""
 
     model: ConditionalModel
     predictors: Table
     target: Column
 
     def fit(self, seed: int = 1) -> FittedModel:
-        """Fit to the whole case."""
+        """Return the model fitted to the whole case."""
         return self.model.fit(self.predictors, self.target, rng=np.random.default_rng(seed))
 
     @functools.cached_property
     def fitted(self) -> FittedModel:
-        """The fit that the clauses share."""
+        """The fitted model that the clauses share."""
         return self.fit()
 
     def drawn(self, fitted: FittedModel, table: Table | None = None, seed: int = 2) -> Drawn:
-        """Draw for a table, by default the predictors of the case."""
+        """Return a draw for a table, by default the predictors of the case."""
         table, rng = self.predictors if table is None else table, np.random.default_rng(seed)
         if isinstance(fitted, FittedCareerModel):
             panel = panel_of(table)
@@ -123,7 +121,7 @@ class Case:
         return Drawn(fitted.sample(table, rng=rng), index)
 
     def check(self, drawn: Drawn, table: Table) -> None:
-        """Require values of the target for the rows of a table, or for those of careers."""
+        """Raise unless a draw has values of the target for all rows of a table, or of careers."""
         career = self.model.abilities.career
         if career and drawn.index is not None:
             _check_careers(drawn.index, panel_of(table))
@@ -134,18 +132,18 @@ class Case:
         _check_column(drawn.values, n, self.target, self.model)
 
     def works(self, fitted: FittedModel, table: Table) -> None:
-        """Draw for a table, and require values."""
+        """Draw for a table, and check the draw."""
         self.check(self.drawn(fitted, table), table)
 
     def of_units(self, units: IntArray) -> Case:
-        """Return the case of some rows, of a panel of some persons."""
+        """Return the case of some rows, or of some persons of a panel."""
         panel = self.predictors.owners is not None
         rows = panel_of(self.predictors).index.rows_of(units) if panel else units
         predictors = self.predictors.take_units(units)
         return dataclasses.replace(self, predictors=predictors, target=self.target.take(rows))
 
     def of_rows(self, index: PanelIndex) -> Case:
-        """Return the first values as rows of other persons."""
+        """Return a case with the first values as rows of other persons."""
         rows = slice(0, index.n_rows)
         columns = [column.take(rows) for column in self.predictors.columns]
         predictors = PanelTable(columns, index)
@@ -156,7 +154,7 @@ Clause = Callable[[Case], None]
 
 
 def clauses(model: ConditionalModel) -> tuple[Clause, ...]:
-    """Return the clauses that apply to a model with its abilities."""
+    """Return the clauses that apply to the abilities of a model."""
     abilities = model.abilities
     always = (_inputs_unchanged, _read_only_inputs, _result, _same_draw, _saved, _keeps_no_frame)
     if abilities.copies_rows:
@@ -173,16 +171,16 @@ def clauses(model: ConditionalModel) -> tuple[Clause, ...]:
 
 def _run(clause: Clause, case: Case, label: str) -> None:
     sentence = clause.__doc__ or clause.__name__
-    where = f"{type(case.model).__name__} on {label}: {sentence}"
+    context = f"{type(case.model).__name__} on {label}: {sentence}"
     try:
         clause(case)
     except AssertionError as error:
-        raise AssertionError(f"{where} But {error}.") from error
+        raise AssertionError(f"{context} But {error}.") from error
     except Exception as error:
-        raise AssertionError(f"{where} But it raised {type(error).__name__}: {error}") from error
+        raise AssertionError(f"{context} But it raised {type(error).__name__}: {error}") from error
 
 
-# The docstring of each clause is the sentence that a failure shows
+# The docstring of each clause is part of the message of a failure
 
 
 def _inputs_unchanged(case: Case) -> None:
@@ -231,7 +229,7 @@ def _other_draw(case: Case) -> None:
 
 
 def _saved(case: Case) -> None:
-    """A saved model must draw what the fitted one does: its fields are annotated and plain."""
+    """A saved model must draw the same values as the fitted one: fields are annotated and plain."""
     fitted = case.fitted
     require(type(fitted) is case.model.fitted_type, "fit returned another class than fitted_type")
     again = rebuilt(fitted)
@@ -239,20 +237,20 @@ def _saved(case: Case) -> None:
 
 
 def _keeps_no_frame(case: Case) -> None:
-    """The fitted model must not hold the confidential predictors."""
+    """The fitted model must not contain the confidential predictors."""
     names, n_rows = set(case.predictors), case.predictors.n_rows
     for value in _reachable(case.fitted, set()):
-        require(not isinstance(value, Table), "it holds a table")
+        require(not isinstance(value, Table), "it contains a table")
         if isinstance(value, Column):
-            require(value.name not in names, f"it holds the column {value.name!r}")
+            require(value.name not in names, f"it contains the column {value.name!r}")
         if isinstance(value, np.ndarray) and value.shape[:1] == (n_rows,):
             for column in case.predictors.columns:
                 has = _has_column(value, column.data)
-                require(not has, f"it holds the values of {column.name}")
+                require(not has, f"it contains the values of {column.name}")
 
 
 def _few_units(case: Case) -> None:
-    """Fit must work on one row or person, a draw for none, one and five of them."""
+    """Fit must work on one row or person, and a draw for none, one and five of them."""
     for fitted in (case.fitted, case.of_units(np.array([20])).fit()):
         for n in (1, 5) if case.model.abilities.panel else (0, 1, 5):
             case.works(fitted, case.predictors.take_units(np.arange(20, 20 + n)))
@@ -267,19 +265,19 @@ def _constant_target(case: Case) -> None:
 
 
 def _no_predictors(case: Case) -> None:
-    """Fit and draw must work without any predictor that the options do not name."""
+    """Fit and draw must work with only the predictors that the options name."""
     bare = dataclasses.replace(case, predictors=case.predictors.select(case.model.needs))
     bare.works(bare.fit(), bare.predictors.take_units(np.arange(7)))
 
 
 def _unseen_values(case: Case) -> None:
-    """A draw must accept predictor levels and numbers that fit has not seen."""
+    """A draw must accept levels and numbers of predictors that were not in the fit."""
     panel = case.model.abilities.panel
     case.works(case.fitted, panel_predictors(unseen=True) if panel else predictors(50, unseen=True))
 
 
 def _wider(case: Case) -> None:
-    """sample_wider must keep the promises of sample for any number of steps."""
+    """sample_wider must satisfy the contract of sample for any number of steps."""
     fitted = case.fitted
     for steps in (0, 1, 3, 100):
         draws = [
@@ -299,13 +297,13 @@ def _copies(case: Case) -> None:
 
 
 def _one_period(case: Case) -> None:
-    """Fit and draw must work where every person is there once, in the only period."""
+    """Fit and draw must work for persons who are all present once, in a single period."""
     single = case.of_rows(PanelIndex.of_presence(np.ones((30, 1), dtype=bool), np.array([1999.0])))
     single.works(single.fit(), single.predictors)
 
 
 def _rules(case: Case) -> None:
-    """A draw must keep the rules from period to period; a fit that cannot raises RuleError."""
+    """A draw must satisfy rules from period to period; a fit that cannot must raise RuleError."""
     if not isinstance(case.model, HistoryModel):
         return
     table = panel_of(case.predictors)
@@ -335,14 +333,14 @@ def _path_rules(case: Case) -> list[PathRule]:
 
 
 def _limits(case: Case) -> None:
-    """A draw must keep structural zeros; where it cannot it raises RuleError."""
+    """A draw must respect structural zeros, or raise RuleError."""
     fitted, table = case.fitted, panel_of(case.predictors)
     first = case.drawn(fitted).values
     if first is None or not isinstance(fitted, FittedHistory):
         return
 
     def judge(rows: IntArray, values: Column) -> BoolArray:
-        """Forbid in every other period what was drawn for the first row."""
+        """Forbid the value of the first row in every second period."""
         same = (values.data == first.data[0]) & (values.missing_state() == first.missing_state()[0])
         return np.asarray(same & (table.index.period[rows] % 2 == 1))
 
@@ -353,19 +351,19 @@ def _limits(case: Case) -> None:
         return
     case.check(Drawn(drawn, table.index), table)
     broken = judge(np.arange(table.n_rows), drawn)
-    require(not broken.any(), f"{int(broken.sum())} rows hold what is forbidden")
+    require(not broken.any(), f"{int(broken.sum())} rows have a forbidden value")
 
 
 def require(holds: object, reason: str) -> None:
-    """Raise on purpose: an assert statement would be silent under ``python -O``."""
+    """Raise AssertionError unless a condition holds, also under ``python -O``."""
     if not holds:
         raise AssertionError(reason)
 
 
 def rebuilt(fitted: FittedModel) -> FittedModel:
-    """Return a fitted model after it was written to a file and read again.
+    """Return a fitted model after writing it to a file and reading it again.
 
-    Models that it wraps are looked up among the registered ones, as in a saved model.
+    Models inside it must be registered, as in a saved model.
     """
     saving, kind = codec(Registry.load()), type(fitted)
     with tempfile.TemporaryDirectory() as directory:
@@ -378,14 +376,14 @@ def rebuilt(fitted: FittedModel) -> FittedModel:
 def _check_careers(index: PanelIndex, table: PanelTable) -> None:
     require(index.n_persons == table.n_units, "careers of other persons were drawn")
     seen = np.bincount(index.person, minlength=index.n_persons)
-    require((seen > 0).all(), "a person is there in no period")
+    require((seen > 0).all(), "a person is present in no period")
     key = index.person * index.n_periods + index.period
     require((np.diff(key) > 0).all(), "rows are not in order of persons and periods")
-    require(np.array_equal(index.times, table.index.times), "the periods are others")
+    require(np.array_equal(index.times, table.index.times), "the periods differ")
 
 
 def _check_column(drawn: Column, n: int, target: Column, model: ConditionalModel) -> None:
-    """Require ``n`` allowed values of a variable; known ones unless the model makes new ones."""
+    """Require ``n`` allowed values of a variable, from the data unless the model makes new ones."""
     variable: Variable = target.variable
     require(isinstance(drawn, Column), f"the result is a {type(drawn).__name__}")
     require(drawn.variable == variable, "the result is not of the target's variable")
@@ -406,7 +404,7 @@ def _check_numbers(drawn: Column, donors: Column, model: ConditionalModel) -> No
     require(np.isfinite(drawn.data).all(), "values are not finite")
     if not (model.makes_new_values or model.abilities.deterministic):
         is_donor_value = np.isin(drawn.data, donors.data)
-        words = "values are new, which neither the abilities nor makes_new_values declare"
+        words = "values are new, but neither the abilities nor makes_new_values declare it"
         require(is_donor_value.all(), words)
     if decimals is not None:
         same = np.array_equal(drawn.data, np.round(drawn.data, decimals))
@@ -423,7 +421,7 @@ def _has_column(array: npt.NDArray[Any], data: npt.NDArray[Any]) -> bool:
 
 
 def _reachable(value: object, seen: set[int]) -> Iterator[object]:
-    """Walk through attributes, mappings and sequences."""
+    """Yield a value and all values inside it: attributes, items of mappings and sequences."""
     if id(value) in seen or isinstance(value, str | bytes | int | float | type):
         return
     seen.add(id(value))
@@ -503,7 +501,7 @@ def targets(model: ConditionalModel, kinds: Collection[Kind]) -> Iterator[tuple[
 
 
 def panel_predictors(*, unseen: bool = False) -> PanelTable:
-    """Return the same predictors as rows of 40 persons: once seen, with a gap, and always."""
+    """Return the same predictors as rows of 40 persons: present once, with a gap, and always."""
     present = np.ones((N_PERSONS, len(TIMES)), dtype=bool)
     once, gap = np.arange(8), np.arange(8, 16)
     present[once] = False
@@ -514,9 +512,9 @@ def panel_predictors(*, unseen: bool = False) -> PanelTable:
 
 
 def panel_targets(model: ConditionalModel, kinds: Collection[Kind]) -> Iterator[tuple[str, Column]]:
-    """Yield the same targets, and a number with missing codes, which a panel's model takes whole.
+    """Yield the same targets, and a number with missing codes.
 
-    Half of the persons hold one value in all periods.
+    Half of the persons have one value in all periods.
     """
     index = panel_predictors().index
     constant = index.person % 2 == 0
@@ -550,6 +548,6 @@ def _article(kind: Kind) -> str:
 
 
 def _ranked(score: npt.NDArray[np.float64], size: int) -> npt.NDArray[np.int32]:
-    """Cut scores into ``size`` codes of about equal frequency."""
+    """Return scores divided into ``size`` codes of about equal frequency."""
     ranks = np.argsort(np.argsort(score))
     return (ranks * size // len(score)).astype(np.int32)

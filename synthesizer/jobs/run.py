@@ -178,7 +178,7 @@ def run(
         plan.guarded(),
     ):
         folder = _Folder(place, plan, phases)
-        source = plan.fit(seed, phases, kept=work)
+        source = plan.fit(seed, phases, store=work)
         checks = plan.checking(seed, listener)
         for table in folder.made(source, work):
             with phases.phase("check"):

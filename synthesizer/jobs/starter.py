@@ -259,7 +259,7 @@ def _read(raw: RawTable, options: StarterOptions) -> Reading:
             numbers=[*filter(roles.raw.layout.holds_numbers, table.names)],
         ),
         units=arrangement.viewed(modelled),
-        zeros=structural_zeros(searched, triples=False, work=QUICK_WORK).found,
+        zeros=structural_zeros(searched, triples=False, work=QUICK_WORK).zeros,
         wide=wide,
         variables={variable.name: variable for variable in longitudinal},
         guessed_order=panel.time if panel.time in again else None,

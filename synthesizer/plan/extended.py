@@ -13,7 +13,7 @@ from synthesizer.data.plugins import extension_keys, hooks, makers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import Advance, Phases
-from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain, KeptFits, Resampling
+from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain, FitStore, Resampling
 from synthesizer.engine.source import Source
 from synthesizer.measures.scenario import Scenario
 from synthesizer.plan.context import Context
@@ -59,7 +59,7 @@ class Fitting:
     progress: Advance | None = None
     announce: Callable[[str], None] | None = None
     """Receives progress in words."""
-    kept: KeptFits | None = None
+    store: FitStore | None = None
     """Earlier fits, which are not repeated."""
 
     def chain(self) -> FittedChain:
@@ -70,11 +70,11 @@ class Fitting:
             replicates=self.m,
             n_jobs=self.workers,
             progress=self.progress,
-            kept=self.kept,
+            store=self.store,
         )
 
 
-class Work(KeptFits, Protocol):
+class Work(FitStore, Protocol):
     """Draws and writes the datasets of a chain instead of the core, and stores its fits."""
 
     def datasets(self, chain: Source, folder: Path, phases: Phases) -> Iterator[tuple[str, Table]]:

@@ -202,11 +202,11 @@ def _zero_rows(zeros: Sequence[ZeroCells]) -> list[ZeroRow]:
         ZeroRow(
             names=f"{', '.join(zero.names[:-1])} and {zero.names[-1]}",
             independent=zero.independent,
-            new_sample=zero.fresh,
+            new_sample=zero.new_sample,
             combinations=zero.combinations,
-            rare_cells=zero.few,
+            rare_cells=zero.rare_cells,
             persons=zero.persons,
-            rare_share=zero.held,
+            rare_share=zero.rare_share,
         )
         for zero in zeros
     ]

@@ -29,7 +29,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import WholeSource, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
-from synthesizer.engine.chain import ChainSpec, FittedChain, KeptFits
+from synthesizer.engine.chain import ChainSpec, FittedChain, FitStore
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import Source
@@ -136,7 +136,7 @@ class Plan:
         return key_in_words(self.settings.get("random_key"))
 
     @property
-    def kept(self) -> tuple[str, ...]:
+    def copied(self) -> tuple[str, ...]:
         """Variables whose values are copied row by row."""
         return tuple(s.variable for s in self.spec.steps if s.model.abilities.copies_rows)
 
@@ -144,8 +144,8 @@ class Plan:
     def _kept_as_seen(self) -> tuple[str, ...]:
         """The columns of ``original`` that contain kept values."""
         if not isinstance(self.original, PersonView):
-            return self.kept
-        return seen_names(self.original.names, self.kept, self.spec.frame.drawn_career)
+            return self.copied
+        return seen_names(self.original.names, self.copied, self.spec.frame.drawn_career)
 
     @property
     def source_key(self) -> str:
@@ -184,17 +184,17 @@ class Plan:
         return not self.table[step.variable].is_coded
 
     def fit(
-        self, seed: Seed, phases: Phases | None = None, *, kept: KeptFits | None = None
+        self, seed: Seed, phases: Phases | None = None, *, store: FitStore | None = None
     ) -> Source:
         """Return a fitted source of datasets: a chain, or that of an extension.
 
-        Fits in ``kept`` are not repeated.
+        Fits in ``store`` are not repeated.
         """
         phases = phases or Phases()
         with self._phase_of_fits(phases) as advance:
             announce = partial(phases.listener.tell, GENERATE)
             fitting = self._fitting(
-                self.table, seed, self.m, progress=advance, announce=announce, kept=kept
+                self.table, seed, self.m, progress=advance, announce=announce, store=store
             )
             return self.making.source(fitting)
 

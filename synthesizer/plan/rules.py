@@ -426,7 +426,7 @@ def _detected_zeros(
     search = structural_zeros(table.select(n for n in context.names if n in chain.order))
     pairs: dict[tuple[str, str], float] = {}
     triples: dict[tuple[str, ...], float] = {}
-    for zero in search.found:
+    for zero in search.zeros:
         names = tuple(sorted(zero.names, key=chain.order.index))
         is_listed = any(zeros.names.issuperset(names) for zeros in listed)
         if is_listed or chain.redrawing_problem(names) is not None:

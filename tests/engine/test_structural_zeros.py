@@ -10,7 +10,7 @@ import pytest
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.engine import structural_zeros as module
-from synthesizer.engine.structural_zeros import FEW, structural_zeros
+from synthesizer.engine.structural_zeros import RARE_CELL, structural_zeros
 from tests.models.fits import coded
 
 
@@ -28,7 +28,7 @@ def independent(n: int, seed: int) -> list[Column]:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("n", [15, 200, 2_000])
 def test_nothing_is_found_among_independent_columns(n: int, seed: int) -> None:
-    assert structural_zeros(Table(independent(n, seed))).found == ()
+    assert structural_zeros(Table(independent(n, seed))).zeros == ()
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -39,7 +39,7 @@ def test_nothing_is_found_where_persons_repeat_themselves(seed: int) -> None:
     present[:, 0] |= ~present.any(axis=1)
     index = PanelIndex.of_presence(present, np.arange(24.0))
     columns = [column.take(index.person) for column in independent(150, seed)]
-    assert structural_zeros(PanelTable(columns, index)).found == ()
+    assert structural_zeros(PanelTable(columns, index)).zeros == ()
 
 
 def nested(n: int, seed: int = 0) -> list[Column]:
@@ -53,19 +53,19 @@ def nested(n: int, seed: int = 0) -> list[Column]:
 @pytest.mark.parametrize("n", [100, 5_000])
 def test_a_pair_is_found_with_what_its_support_tells(n: int) -> None:
     columns = nested(n)
-    (pair,) = structural_zeros(Table(columns)).found
+    (pair,) = structural_zeros(Table(columns)).zeros
     assert pair.names == ("job", "branch")
     counts = np.unique(columns[0].data, return_counts=True)[1]
     assert pair.combinations == len(counts)
-    assert pair.few == (counts < FEW).sum()
-    assert pair.held == pytest.approx(counts[counts < FEW].sum() / n)
+    assert pair.rare_cells == (counts < RARE_CELL).sum()
+    assert pair.rare_share == pytest.approx(counts[counts < RARE_CELL].sum() / n)
 
 
 def test_shares_are_those_of_slow_counting_and_of_fresh_samples() -> None:
     job, branch, _ = (column.data for column in nested(400, 1))
     rng = np.random.default_rng(5)
     branch = np.where(rng.random(400) < 0.2, rng.integers(0, 5, 400), branch)
-    (pair,) = structural_zeros(Table([coded("job", job, 30), coded("branch", branch, 5)])).found
+    (pair,) = structural_zeros(Table([coded("job", job, 30), coded("branch", branch, 5)])).zeros
     seen = set(zip(job, branch, strict=True))
     common = {j for j in job if (job == j).sum() > 1}
     shares = [
@@ -78,9 +78,9 @@ def test_shares_are_those_of_slow_counting_and_of_fresh_samples() -> None:
     again = nested(100_000, 2)[0].data
     other = np.where(rng.random(100_000) < 0.2, rng.integers(0, 5, 100_000), again % 5)
     new = [(j, b) not in seen for j, b in zip(again, other, strict=True) if j in common]
-    assert pair.fresh == pytest.approx(np.mean(new), abs=0.03)
+    assert pair.new_sample == pytest.approx(np.mean(new), abs=0.03)
     u, f = pair.independent, pair.opened
-    assert f * u / (1 - u + f * u) == pytest.approx(pair.fresh)
+    assert f * u / (1 - u + f * u) == pytest.approx(pair.new_sample)
 
 
 def signs(n: int, share: float = 0.0, seed: int = 0) -> list[Column]:
@@ -94,12 +94,12 @@ def signs(n: int, share: float = 0.0, seed: int = 0) -> list[Column]:
 @pytest.mark.parametrize("n", [200, 5_000])
 def test_a_triple_is_found_of_which_no_pair_tells(n: int) -> None:
     columns = [*signs(n), *independent(n, 1)[:6]]
-    (triple,) = structural_zeros(Table(columns)).found
+    (triple,) = structural_zeros(Table(columns)).zeros
     assert triple.names == ("one", "two", "three")
     assert triple.independent == pytest.approx(0.75, abs=0.05)
     assert triple.combinations == 16
-    assert triple.few == triple.persons == 0
-    assert not structural_zeros(Table(signs(n, share=1.0))).found
+    assert triple.rare_cells == triple.persons == 0
+    assert not structural_zeros(Table(signs(n, share=1.0))).zeros
 
 
 def test_the_fit_of_pairs_is_that_of_slow_proportions() -> None:
@@ -143,9 +143,9 @@ def test_the_price_counts_persons_not_rows() -> None:
     three[:10] = (one[0] + two[0] + 1) % 4
     one[:10], two[:10] = one[0], two[0]
     columns = [coded(n, c, 4) for n, c in zip(("a", "b", "c"), (one, two, three), strict=True)]
-    (triple,) = structural_zeros(PanelTable(columns, index)).found
-    assert (triple.few, triple.persons) == (1, 1)
-    assert triple.held == pytest.approx(10 / 3_000)
+    (triple,) = structural_zeros(PanelTable(columns, index)).zeros
+    assert (triple.rare_cells, triple.persons) == (1, 1)
+    assert triple.rare_share == pytest.approx(10 / 3_000)
 
 
 def test_numbers_with_few_values_count_and_others_do_not() -> None:
@@ -153,7 +153,7 @@ def test_numbers_with_few_values_count_and_others_do_not() -> None:
     group = rng.integers(0, 6, 600)
     few = Column(Variable(name="few", kind=Kind.NUMERIC), group * 10.0)
     many = Column(Variable(name="many", kind=Kind.NUMERIC), group + rng.random(600))
-    found = structural_zeros(Table([coded("group", group, 6), few, many])).found
+    found = structural_zeros(Table([coded("group", group, 6), few, many])).zeros
     assert [pair.names for pair in found] == [("group", "few")]
 
 
@@ -163,10 +163,10 @@ def test_ids_and_tables_with_too_many_combinations_are_not_looked_at(
     columns = nested(300)
     job = columns[0]
     same = Column(Variable(name="id", kind=Kind.ID), job.data.astype(np.float64))
-    assert len(structural_zeros(Table([*columns, same])).found) == 1
-    monkeypatch.setattr(module, "MOST_CELLS", 30 * 5)
-    assert structural_zeros(Table(columns[:2])).found
-    monkeypatch.setattr(module, "MOST_CELLS", len(np.unique(job.data)) * 5 - 1)
+    assert len(structural_zeros(Table([*columns, same])).zeros) == 1
+    monkeypatch.setattr(module, "MAX_CELLS", 30 * 5)
+    assert structural_zeros(Table(columns[:2])).zeros
+    monkeypatch.setattr(module, "MAX_CELLS", len(np.unique(job.data)) * 5 - 1)
     assert structural_zeros(Table(columns[:2])) == module.ZeroSearch(())
 
 
@@ -189,12 +189,12 @@ def test_wide_files_are_looked_at_in_part(monkeypatch: pytest.MonkeyPatch) -> No
     )
     n_pairs = len(list(combinations(columns, 2)))
     assert (structural_zeros(table).skipped, structural_zeros(table).left_out) == (0, "")
-    monkeypatch.setattr(module, "MOST_WORK", 3_000)
+    monkeypatch.setattr(module, "MAX_WORK", 3_000)
     search = structural_zeros(table)
     assert n_pairs - 15 < search.skipped < n_pairs
     assert 0 < search.skipped_triples <= len(list(combinations(columns, 3)))
     monkeypatch.undo()
-    monkeypatch.setattr(module, "MOST_TRIPLES", 5)
+    monkeypatch.setattr(module, "MAX_TRIPLES", 5)
     assert structural_zeros(table).skipped_triples == len(list(combinations(columns, 3))) - 5
     assert "triples of variables" in structural_zeros(table).left_out
 
@@ -234,8 +234,8 @@ def test_the_excess_in_persons_is_that_of_slow_counting(seed: int) -> None:
     twice = sum((pairs.count(p) / mean) ** 2 for p in shared if len(holders[p]) == 2) / 2
     codes = [module._codes(column, np.array(owners)) for column in table.columns]
     counted = module._Counted.of([code for code in codes if code is not None], persons, 1)
-    assert counted.fresh == pytest.approx(sum(alone) / len(pairs))
-    gap = (counted.independent - counted.fresh) * 80
+    assert counted.new_sample == pytest.approx(sum(alone) / len(pairs))
+    gap = (counted.independent - counted.new_sample) * 80
     for exact, spread in ((False, variance), (True, variance + twice)):
         expected = gap - (2 * spread * log) ** 0.5 - persons.design * log
         assert counted.excess(log, exact=exact) == pytest.approx(max(expected, 0))
@@ -253,6 +253,6 @@ def test_a_sample_is_of_all_rows_of_some_persons(most: int) -> None:
 
 
 def test_large_files_are_screened_on_some_persons(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = structural_zeros(Table(nested(4_000))).found
-    monkeypatch.setattr(module, "MOST_ROWS", 900)
-    assert structural_zeros(Table(nested(4_000))).found == whole
+    whole = structural_zeros(Table(nested(4_000))).zeros
+    monkeypatch.setattr(module, "MAX_SAMPLE_ROWS", 900)
+    assert structural_zeros(Table(nested(4_000))).zeros == whole

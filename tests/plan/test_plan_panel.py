@@ -168,7 +168,7 @@ def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> Non
 def test_what_is_kept_comes_first_and_is_told() -> None:
     plan = planned(keep=["sex"])
     assert plan.spec.order[:2] == ("sex", "state")
-    assert plan.kept == ("sex",)
+    assert plan.copied == ("sex",)
     assert step(plan, "state").predictors == ("sex",)
     assert any("real values of real persons go out" in note for note in plan.notes)
     whole = planned(keep=["grade", "state"])

@@ -139,7 +139,7 @@ class Work:
         return fits
 
     def keep(self, number: int, fit: FittedStep) -> None:
-        """Keep a fit; see `KeptFits`."""
+        """Keep a fit; see `FitStore`."""
         with finished_file(self.directory / FITS / f"{number:06d}") as work:
             plain = codec(self.plan.registry).plain(FittedStep, fit)
             write_archive(work, plain, kind=FIT_KIND)
