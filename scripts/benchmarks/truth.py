@@ -502,7 +502,7 @@ def sample_coverage(
         made = synthesise(plan, data, sample, M)
         q, u = np.stack([estimates(table, models, shares) for table in made], axis=1)
         usable = np.isfinite(q + u).all(axis=0)
-        rule = rule_for(proper=bool(plan.settings.get("proper")), keeps=bool(plan.kept))
+        rule = rule_for(proper=bool(plan.settings.get("proper")), keeps=bool(plan.copied))
         combined = combine(q[:, usable], u[:, usable], rule=rule, n=SAMPLE, k=SAMPLE)
         low, high = np.full((2, len(truth)), np.nan)
         low[usable], high[usable] = combined.low, combined.high

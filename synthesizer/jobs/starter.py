@@ -515,7 +515,8 @@ def _rare_notes(count: int) -> Iterator[str]:
     if count:
         yield (
             f"rare: levels of fewer than {RARE} persons become one level in "
-            f"{plural(count, 'column')}; `plan` lists them; `public: true` prevents it for a variable"
+            f"{plural(count, 'column')}; `plan` lists them. `public: true` under a variable "
+            "prevents it"
         )
 
 

@@ -13,7 +13,7 @@ from synthesizer.data.plugins import extension_keys, hooks, makers
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.data.workers import Advance, Phases
-from synthesizer.engine.chain import ChainSpec, Finisher, FittedChain, FitStore, Resampling
+from synthesizer.engine.chain import ChainSpec, Finisher, FitStore, FittedChain, Resampling
 from synthesizer.engine.source import Source
 from synthesizer.measures.scenario import Scenario
 from synthesizer.plan.context import Context

@@ -29,7 +29,7 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.sources import WholeSource, without_password
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.data.workers import Advance, Listener, Phases, silent, worker_problems
-from synthesizer.engine.chain import ChainSpec, FittedChain, FitStore
+from synthesizer.engine.chain import ChainSpec, FitStore, FittedChain
 from synthesizer.engine.drawing import split_strata, whole_number_problems
 from synthesizer.engine.registry import NO_MODELS, Registry
 from synthesizer.engine.source import Source

@@ -56,10 +56,10 @@ def test_associations_are_those_of_the_textbooks(table: Table) -> None:
     }
     screen = Screen.of(table, table.names, np.random.default_rng(1))
     for (one, two), (statistic, freedom) in expected.items():
-        found = screen.deviates[screen.places[one], screen.places[two]]
+        found = screen.deviates[screen.positions[one], screen.positions[two]]
         deviate = _deviates(np.array([statistic]), np.array([freedom]))[0]
         assert found == pytest.approx(deviate, rel=1e-4)
-        assert found == pytest.approx(screen.deviates[screen.places[two], screen.places[one]])
+        assert found == pytest.approx(screen.deviates[screen.positions[two], screen.positions[one]])
 
 
 def test_neither_blocks_nor_cells_change_a_deviate_and_large_files_are_sampled(
