@@ -284,7 +284,7 @@ def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Pa
     assert result.exit_code == 0
     (line,) = [x for x in result.stdout.splitlines() if not x.startswith("note: random_key")]
     assert line.startswith("wrote synthetic_1.csv")
-    assert line.endswith("no check ran, so there is no verdict (more: --all)")
+    assert line.endswith("No check ran, so there is no verdict (more: --all)")
     assert call("run", folder / "run.yaml", "--no-checks", "--overwrite", "-q").output == ""
     assert call("run", folder / "run.yaml", "--no-checks", "--fail-on", "fail").exit_code == 2
     model = folder / "model"

@@ -36,7 +36,7 @@ def plain_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setattr(printing, "_SHORTEST", 0.0)
+    monkeypatch.setattr(printing, "_MIN_SECONDS", 0.0)
 
 
 def without_codes(text: str) -> str:

@@ -43,18 +43,18 @@ def computed(made: Plan) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"method": {"band": "cart"}}, "as its method or options ask"),
-        ({"strata": ["band"], "min_stratum_rows": 1}, "as strata name it"),
-        ({"visit_sequence": ["band", "income"]}, "as it stands before them in the order"),
-        ({"variables": {"income": {"predictors": ["band"]}}}, "as it stands before them"),
+        ({"method": {"band": "cart"}}, "as its method or options require"),
+        ({"strata": ["band"], "min_stratum_rows": 1}, "because strata uses it"),
+        ({"visit_sequence": ["band", "income"]}, "because it comes before them in the order"),
+        ({"variables": {"income": {"predictors": ["band"]}}}, "because it comes before them"),
         ({"keep": ["band"]}, ""),
     ],
 )
 def test_what_the_configuration_asks_for_comes_first(options: dict[str, Any], told: str) -> None:
     made = plan(**options)
     assert computed(made) == []
-    notes = [note for note in made.notes if "in the data, and is drawn, " in note]
-    assert [f"and is drawn, {told}" in note for note in notes] == ([True] if told else [])
+    notes = [note for note in made.notes if "in the data, but is drawn, " in note]
+    assert [f"but is drawn, {told}" in note for note in notes] == ([True] if told else [])
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_is_computed_is_neither_set_nor_redrawn(options: dict[str, Any]) ->
     with pytest.raises(ConfigError) as caught:
         plan(**options)
     (problem,) = caught.value.problems
-    assert "variable 'band' holds groups of 'income' in the data" in problem
+    assert "variable 'band' contains groups of 'income' in the data" in problem
     assert not computed(plan(**options, method={"band": "cart"}))
 
 
@@ -100,7 +100,7 @@ def test_an_expression_that_may_be_undefined_is_told_and_not_computed() -> None:
     parts = numeric("part", hours, decimals=1), numeric("rate", INCOME / hours, decimals=None)
     table = Table([TABLE["income"], *parts])
     assert not computed(made := plan(table))
-    assert any("may be undefined" in note for note in made.notes)
+    assert any("may have no value" in note for note in made.notes)
     positive = numeric("part", np.abs(hours), decimals=1)
     rate = numeric("rate", INCOME / np.abs(hours), decimals=None)
     assert computed(plan(Table([TABLE["income"], positive, rate]))) == ["rate"]
@@ -112,4 +112,4 @@ def test_a_bare_configuration_computes_a_band_of_its_income() -> None:
     assert made.spec.order == ("sex", "income", "band", "hours", "wage")
     assert computed(made) == ["band"]
     (note,) = [note for note in made.notes if "'band'" in note]
-    assert "is computed in place of drawn; name a method to have it drawn" in note
+    assert "so it is computed; to draw it, name a method" in note

@@ -102,7 +102,7 @@ def test_a_run_says_it_at_its_start_if_it_is_long(
     assert [line.partition(":")[0] for line in heard.lines] == ["forecast"]
     short = Forecast(parallel=1, alone=1, workers=1, memory=10**15, free=10**9)
     assert short.is_long
-    assert [*short.lines][1].startswith("forecast: only 1.0 GB of memory are free; use fewer")
+    assert [*short.lines][1].startswith("forecast: only 1.0 GB of memory is free; use fewer")
 
 
 class Another(Planned):
