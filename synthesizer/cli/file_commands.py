@@ -45,9 +45,7 @@ def check(
         Path | None,
         option("YAML of a run: how to read the data, kinds, panel, weights, checks, limits."),
     ] = None,
-    keys: Annotated[
-        Text, option("Variables that an intruder knows: A,B,C; suggested if absent.")
-    ] = None,
+    keys: Annotated[Text, option("Keys of an intruder: A,B,C; suggested if absent.")] = None,
     target: Annotated[Text, option("Variable that an intruder wants to learn.")] = None,
     settings: Annotated[
         list[str] | None,
@@ -148,12 +146,8 @@ def report(
 
 def releases(
     source: Original,
-    given_out: Annotated[
-        list[Path] | None, option("Directory of a run that was released to someone.")
-    ] = None,
-    not_given_out: Annotated[
-        list[Path] | None, option("Directory of a run that was not released.")
-    ] = None,
+    given_out: Annotated[list[Path] | None, option("Directory of a released run.")] = None,
+    not_given_out: Annotated[list[Path] | None, option("Directory of another run.")] = None,
 ) -> None:
     """List the runs from a confidential file, and which of them were released.
 

@@ -202,8 +202,7 @@ def show_plan(
     for line in ahead.lines if ahead else ():
         say(line)
     cost = "; cost: share of the work of all fits" if plan.has_chain else ""
-    unit = plan.arrangement.unit
-    say(f"rare levels left: levels of fewer than {RARE} {unit}s, after grouping{cost}")
+    say(f"rare levels left: of fewer than {RARE} {plan.arrangement.unit}s, after grouping{cost}")
 
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:

@@ -65,9 +65,7 @@ class PathRuleConfig(Part):
     variable: Label = Field(description="longitudinal variable, or the career variable")
     absorbing: Labels = Field((), description="states that a person never leaves")
     never: Pairs = Field((), description="pairs [from, to] of states that never follow each other")
-    non_decreasing: bool = Field(
-        False, description="true: values never fall (numbers, dates and ordered levels)"
-    )
+    non_decreasing: bool = Field(False, description="numbers, dates and ordered levels never fall")
 
     @model_validator(mode="after")
     def _has_rule(self) -> PathRuleConfig:
@@ -79,23 +77,18 @@ class PathRuleConfig(Part):
 class PanelConfig(Part, Section, Arranging):
     """Columns of persons and periods: ``person`` and ``time``, or ``wide``."""
 
-    person: Label | None = Field(
-        None, description="long form (one row for each period): column that identifies persons"
-    )
+    person: Label | None = Field(None, description="long form: column that identifies persons")
     time: Label | None = Field(None, description="long form: column of the period")
     wide: dict[Label, Names] = Field(
         default_factory=dict,
-        description="wide form (one column for each period): map from variable to its columns in "
-        "order of time, or to 'first..last'",
+        description="wide form: map from variable to columns in order of time, or 'first..last'",
     )
     absent: Labels = Field(
         (),
         description="wide form: labels for a person who is absent in a period; each variable needs "
         "one of them, and its first one is written",
     )
-    career: Label | None = Field(
-        None, description="variable whose whole sequence of states is drawn at once"
-    )
+    career: Label | None = Field(None, description="variable whose states are drawn as careers")
     rules: tuple[PathRuleConfig, ...] = Field((), description="rules from period to period")
     view: Labels = Field(
         (), description="periods whose values the checks of persons use, besides first and last"
@@ -148,9 +141,7 @@ def _shape(value: object) -> str | None:
 class SurvivalConfig(Part):
     """An event, and the time until it or until the end of observation."""
 
-    event: Label = Field(
-        description="variable with the outcome at that time: two levels, or competing risks"
-    )
+    event: Label = Field(description="outcome at that time: two levels, or competing risks")
     time: Label = Field(description="numeric variable: days, months or years since the start")
 
 
@@ -210,39 +201,24 @@ class _DataConfig(Part):
         f"{', '.join(ending for one in formats() for ending in one.endings)}",
     )
     sql: SqlConfig | None = Field(None, description="database query; needs the extra 'sql'")
-    sample: str | None = Field(
-        None, description="built-in sample: fair, randhie or federal_workforce"
-    )
+    sample: str | None = Field(None, description="built-in: fair, randhie or federal_workforce")
     persons: Whole | None = Field(
         None, ge=1, le=50_000_000, description="persons of a simulated sample; default 2,000"
     )
     delimiter: str | None = Field(
-        None,
-        min_length=1,
-        max_length=1,
-        description="CSV: delimiter; detected by default",
+        None, min_length=1, max_length=1, description="CSV: delimiter; detected by default"
     )
-    quote: Literal['"', "'"] | None = Field(
-        None, description="CSV: double or single quotes around texts; detected by default"
-    )
-    comment: Label | None = Field(
-        None, description="CSV: sign at the start of lines to skip; # is detected by default"
-    )
+    quote: Literal['"', "'"] | None = Field(None, description="CSV: quotes; detected by default")
+    comment: Label | None = Field(None, description="CSV: first sign of lines to skip; default #")
     header_row: Whole | None = Field(
         None,
         ge=1,
-        description="CSV, sheets: number of the line with the names, from 1; lines above it are "
-        "skipped; detected by default",
+        description="CSV, sheets: line with the names, from 1; lines above it are skipped",
     )
     names: Names | None = Field(
-        None,
-        description="CSV, sheets: names of all columns, for a file without names, or instead of "
-        "those in header_row",
+        None, description="CSV, sheets: names of all columns, instead of those in the file"
     )
-    encoding: str | None = Field(
-        None,
-        description="encoding of texts; by default as stated in the file, utf-8 for CSV",
-    )
+    encoding: str | None = Field(None, description="encoding; by default as in the file, or utf-8")
     max_unpacked_mb: Whole | None = Field(
         None,
         ge=1,
@@ -347,32 +323,20 @@ class VariableConfig(Part):
     """Settings of one variable; absent ones are inferred from the data."""
 
     kind: Kind | None = Field(None, description="kind of the values; inferred by default")
-    missing: Labels | None = Field(
-        None, description="missing codes as written in the data; '' is an empty cell"
-    )
-    levels: Labels | None = Field(
-        None, description="all levels; for an ordered variable from lowest to highest"
-    )
+    missing: Labels | None = Field(None, description="missing codes; '' is an empty cell")
+    levels: Labels | None = Field(None, description="all levels; if ordered, lowest first")
     decimals: int | None = Field(None, ge=0, le=15, description="decimals of a numeric variable")
     date_format: str | None = Field(None, description="strptime format, such as %d.%m.%Y")
     public: bool = Field(
         False, description="true: its levels are a public code list, so rare levels are not grouped"
     )
     method: Method | None = Field(None, description="model, or '~ expression' to compute it")
-    derived: str | None = Field(
-        None, description="expression of other variables, from which it is computed"
-    )
+    derived: str | None = Field(None, description="expression by which it is computed")
     follows: Label | None = Field(
-        None,
-        description="code variable: each of its values belongs to one value of this variable, "
-        "which is looked up",
+        None, description="code variable: each of its values belongs to one value of this variable"
     )
-    missing_method: str | None = Field(
-        None, description="model of the missing codes of a numeric variable"
-    )
-    predictors: Names | None = Field(
-        None, description="predictors of the model; by default all earlier variables"
-    )
+    missing_method: str | None = Field(None, description="model of the missing codes of a number")
+    predictors: Names | None = Field(None, description="by default all earlier variables")
     exclude: Names = Field((), description="predictors to leave out")
     options: ModelOptions = Field(default_factory=dict, description="options of the model")
     label: str | None = Field(None, description="description for the codebook")
@@ -397,10 +361,7 @@ class RuleConfig(Part):
     """A rule: ``if`` and ``then``, or a text with a condition that always holds."""
 
     condition: str = Field("", alias="if", description="condition in the expression language")
-    then: dict[str, Label] = Field(
-        default_factory=dict,
-        description="map from variable to its value in rows that satisfy the condition",
-    )
+    then: dict[str, Label] = Field(default_factory=dict, description="map from variable to value")
     always: str = Field("", description="condition that holds in every row, such as hire <= year")
 
     @model_validator(mode="before")
@@ -422,9 +383,7 @@ class RuleConfig(Part):
 class RareConfig(Part):
     """Grouping of rare levels in the confidential data, before any fit."""
 
-    min_count: Whole = Field(
-        5, ge=2, description="levels of fewer persons (or rows) than this are grouped"
-    )
+    min_count: Whole = Field(5, ge=2, description="levels of fewer persons, or rows, are grouped")
     to: Label = Field(
         "other",
         description="name of the group, or missing; rare levels of an ordered variable join the "
@@ -432,8 +391,7 @@ class RareConfig(Part):
     )
     levels: Literal["all", "text"] = Field(
         "all",
-        description="variables to group: all, or text (none whose levels are numbers, or yes and "
-        "no)",
+        description="all variables, or text: none whose levels are numbers, or yes and no",
     )
 
 
@@ -442,9 +400,7 @@ class BlankRareConfig(Part):
 
     variables: Names = Field(min_length=1, description="variables with levels")
     min_count: Whole = Field(
-        5,
-        ge=2,
-        description="levels of fewer records (persons of a long panel) than this become blank",
+        5, ge=2, description="levels of fewer records (persons of a long panel) become blank"
     )
 
 
@@ -456,29 +412,26 @@ class AfterConfig(Part):
     """Disclosure control after synthesis, in this order, before the checks."""
 
     round: dict[Label, Base] = Field(
-        default_factory=dict,
-        description="map from variable to step: numbers are rounded to a multiple of the step",
+        default_factory=dict, description="map from variable to the step of rounding"
     )
     bottom_code: dict[Label, Number] = Field(
         default_factory=dict,
-        description="map from variable to number: smaller numbers become this one",
+        description="map from variable to its lowest number; lower ones become it",
     )
     top_code: dict[Label, Number] = Field(
         default_factory=dict,
-        description="map from variable to number: larger numbers become this one",
+        description="map from variable to its highest number; higher ones become it",
     )
     blank_rare: BlankRareConfig | None = Field(
         None, description="levels of few records of a dataset that become blank"
     )
     uniques: Literal["drop"] | None = Field(
         None,
-        description="drop: leave out records that are unique in a dataset and equal to a unique "
-        "record of the original, like sdc of synthpop; weak protection, because missing records "
-        "reveal which ones existed",
+        description="drop: leave out records that are unique and equal to a unique record of the "
+        "original, like sdc of synthpop; weak, because absent records reveal which ones existed",
     )
     label: dict[Label, Label] = Field(
-        default_factory=dict,
-        description="map from a new column to its text, which marks every record as synthetic",
+        default_factory=dict, description="map from a new column to its text in every record"
     )
 
     @model_validator(mode="after")
@@ -563,9 +516,7 @@ class _ChainConfig(Part):
     version: Annotated[Literal[2], BeforeValidator(_not_version_1)] = Field(
         2, description="version of this format"
     )
-    seed: Whole | None = Field(
-        None, ge=0, le=MAX_SEED, description="seed of all draws; by default drawn and stored"
-    )
+    seed: Whole | None = Field(None, ge=0, le=MAX_SEED, description="by default drawn and stored")
     random_key: RunKey | None = Field(
         None,
         description="random key of a run, by default drawn; none: reproducible from the seed "
@@ -576,7 +527,7 @@ class _ChainConfig(Part):
         None,
         ge=1,
         le=MAX_ROWS,
-        description="rows of each dataset (persons of a panel); by default as in the data",
+        description="rows (persons) of each dataset; by default as the data",
     )
     workers: Workers | None = Field(
         None,
@@ -585,12 +536,8 @@ class _ChainConfig(Part):
             + [f"{{{k}: ...}}: {field.description}" for k, (_, field) in placed("workers").items()]
         ),
     )
-    proper: bool = Field(
-        False, description="true: fit the models to a bootstrap sample for every dataset"
-    )
-    strata: Names = Field(
-        (), description="variables; each combination of their levels gets its own chain"
-    )
+    proper: bool = Field(False, description="fit to a bootstrap sample for every dataset")
+    strata: Names = Field((), description="each combination of their levels gets its own chain")
     keep: Names = Field((), description="variables copied from the original (partial synthesis)")
     drop: Names = Field((), description="columns left out of the synthesis and the output")
     min_stratum_rows: Whole | None = Field(
@@ -606,9 +553,7 @@ class _ChainConfig(Part):
         description="map from variable to model; or a list with one model for each column of the "
         "data, '' to keep it",
     )
-    visit_sequence: Names | None = Field(
-        None, description="order in which variables are drawn; by default that of the file"
-    )
+    visit_sequence: Names | None = Field(None, description="order of draws; by default file order")
     predictor_matrix: dict[str, Names] = Field(
         default_factory=dict, description="map from variable to its predictors"
     )
@@ -618,14 +563,13 @@ class _ChainConfig(Part):
         "closely related; not used for variables with configured predictors",
     )
     models: dict[str, ModelOptions] = Field(
-        default_factory=dict,
-        description="map from model to its options, such as cart: {min_leaf: 10}",
+        default_factory=dict, description="map from model to options, such as cart: {min_leaf: 10}"
     )
     plugins: Names = Field(
         (), description="modules whose MODELS are used; importing them runs their code"
     )
     variables: dict[str, VariableConfig] = Field(
-        default_factory=dict, description="map from variable to its settings"
+        default_factory=dict, description="of each variable"
     )
     rules: Annotated[tuple[RuleConfig, ...], BeforeValidator(_listed)] = Field(
         (), description="values that are certain under a condition; conditions that always hold"
@@ -641,25 +585,16 @@ class _ChainConfig(Part):
         description="pairs of an event and its time, drawn last, so that Cox models and logits of "
         "the synthetic data are right",
     )
-    panel: PanelConfig | None = Field(
-        None, description="persons and periods of a longitudinal file"
-    )
-    rare: RareConfig | None = Field(
-        None, description="how rare levels are grouped or made blank before any fit"
-    )
+    panel: PanelConfig | None = Field(None, description="persons and periods of a panel")
+    rare: RareConfig | None = Field(None, description="how to group rare levels before any fit")
     after: AfterConfig | None = Field(
         None, description="disclosure control after synthesis: label, top_code, round and others"
     )
     on_violation: Literal["error", "warn", "ignore"] = Field(
-        "warn",
-        description="what happens if confidential rows break a rule or a forbidden condition",
+        "warn", description="if confidential rows break a rule or a forbidden condition"
     )
-    checks: CheckSettings = Field(
-        default_factory=CheckSettings, description="checks of risk and utility"
-    )
-    limits: LimitConfig = Field(
-        default_factory=LimitConfig, description="limits of figures, and profile of the verdict"
-    )
+    checks: CheckSettings = Field(default_factory=CheckSettings)
+    limits: LimitConfig = Field(default_factory=LimitConfig)
 
     @model_validator(mode="before")
     @classmethod

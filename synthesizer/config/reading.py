@@ -417,13 +417,11 @@ def _nested_hint(name: str) -> str:
     >>> _nested_hint("delimiter"), _nested_hint("agee")
     (" at this level; write it under 'data'", '')
     """
-    sections = [
-        section
-        for section, field in Config.model_fields.items()
-        for kind in (field.annotation, *get_args(field.annotation))
-        if isinstance(kind, type) and issubclass(kind, BaseModel) and name in kind.model_fields
-    ]
-    return f" at this level; write it under {' or '.join(map(repr, sections))}" if sections else ""
+    for section, field in Config.model_fields.items():
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if name in getattr(kind, "model_fields", ()):
+                return f" at this level; write it under {section!r}"
+    return ""
 
 
 def _add_dotted(

@@ -114,7 +114,7 @@ class Key:
     """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
     arrange: Hook | None = None
     """Groups the rows of the source instead of ``panel``: takes the options, an `Arranging`, and
-    the table of the source; returns `WithFindings` of an `Arranged`, or of None after problems."""
+    the table of the source; returns `Draft` of an `Arranged`, or of None after problems."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
@@ -173,7 +173,7 @@ class Extension:
 
     key: Key | None = None
     plan: Hook | None = None
-    """Takes a `PlanRequest` of ``plan/extended.py``; returns `WithFindings` of a `Planned`, or of
+    """Takes a `PlanRequest` of ``plan/extended.py``; returns `Draft` of a `Planned`, or of
     None after problems."""
     sentences: str = ""
     """Package whose ``sentences.toml`` has the sentences of these problems, by code."""

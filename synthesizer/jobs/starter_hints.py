@@ -29,23 +29,18 @@ _MIN_DIFFERENCE: Final = 0.05
 
 
 def hints_of(
-    table: Table,
-    source: str,
-    labels: Mapping[str, str],
-    configured: Container[str],
-    *,
-    has_form: bool,
+    table: Table, source: str, labels: Mapping[str, str], used: Container[str], *, has_form: bool
 ) -> Iterator[str]:
     """Yield guesses about a file, each with the command to run if it is right.
 
-    ``labels`` are the labels of variables in the file, ``configured`` the keys of extensions that
-    are used already, ``has_form`` whether rows are grouped already.
+    ``labels`` are the labels of variables in the file, ``used`` the keys of extensions that
+    are set already, ``has_form`` whether rows are grouped already.
     """
     command = f"synthesizer init {source}"
     yield from _codes_in_doubt(table)
     if codes := guessed_codes(table):
         yield f"read as missing codes: {codes}; if these are values, remove them from `missing`"
-    for _, what, setting in suggestions(table, labels, configured):
+    for _, what, setting in suggestions(table, labels, used):
         yield f"{what}; if so: {command} --set {setting}"
     if has_form:
         return

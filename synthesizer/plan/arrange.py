@@ -28,11 +28,11 @@ from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.settings import CheckSettings, LimitConfig
 from synthesizer.plan.context import Arranged
-from synthesizer.plan.findings import WithFindings, note, problem
+from synthesizer.plan.findings import Draft, note, problem
 from synthesizer.plan.inputs import declarations, declared_for, encoded
 
 
-def arranged_source(config: ChainConfig, table: Table) -> WithFindings[Arranged | None]:
+def arranged_source(config: ChainConfig, table: Table) -> Draft[Arranged | None]:
     """Return how the rows of a source are grouped; None if problems prevent it.
 
     Raises
@@ -48,14 +48,14 @@ def arranged_source(config: ChainConfig, table: Table) -> WithFindings[Arranged 
     key = config.arranged_by
     if key is not None and (hook := arranging_keys()[key].arrange) is not None:
         with guarded(f"extension {key!r}: arrange"):
-            result: WithFindings[Arranged | None] = hook(getattr(config, key), table)
+            result: Draft[Arranged | None] = hook(getattr(config, key), table)
             if not (isinstance(result.made, Arranged) or result.problems):
                 raise TypeError("returns nothing, and no problem")
         return result
     if config.panel is None:
-        return WithFindings(Arranged())
+        return Draft(Arranged())
     form, notes = arrange(config.panel, table)
-    return WithFindings(Arranged(form=form), notes=notes)
+    return Draft(Arranged(form=form), notes=notes)
 
 
 _BESIDE = {

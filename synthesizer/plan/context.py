@@ -21,7 +21,7 @@ from synthesizer.data.table import Kind, Table
 from synthesizer.engine.registry import Registry
 from synthesizer.models.histories.history import panel_of
 from synthesizer.models.step import Forbid
-from synthesizer.plan.findings import WithFindings, problem
+from synthesizer.plan.findings import Draft, problem
 from synthesizer.plan.inputs import Columns, Input, torn_ids
 
 
@@ -89,9 +89,9 @@ class Arranged:
         """Yield problems of conditions that together forbid every value."""
         yield from ()
 
-    def paths(self, context: Context) -> WithFindings[tuple[PathRule, ...]]:  # noqa: ARG002
+    def paths(self, context: Context) -> Draft[tuple[PathRule, ...]]:  # noqa: ARG002
         """Return rules from row to row, besides those of ``panel``."""
-        return WithFindings(())
+        return Draft(())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,12 +174,12 @@ class Context:
         follows = self.frame.career is not None and name == self.frame.time
         return is_id or follows or name in self.config.drop
 
-    def unusable(self, location: str, name: str) -> list[Problem]:
+    def unusable(self, entry: str, name: str) -> list[Problem]:
         """Return the problems of a name that is no variable of the synthesis."""
-        unknown = self.columns.unknown(location, name)
+        unknown = self.columns.unknown(entry, name)
         if unknown or not self.takes_no_part(name):
             return unknown
-        return [problem("takes_no_part", name=name, location=location)]
+        return [problem("takes_no_part", name=name, entry=entry)]
 
     @property
     def career(self) -> str | None:
@@ -241,7 +241,7 @@ def unknown_variables(context: Context) -> Iterator[str]:
     Variables in expressions, in the order and under checks are checked elsewhere.
     """
     config, columns = context.config, context.columns
-    locations: list[tuple[str, Iterable[str]]] = [
+    entries: list[tuple[str, Iterable[str]]] = [
         ("variables", [name for name in config.variables if name not in columns.owners]),
         ("method", config.named_methods),
         ("keep", config.keep),
@@ -256,15 +256,15 @@ def unknown_variables(context: Context) -> Iterator[str]:
         predictors.append((f"variables.{name}.exclude", settings.exclude))
         if name in columns.owners:
             keys = [f"variables.{name}.{key}" for key in settings.model_fields_set - _OF_COLUMNS]
-            locations += [(location, [name]) for location in sorted(keys)]
-    for location, names in locations:
+            entries += [(entry, [name]) for entry in sorted(keys)]
+    for entry, names in entries:
         for name in names:
-            yield from columns.unknown(location, name)
+            yield from columns.unknown(entry, name)
     following = columns.joined(context.frame.derived)
-    for location, names in predictors:
+    for entry, names in predictors:
         for name in names:
             if not (context.is_panel and name.startswith(OWN)):  # checked with the model
-                yield from following.unknown(location, name)
+                yield from following.unknown(entry, name)
 
 
 def repeated_ids(context: Context) -> Iterator[str]:
@@ -297,21 +297,21 @@ def models_without_use(context: Context) -> Iterator[str]:
     for name, settings in config.variables.items():
         models.append((name, f"variables.{name}.method", settings.method or ""))
         models.append((name, f"variables.{name}.missing_method", settings.missing_method or ""))
-    for name, location, model in models:
+    for name, entry, model in models:
         if not model or name in context.names:
             continue
         problems = Problems()
         if not model.startswith("~"):
-            with problems.gathered(location):
+            with problems.gathered(entry):
                 context.registry.canonical(model)
         column = None if name in config.drop else context.data.table.get(name)
         if not problems and column is not None and column.variable.kind is Kind.ID:
-            problems.append(problem("model_of_identifier", name=name, location=location))
+            problems.append(problem("model_of_identifier", name=name, entry=entry))
         yield from problems
 
 
-def broken_findings(config: ChainConfig, broken: Iterable[str]) -> WithFindings[None]:
+def broken_findings(config: ChainConfig, broken: Iterable[str]) -> Draft[None]:
     """Return violations by confidential rows as problems, notes or nothing (``on_violation``)."""
     if config.on_violation == "error":
-        return WithFindings(None, tuple(problem("breaks_rule", text=text) for text in broken))
-    return WithFindings(None, notes=() if config.on_violation == "ignore" else tuple(broken))
+        return Draft(None, tuple(problem("breaks_rule", text=text) for text in broken))
+    return Draft(None, notes=() if config.on_violation == "ignore" else tuple(broken))

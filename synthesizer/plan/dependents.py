@@ -11,7 +11,7 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.registry import DEFAULT_SET
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 
 _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 """Operations that are not defined for all numbers."""
@@ -19,7 +19,7 @@ _PARTIAL = re.compile(r"/|\blog|\bsqrt")
 
 def dependents(
     context: Context, drawn: Mapping[str, str], needs: Mapping[str, Collection[str]]
-) -> WithFindings[dict[str, Expression]]:
+) -> Draft[dict[str, Expression]]:
     """Return variables that are functions of others in the data, each with its expression.
 
     ``drawn`` maps variables without a configured model to their default model; only these are
@@ -28,7 +28,7 @@ def dependents(
     if an extension makes whole datasets.
     """
     if context.config.maker is not None:
-        return WithFindings({})
+        return Draft({})
     findings = Findings()
     table = context.table.select(
         [name for name in context.names if not context.columns.any_faulty([name])]
@@ -61,9 +61,9 @@ def dependents(
             )
         elif not _is_defined(context, table, name, expression):
             findings.note("follows_but_undefined", name=name, is_what=is_what)
-        elif location := named.get(name):
+        elif entry := named.get(name):
             findings.problem(
-                "rule_on_derived", name=name, location=location, is_what=is_what, others=others
+                "rule_on_derived", name=name, entry=entry, is_what=is_what, others=others
             )
         else:
             computed[name] = expression
@@ -163,11 +163,11 @@ def _is_time(column: Column) -> bool:
     return len(set(values.tolist())) >= MIN_TIMES and bool((values >= 0).all())
 
 
-def survival_findings(context: Context) -> WithFindings[None]:
+def survival_findings(context: Context) -> Draft[None]:
     """Return problems of ``survival``, and a note on a pair that is not configured."""
     pairs, findings = context.config.survival, Findings()
     if context.is_panel:
-        return WithFindings(None, (problem("survival_in_panel"),) if pairs else ())
+        return Draft(None, (problem("survival_in_panel"),) if pairs else ())
     if "survival" not in context.config.model_fields_set:
         findings.notes += _suggestion(context)
     counts = Counter(name for pair in pairs for name in (pair.event, pair.time))
@@ -175,7 +175,7 @@ def survival_findings(context: Context) -> WithFindings[None]:
         if count > 1:
             findings.problem("survival_twice", name=name)
         if context.takes_no_part(name):
-            findings.problem("takes_no_part", name=name, location="survival")
+            findings.problem("takes_no_part", name=name, entry="survival")
     for pair in pairs:
         findings.problems += _kind_problems(context, pair.event, pair.time)
     return findings.of(None)

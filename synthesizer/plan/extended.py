@@ -17,7 +17,7 @@ from synthesizer.engine.chain import ChainSpec, Finisher, FitStore, FittedChain,
 from synthesizer.engine.source import Source
 from synthesizer.measures.scenario import Scenario
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, WithFindings
+from synthesizer.plan.findings import Draft, Findings
 from synthesizer.report.blocks import DataTable
 from synthesizer.report.record import Manifest
 
@@ -145,7 +145,7 @@ _RULES = ("rules", "forbid", "structural_zeros", "keep")
 
 def plan_extensions(
     context: Context, chain: ChainSpec, scenarios: Sequence[Scenario], *, is_sound: bool
-) -> WithFindings[dict[str, Planned]]:
+) -> Draft[dict[str, Planned]]:
     """Return the plans of the configured extensions, by key."""
     findings, made = Findings(), dict[str, Planned]()
     whole = [name for name in context.config.sections if name in makers()]
@@ -167,7 +167,7 @@ def plan_extensions(
 
 
 def _is_answer(answer: Any, request: PlanRequest, *, may_rest: bool) -> bool:
-    if not isinstance(answer, WithFindings) or not isinstance(answer.made, Planned | None):
+    if not isinstance(answer, Draft) or not isinstance(answer.made, Planned | None):
         return False
     lists = answer.problems, answer.notes
     are_texts = all(isinstance(x, tuple) and all(isinstance(y, str) for y in x) for x in lists)

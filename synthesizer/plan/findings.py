@@ -16,7 +16,7 @@ MadeOf = TypeVar("MadeOf", covariant=True)
 
 
 @dataclass(frozen=True)
-class WithFindings(Generic[MadeOf]):
+class Draft(Generic[MadeOf]):
     """The result of one step of the plan, with its problems and notes."""
 
     made: MadeOf
@@ -34,7 +34,7 @@ class Findings:
     problems: Problems = field(default_factory=Problems)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, result: WithFindings[Made]) -> Made:
+    def add(self, result: Draft[Made]) -> Made:
         """Return the result of a step, after adding its problems and notes."""
         self.problems += result.problems
         self.notes += result.notes
@@ -48,9 +48,9 @@ class Findings:
         """Add a note; see `note`."""
         self.notes.append(note(code, **facts))
 
-    def of(self, made: Made) -> WithFindings[Made]:
+    def of(self, made: Made) -> Draft[Made]:
         """Return a result together with these problems and notes."""
-        return WithFindings(made, tuple(self.problems), tuple(self.notes))
+        return Draft(made, tuple(self.problems), tuple(self.notes))
 
 
 def problem(code: str, /, **facts: Any) -> Problem:

@@ -132,25 +132,22 @@ class Columns:
         """Whether any of the columns could not be read."""
         return any(self.is_faulty(name) for name in names)
 
-    def unknown(self, location: str, name: str) -> list[Problem]:
+    def unknown(self, entry: str, name: str) -> list[Problem]:
         """Return the problem of an unknown name, with the nearest name; [] if it is a column."""
         if self.is_known(name):
             return []
         if owner := self.owners.get(name):
-            return [problem("column_of_variable", name=name, location=location, owner=owner)]
+            return [problem("column_of_variable", name=name, entry=entry, owner=owner)]
         if views := self.views.get(name):
             return [
                 problem(
-                    "changes_within_persons",
-                    name=name,
-                    location=location,
-                    views=_in_periods(name, views),
+                    "changes_within_persons", name=name, entry=entry, views=_in_periods(name, views)
                 )
             ]
         if hint := self._in_period(name):
-            return [problem("value_not_in_view", name=name, location=location, hint=hint)]
+            return [problem("value_not_in_view", name=name, entry=entry, hint=hint)]
         writable = [column for column in self.names or () if column not in self.owners]
-        return [unknown_variable(location, name, writable)]
+        return [unknown_variable(entry, name, writable)]
 
     def _in_period(self, name: str) -> str | None:
         """Return why a name like pay@2020 cannot be used; None for other names."""
@@ -167,17 +164,17 @@ class Columns:
         return None
 
 
-def unknown_variable(location: str, name: str, names: Iterable[str]) -> Problem:
+def unknown_variable(entry: str, name: str, names: Iterable[str]) -> Problem:
     """Return the problem of an unknown variable, with the nearest name, or its names in periods."""
     names = list(names)
     if views := values_in_periods(name, names):
-        return problem("changes_within_persons", name=name, location=location, views=views)
+        return problem("changes_within_persons", name=name, entry=entry, views=views)
     hint = did_you_mean(name, names, "it is no column of the data; take it out")
     careers = [other.removeprefix(PREFIX) for other in names if other.startswith(PREFIX)]
     short = name.removeprefix(PREFIX)
     if careers and short != name and not did_you_mean(short, careers):
         hint = f"variables of the careers: {', '.join(map(PREFIX.__add__, careers))}"
-    return problem("unknown_variable", name=name, location=location, hint=hint)
+    return problem("unknown_variable", name=name, entry=entry, hint=hint)
 
 
 def values_in_periods(name: str, names: Iterable[str]) -> str | None:

@@ -51,7 +51,7 @@ from synthesizer.plan.context import (
 )
 from synthesizer.plan.dependents import survival_findings
 from synthesizer.plan.extended import Fitting, Planned, Work, plan_extensions
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 from synthesizer.plan.inputs import Input, read_input, suggestions
 from synthesizer.plan.rules import ChainOrder, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
@@ -453,14 +453,14 @@ def plain_config(config: ChainConfig) -> dict[str, Any]:
     return dump
 
 
-def _name_findings(context: Context) -> WithFindings[None]:
+def _name_findings(context: Context) -> Draft[None]:
     """Return problems of unknown variables and models, and of misplaced identifiers."""
     findings = Findings()
     findings.problems += [*unknown_variables(context), *models_without_use(context)]
     findings.add(survival_findings(context))
     findings.problems += [
-        problem("takes_no_part", name=name, location=location)
-        for location, names in (("keep", context.config.keep), ("strata", context.config.strata))
+        problem("takes_no_part", name=name, entry=entry)
+        for entry, names in (("keep", context.config.keep), ("strata", context.config.strata))
         for name in names
         if context.columns.is_known(name) and context.takes_no_part(name)
     ]
@@ -470,7 +470,7 @@ def _name_findings(context: Context) -> WithFindings[None]:
     return findings.of(None)
 
 
-def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> WithFindings[None]:
+def _row_findings(context: Context, n_steps: int, *, keeps: bool) -> Draft[None]:
     """Return problems of numbers of units: kept variables, strata, workers."""
     config, table, findings = context.config, context.table, Findings()
     findings.problems += whole_number_problems(rows=config.rows)

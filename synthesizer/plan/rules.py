@@ -27,7 +27,7 @@ from synthesizer.models.histories.history import panel_of
 from synthesizer.models.limits import StructuralZeros, found_structural_zeros, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
 from synthesizer.plan.context import Context, broken_findings
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +145,7 @@ Zeros = tuple[Forbid | StructuralZeros, ...]
 
 def plan_rules(
     context: Context, chain: ChainOrder, seed: Seed
-) -> WithFindings[tuple[tuple[Rule, ...], Zeros]]:
+) -> Draft[tuple[tuple[Rule, ...], Zeros]]:
     """Return the rules and the structural zeros.
 
     ``seed`` decides which unseen combinations are allowed, see `StructuralZeros`.
@@ -180,20 +180,20 @@ def rows_of_other_labels(context: Context, name: str, code: str) -> Iterator[str
 
 
 def _condition(
-    context: Context, location: str, text: str, findings: Problems
+    context: Context, entry: str, text: str, findings: Problems
 ) -> tuple[Expression | None, list[str]]:
     """Return a condition and the variables of the table that it uses.
 
     The condition is None if it has problems or uses columns that could not be read.
     """
     table, columns, used = context.completed, context.ruled, list[str]()
-    with findings.gathered(location):
+    with findings.gathered(entry):
         expression = Expression.parse(text)
         used = [name for name in sorted(expression.names) if name in table]
         absent = sorted(expression.names - set(used))
         problems: list[str] = [p for n in absent for p in columns.unknown("condition", n)]
         problems += [
-            problem("takes_no_part", name=name, location="condition")
+            problem("takes_no_part", name=name, entry="condition")
             for name in absent
             if not columns.is_faulty(name) and columns.is_known(name)
         ]
@@ -210,22 +210,22 @@ def _rules(context: Context, chain: ChainOrder, problems: Problems) -> list[Rule
     for number, rule in enumerate(context.config.rules, 1):
         if rule.always:
             continue
-        location = f"rule {number}"
-        condition, used = _condition(context, f"{location}, if", rule.condition, problems)
+        entry = f"rule {number}"
+        condition, used = _condition(context, f"{entry}, if", rule.condition, problems)
         if condition is not None and not condition.count(table):
             text = rule.condition
-            problems.append(problem("rule_without_rows", location=location, condition=text))
+            problems.append(problem("rule_without_rows", entry=entry, condition=text))
         for name, value in rule.then.items():
             if columns.is_faulty(name):
                 continue
-            if unknown := columns.unknown(location, name):
+            if unknown := columns.unknown(entry, name):
                 problems += unknown
                 continue
             faults = list(chain.setting_problems(name, used))
-            problems.at(location, faults)
+            problems.at(entry, faults)
             if name not in table:
                 continue
-            with problems.gathered(location):
+            with problems.gathered(entry):
                 column = single_value(table[name].variable, value)
                 if condition is not None and not faults:
                     rules.append(Rule(condition=condition, value=column))
@@ -244,20 +244,20 @@ def _rules_of_leads(context: Context, rule: Rule) -> Iterator[Rule]:
 def _forbids(context: Context, chain: ChainOrder, problems: Problems) -> list[Forbid]:
     table = context.completed
     forbids: list[tuple[str, Forbid]] = []
-    for location, condition, always in _of_whom(context, problems):
+    for entry, condition, always in _of_whom(context, problems):
         if not condition.names or not condition.names <= set(chain.order):
-            problems.append(problem("condition_without_variables", location=location))
+            problems.append(problem("condition_without_variables", entry=entry))
         elif condition.condition(table).all():
             does = "breaks" if always else "satisfies"
-            problems.append(problem("condition_of_every_row", location=location, does=does))
+            problems.append(problem("condition_of_every_row", entry=entry, does=does))
         else:
             zero = chain.zero(condition, always, table)
             if zero.names == {context.frame.time} and not condition.condition(table).any():
                 continue  # satisfied: the periods are those of the data
             if fixed := chain.redrawing_problem(zero.names):
-                problems.append(fixed.at(location))
+                problems.append(fixed.at(entry))
             else:
-                forbids.append((location, zero))
+                forbids.append((entry, zero))
     problems += _nothing_left(forbids, table)
     problems += context.arranged.left_problems(context, forbids, chain.order)
     problems += _circles(forbids)
@@ -267,12 +267,12 @@ def _forbids(context: Context, chain: ChainOrder, problems: Problems) -> list[Fo
 
 def _of_whom(context: Context, problems: Problems) -> Iterator[tuple[str, Expression, str]]:
     """Yield location, condition and text of forbidden conditions, also for leads."""
-    for location, condition in context.arranged.own_conditions(context):
-        yield location, condition, ""
-    for location, condition, always in _conditions(context, problems):
+    for entry, condition in context.arranged.own_conditions(context):
+        yield entry, condition, ""
+    for entry, condition, always in _conditions(context, problems):
         for whom, of_them in context.arranged.conditions(condition, context.table):
             text = always if of_them is condition else ""
-            yield location + whom, of_them, text
+            yield entry + whom, of_them, text
 
 
 def _conditions(context: Context, problems: Problems) -> Iterator[tuple[str, Expression, str]]:
@@ -376,10 +376,10 @@ def _implied(forbids: Sequence[Forbid], chain: ChainOrder, table: Table) -> Iter
 def _nothing_left(forbids: Sequence[tuple[str, Forbid]], table: Table) -> Iterator[str]:
     """Yield problems of conditions that together forbid every confidential row."""
     for variable in dict.fromkeys(forbid.variable for _, forbid in forbids):
-        same = [(location, forbid) for location, forbid in forbids if forbid.variable == variable]
+        same = [(entry, forbid) for entry, forbid in forbids if forbid.variable == variable]
         if len(same) > 1 and forbidden_rows([forbid for _, forbid in same], table).all():
-            locations = ", ".join(dict.fromkeys(location for location, _ in same))
-            yield problem("conditions_leave_nothing", name=variable, locations=locations)
+            entries = ", ".join(dict.fromkeys(entry for entry, _ in same))
+            yield problem("conditions_leave_nothing", name=variable, entries=entries)
 
 
 def _listed_zeros(context: Context, chain: ChainOrder, problems: Problems) -> list[StructuralZeros]:
@@ -392,19 +392,19 @@ def _listed_zeros(context: Context, chain: ChainOrder, problems: Problems) -> li
         problems.append(problem("structural_zeros_not_lists", one=one))
         return []
     for number, names in enumerate(lists, 1):
-        location = f"structural_zeros {number}"
-        faults = [fault for name in names for fault in columns.unknown(location, name)]
+        entry = f"structural_zeros {number}"
+        faults = [fault for name in names for fault in columns.unknown(entry, name)]
         if not faults and len(set(names)) < 2:
-            faults = [problem("structural_zeros_too_short", location=location)]
+            faults = [problem("structural_zeros_too_short", entry=entry)]
         absent = [n for n in names if n not in chain.order and columns.is_known(n)]
         if not faults and absent:
-            faults = [problem("takes_no_part", name=name, location=location) for name in absent]
+            faults = [problem("takes_no_part", name=name, entry=entry) for name in absent]
         problems += faults
         if faults or columns.any_faulty(names) or not set(names) <= set(table):
             continue
         ordered = sorted(set(names), key=chain.order.index)
         if fixed := chain.redrawing_problem(ordered):
-            problems.append(fixed.at(location))
+            problems.append(fixed.at(entry))
             continue
         # also for every prefix, so that each later variable has an allowed value
         leads = [context.arranged.lead(name, table) or name for name in ordered]
@@ -417,7 +417,7 @@ def _listed_zeros(context: Context, chain: ChainOrder, problems: Problems) -> li
 
 def _detected_zeros(
     context: Context, chain: ChainOrder, seed: Seed, listed: Sequence[StructuralZeros]
-) -> WithFindings[tuple[StructuralZeros, ...]]:
+) -> Draft[tuple[StructuralZeros, ...]]:
     """Return the detected structural zeros of variables that can be redrawn.
 
     If no value satisfies all of them, the listed ones are applied.
@@ -442,12 +442,12 @@ def _detected_zeros(
     }
     zeros = tuple(found_structural_zeros(table, opened | triples, seed.generator("support")))
     if not search.left_out:
-        return WithFindings(zeros)
+        return Draft(zeros)
     note = (
         f"structural_zeros: {search.left_out} were not searched for impossible combinations (too "
         "many); list those that matter, in addition to 'auto'"
     )
-    return WithFindings(zeros, notes=(note,))
+    return Draft(zeros, notes=(note,))
 
 
 def _several_values(config: ChainConfig, chain: ChainOrder) -> Iterator[str]:
@@ -552,17 +552,17 @@ def _count_of(mask: BoolArray) -> str:
     return plural(int(mask.sum()), "confidential row")
 
 
-def plan_paths(context: Context) -> WithFindings[tuple[PathRule, ...]]:
+def plan_paths(context: Context) -> Draft[tuple[PathRule, ...]]:
     """Return the rules from period to period, with notes on rows that break them."""
     panel, findings = context.config.panel, Findings()
     rules: dict[PathRule, str] = {}
     for number, rule in enumerate(() if panel is None else panel.rules, 1):
-        location = f"panel.rules.{number}"
-        problems = list(_path_problems(context, location, rule))
+        entry = f"panel.rules.{number}"
+        problems = list(_path_problems(context, entry, rule))
         findings.problems += problems
         if not problems:
             compiled = _compiled(context.table[rule.variable].variable, rule)
-            rules |= dict.fromkeys(compiled, location)
+            rules |= dict.fromkeys(compiled, entry)
     findings.add(broken_findings(context.config, _broken_paths(context, rules)))
     return findings.of((*rules, *findings.add(context.arranged.paths(context))))
 
@@ -575,33 +575,33 @@ def overridden(paths: Sequence[PathRule], rules: Sequence[Rule]) -> Iterator[str
                 yield problem("path_rule_overridden", name=name, text=path.text)
 
 
-def _path_problems(context: Context, location: str, rule: PathRuleConfig) -> Iterator[str]:
+def _path_problems(context: Context, entry: str, rule: PathRuleConfig) -> Iterator[str]:
     name = rule.variable
     panel, frame = context.config.panel, context.frame
     if panel is not None and name == panel.person:
-        yield problem("path_rule_of_person", name=name, location=location)
+        yield problem("path_rule_of_person", name=name, entry=entry)
         return
     if name == frame.time:
-        yield problem("path_rule_of_time", name=name, location=location)
+        yield problem("path_rule_of_time", name=name, entry=entry)
         return
     if name not in context.table or context.takes_no_part(name):
-        yield from context.unusable(location, name)
+        yield from context.unusable(entry, name)
         return
     variable = context.table[name].variable
     is_career = name == context.career
     if rule.non_decreasing and (variable.kind in (Kind.CATEGORICAL, Kind.BOOLEAN) or is_career):
-        yield problem("path_rule_without_order", name=name, location=location)
+        yield problem("path_rule_without_order", name=name, entry=entry)
     labels = [*rule.absorbing, *(label for pair in rule.never for label in pair)]
     if labels and not variable.is_coded:
-        yield problem("path_rule_of_number", name=name, location=location)
+        yield problem("path_rule_of_number", name=name, entry=entry)
         return
     unknown = sorted({label for label in labels if label not in variable.labels})
     if unknown:
         yield problem(
-            "unknown_state", name=name, location=location, unknown=", ".join(map(repr, unknown))
+            "unknown_state", name=name, entry=entry, unknown=", ".join(map(repr, unknown))
         )
     for same in dict.fromkeys(before for before, after in rule.never if before == after):
-        yield problem("path_rule_staying", name=name, location=location, same=same)
+        yield problem("path_rule_staying", name=name, entry=entry, same=same)
 
 
 def _compiled(variable: Variable, rule: PathRuleConfig) -> Iterator[PathRule]:
@@ -629,11 +629,11 @@ def _text(rule: PathRuleConfig) -> str:
     return " and ".join(parts)
 
 
-def _broken_paths(context: Context, locations: Mapping[PathRule, str]) -> Iterator[str]:
+def _broken_paths(context: Context, entries: Mapping[PathRule, str]) -> Iterator[str]:
     """Yield notes on rules from period to period that confidential rows break."""
-    for rule, location in locations.items():
+    for rule, entry in entries.items():
         panel = panel_of(context.table)
         broken = broken_steps(panel.index, panel[rule.variable], [rule])
         if broken.any():
             rows = _rows(broken, context)
-            yield f"{location} '{rule.text}': {rows} break it; no synthetic row will"
+            yield f"{entry} '{rule.text}': {rows} break it; no synthetic row will"

@@ -21,11 +21,11 @@ from synthesizer.measures.settings import ScenarioConfig
 from synthesizer.measures.utility.combining import Rule, kind_problems, rule_for, rule_problems
 from synthesizer.measures.utility.compare_fit import FitRequest, groups_of
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, WithFindings, problem
+from synthesizer.plan.findings import Draft, Findings, problem
 from synthesizer.plan.inputs import Columns
 
 
-def plan_scenarios(context: Context) -> WithFindings[tuple[Scenario, ...]]:
+def plan_scenarios(context: Context) -> Draft[tuple[Scenario, ...]]:
     """Return the planned scenarios; empty without keys and target."""
     config, table = context.config, context.original
     checks, findings = config.checks, Findings()
@@ -36,9 +36,9 @@ def plan_scenarios(context: Context) -> WithFindings[tuple[Scenario, ...]]:
     for number, settings in enumerate(checks.scenarios, 1):
         problems += names.scenario(f"checks.scenarios.{number}", settings)
     for number, inference in enumerate(checks.inference, 1):
-        location, of_periods = f"checks.inference.{number}", inference.units == "periods"
+        entry, of_periods = f"checks.inference.{number}", inference.units == "periods"
         rows = _Names(config, context.table, context.columns) if of_periods else names
-        problems += rows.inference(location, inference, table)
+        problems += rows.inference(entry, inference, table)
     problems += _split_problems(names)
     needed = checks.needs_scenario or config.maker is not None
     if problems or not needed or not context.columns.is_complete:
@@ -55,7 +55,7 @@ def plan_scenarios(context: Context) -> WithFindings[tuple[Scenario, ...]]:
     return findings.of((*first, *further))
 
 
-def _suggested(context: Context, table: Table) -> WithFindings[tuple[Scenario, ...]]:
+def _suggested(context: Context, table: Table) -> Draft[tuple[Scenario, ...]]:
     checks = context.config.checks
     codes_only, named = context.config.maker is not None, {*(checks.keys or ()), checks.target}
     drawn = table.select(
@@ -67,13 +67,13 @@ def _suggested(context: Context, table: Table) -> WithFindings[tuple[Scenario, .
     )
     suggestion = suggest(drawn, keys=checks.keys, target=checks.target)
     if not suggestion.keys or suggestion.target is None:
-        return WithFindings((), notes=(NO_SCENARIO,))
+        return Draft((), notes=(NO_SCENARIO,))
     reason = in_units(
         suggestion.reason,
         "persons" if isinstance(table, View) else "records",
     )
     scenario = checks.scenario(keys=suggestion.keys, target=suggestion.target, reason=reason)
-    return WithFindings((scenario,), notes=(reason,))
+    return Draft((scenario,), notes=(reason,))
 
 
 class _Names:
@@ -82,23 +82,23 @@ class _Names:
     def __init__(self, config: ChainConfig, table: Table, columns: Columns) -> None:
         self.config, self.table, self.columns = config, table, columns
 
-    def known(self, location: str, name: str, *, ids: bool = False) -> list[Problem]:
+    def known(self, entry: str, name: str, *, ids: bool = False) -> list[Problem]:
         """Return the problems of a name: unknown, dropped, or an identifier."""
         if name in self.config.drop and not ids:
-            return [problem("takes_no_part", name=name, location=location)]
+            return [problem("takes_no_part", name=name, entry=entry)]
         if self.columns.is_faulty(name):
             return []
         panel = self.config.panel
         if panel is not None and name == panel.person and not ids:
-            return [problem("takes_no_part", name=name, location=location)]
+            return [problem("takes_no_part", name=name, entry=entry)]
         if name not in self.table:
             if panel is not None and name == panel.time:
-                return [problem("time_of_periods", name=name, location=location)]
+                return [problem("time_of_periods", name=name, entry=entry)]
             if hint := self._of_persons(name):
-                return [problem("value_not_of_rows", name=name, location=location, hint=hint)]
-            return self.columns.unknown(location, name)
+                return [problem("value_not_of_rows", name=name, entry=entry, hint=hint)]
+            return self.columns.unknown(entry, name)
         if not ids and self.table[name].variable.kind is Kind.ID:
-            return [problem("takes_no_part", name=name, location=location)]
+            return [problem("takes_no_part", name=name, entry=entry)]
         return []
 
     def _of_persons(self, name: str) -> str | None:
@@ -115,30 +115,30 @@ class _Names:
             )
         return None
 
-    def scenario(self, location: str, settings: ScenarioConfig) -> Iterator[str]:
+    def scenario(self, entry: str, settings: ScenarioConfig) -> Iterator[str]:
         """Yield every problem of a scenario."""
         keys, target = settings.keys, settings.target
         for name in keys or ():
-            yield from self.known(f"{location}.keys", name)
+            yield from self.known(f"{entry}.keys", name)
         if target is not None:
-            yield from self.known(f"{location}.target", target)
-        yield from _key_problems(location, keys, target)
-        yield from self.groups(location, settings.groups)
+            yield from self.known(f"{entry}.target", target)
+        yield from _key_problems(entry, keys, target)
+        yield from self.groups(entry, settings.groups)
         for name in settings.groups:
             if keys and target and name not in (*keys, target) and name in self.table:
-                yield problem("groups_unused", name=name, location=location)
-        yield from self.exclusions(location, settings)
+                yield problem("groups_unused", name=name, entry=entry)
+        yield from self.exclusions(entry, settings)
         column = self.table.get(target) if target is not None else None
         if settings.tolerance is not None and column is not None and column.is_coded:
-            yield problem("tolerance_of_levels", name=target, location=location)
+            yield problem("tolerance_of_levels", name=target, entry=entry)
         if settings.tolerance is not None and target in settings.groups:
-            yield problem("groups_and_tolerance", name=target, location=location)
+            yield problem("groups_and_tolerance", name=target, entry=entry)
 
-    def exclusions(self, location: str, settings: ScenarioConfig) -> Iterator[str]:
+    def exclusions(self, entry: str, settings: ScenarioConfig) -> Iterator[str]:
         """Yield every problem of exclusions, also those without effect."""
         keys, target = settings.keys, settings.target
         named = [exclusion.key for exclusion in settings.exclude if exclusion.key is not None]
-        problems = [p for name in named for p in self.known(f"{location}.exclude", name)]
+        problems = [p for name in named for p in self.known(f"{entry}.exclude", name)]
         yield from problems
         if problems or not keys or target is None or not {*keys, target} <= set(self.table):
             return
@@ -146,16 +146,16 @@ class _Names:
         try:
             check_exclusions([self.table], keys=keys, target=target, exclude=exclude)
         except DataError as error:
-            yield from at_place(f"{location}.exclude", error.problems)
+            yield from at_place(f"{entry}.exclude", error.problems)
 
-    def groups(self, location: str, groups: Mapping[str, Groups]) -> Iterator[str]:
+    def groups(self, entry: str, groups: Mapping[str, Groups]) -> Iterator[str]:
         """Yield every problem of grouped variables."""
         for name in groups:
-            yield from self.known(f"{location}.groups", name)
+            yield from self.known(f"{entry}.groups", name)
             if name in self.table and self.table[name].is_coded:
-                yield problem("groups_of_levels", name=name, location=location)
+                yield problem("groups_of_levels", name=name, entry=entry)
 
-    def inference(self, location: str, question: Question, original: Table) -> Iterator[str]:
+    def inference(self, entry: str, question: Question, original: Table) -> Iterator[str]:
         """Yield every problem of an inference check of the original, one row a unit."""
         # imported here, because few runs need it
         from synthesizer.measures.risk.public_inference import check_inference
@@ -164,25 +164,25 @@ class _Names:
         try:
             rows = question.rows(original)
         except DataError as error:
-            yield from (Problem(f"{location}.{one}", one.code) for one in error.problems)
+            yield from (Problem(f"{entry}.{one}", one.code) for one in error.problems)
             return
-        problems = [fault for name in names for fault in self.known(location, name)]
+        problems = [fault for name in names for fault in self.known(entry, name)]
         yield from problems
         if problems or any(self.columns.is_faulty(name) for name in names):
             return
         try:
             check_inference(rows, [rows], **question.settings)
         except DataError as error:
-            yield from at_place(location, error.problems)
+            yield from at_place(entry, error.problems)
 
 
-def _key_problems(location: str, keys: tuple[str, ...] | None, target: str | None) -> Iterator[str]:
+def _key_problems(entry: str, keys: tuple[str, ...] | None, target: str | None) -> Iterator[str]:
     if keys is not None and len(set(keys)) != len(keys):
-        yield problem("key_twice", location=location)
+        yield problem("key_twice", entry=entry)
     if keys is not None and not keys:
-        yield problem("keys_empty", location=location)
+        yield problem("keys_empty", entry=entry)
     if target is not None and target in (keys or ()):
-        yield problem("target_is_key", name=target, location=location)
+        yield problem("target_is_key", name=target, entry=entry)
 
 
 MIN_PERSONS = 20
@@ -194,20 +194,17 @@ def _split_problems(names: _Names) -> Iterator[str]:
     settings = config.checks.differential_confidentiality
     if settings.by is not None:
         yield from names.known("checks.differential_confidentiality.by", settings.by)
-    location = "checks.differential_confidentiality.units"
+    entry = "checks.differential_confidentiality.units"
     if config.panel is not None:
         if settings.units not in (None, config.panel.person):
-            yield problem("units_of_panel", location=location)
+            yield problem("units_of_panel", entry=entry)
     elif settings.units is not None:
-        yield from names.known(location, settings.units, ids=True)
+        yield from names.known(entry, settings.units, ids=True)
         column = names.table.get(settings.units)
         count = MIN_PERSONS if column is None else len(np.unique(units_of(column)))
         if count < MIN_PERSONS:
             yield problem(
-                "units_too_few",
-                name=settings.units,
-                location=location,
-                persons=plural(count, "person"),
+                "units_too_few", name=settings.units, entry=entry, persons=plural(count, "person")
             )
 
 
@@ -223,13 +220,13 @@ def fit_problems(context: Context, *, keeps: bool) -> Iterator[str]:
     natural = rule_for(proper=config.proper, keeps=keeps, redrawn=config.redraws)
     requests = [fit.ruled(natural) for fit in config.checks.fits]
     for number, request in enumerate(requests, 1):
-        location = f"checks.fits.{number}"
-        yield from at_place(location, _rule_problems(request.rule or natural, config, keeps=keeps))
-        named = list(_name_problems(location, request, config, columns))
-        yield from named or _group_problems(location, request, context)
+        entry = f"checks.fits.{number}"
+        yield from at_place(entry, _rule_problems(request.rule or natural, config, keeps=keeps))
+        named = list(_name_problems(entry, request, config, columns))
+        yield from named or _group_problems(entry, request, context)
 
 
-def _group_problems(location: str, request: FitRequest, context: Context) -> Iterator[str]:
+def _group_problems(entry: str, request: FitRequest, context: Context) -> Iterator[str]:
     """Yield problems of the groups of a fit, and of variables of different units."""
     from synthesizer.measures.utility.requested_fits import person_of_rows
 
@@ -242,23 +239,19 @@ def _group_problems(location: str, request: FitRequest, context: Context) -> Ite
         if name == who or (name in rows and rows[name].variable.kind is Kind.ID)
     ]
     if ids:
-        yield problem("fit_by_identifier", names=ids, location=location)
+        yield problem("fit_by_identifier", names=ids, entry=entry)
     elif absent := [name for name in dict.fromkeys(request.names) if name not in rows]:
         if context.columns.any_faulty(absent):
             return
         whole = [name for name in dict.fromkeys(request.names) if name not in context.table]
         yield problem(
-            "fit_mixes_units",
-            names=absent,
-            location=location,
-            whole=", ".join(whole),
-            absent=absent[0],
+            "fit_mixes_units", names=absent, entry=entry, whole=", ".join(whole), absent=absent[0]
         )
     elif request.by:
         try:
             groups_of(rows, request.by)
         except DataError as error:
-            yield from at_place(location, error.problems)
+            yield from at_place(entry, error.problems)
 
 
 def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
@@ -267,15 +260,15 @@ def _rule_problems(rule: Rule, config: ChainConfig, *, keeps: bool) -> Iterator[
 
 
 def _name_problems(
-    location: str, request: FitRequest, config: ChainConfig, columns: Columns
+    entry: str, request: FitRequest, config: ChainConfig, columns: Columns
 ) -> Iterator[str]:
     try:
         names = request.names
     except ExpressionError as error:
-        yield from at_place(f"{location}.formula", error.problems)
+        yield from at_place(f"{entry}.formula", error.problems)
         return
     for name in dict.fromkeys(names):
         if name in config.drop:
-            yield problem("takes_no_part", name=name, location=location)
+            yield problem("takes_no_part", name=name, entry=entry)
         elif not columns.is_known(name):
-            yield from columns.unknown(location, name)
+            yield from columns.unknown(entry, name)

@@ -12,7 +12,7 @@ from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import parse_json, read_text
 from synthesizer.data.randomness import NO_KEY, WITHOUT_KEY, Seed, fresh_seed, new_key
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 
 _REMEDY = "name the manifest.json of a finished run, or remove random_key to draw one"
 
@@ -32,7 +32,7 @@ def seed_of(config: ChainConfig) -> Seed:
     return Seed(entropy, None if config.random_key == NO_KEY else new_key())
 
 
-def plan_seed(context: Context, shared: Seed | None) -> WithFindings[Seed]:
+def plan_seed(context: Context, shared: Seed | None) -> Draft[Seed]:
     """Return seed and random key of a plan, with notes.
 
     ``shared`` is the seed of a grid; it replaces that of the configuration.
@@ -72,26 +72,26 @@ def key_in_words(key: Any) -> str:
 
 def _earlier(path: Path) -> tuple[Seed, str | None]:
     """Return seed and random key of an earlier run, and the hash of its data."""
-    location = f"random_key.from: {path}"
+    entry = f"random_key.from: {path}"
     try:
         content = parse_json(read_text(path))
     except OSError as error:
         raise ConfigError(
-            problem("key_unreadable", location=location, strerror=error.strerror, remedy=_REMEDY)
+            problem("key_unreadable", entry=entry, strerror=error.strerror, remedy=_REMEDY)
         ) from None
     except (ValueError, RecursionError):
-        raise ConfigError(problem("key_no_manifest", location=location, remedy=_REMEDY)) from None
+        raise ConfigError(problem("key_no_manifest", entry=entry, remedy=_REMEDY)) from None
     content = content if isinstance(content, Mapping) else {}
     key, entropy, fitted = (content.get(key) for key in ("random_key", "seed", "seed_of_fit"))
     if key is None:
-        raise ConfigError(problem("key_absent", location=location, remedy=_REMEDY))
+        raise ConfigError(problem("key_absent", entry=entry, remedy=_REMEDY))
     if fitted not in (None, entropy):
-        raise ConfigError(problem("key_of_saved_model", location=location))
+        raise ConfigError(problem("key_of_saved_model", entry=entry))
     try:
         if type(entropy) is not int or type(key) is not str:
             raise ValueError
         seed = Seed(entropy, None if key == NO_KEY else key)
     except ValueError:
-        raise ConfigError(problem("key_edited", location=location, remedy=_REMEDY)) from None
+        raise ConfigError(problem("key_edited", entry=entry, remedy=_REMEDY)) from None
     data = content.get("data")
     return seed, data.get("sha256") if isinstance(data, Mapping) else None

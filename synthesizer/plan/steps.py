@@ -25,7 +25,7 @@ from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.step import Step, state_variable
 from synthesizer.plan.context import Context, broken_findings
 from synthesizer.plan.dependents import dependents, pairs_last
-from synthesizer.plan.findings import Findings, WithFindings, problem
+from synthesizer.plan.findings import Draft, Findings, problem
 from synthesizer.plan.rules import differing_rows, rows_of_other_labels
 
 
@@ -41,7 +41,7 @@ class Method:
     """Inputs of a computed variable, which must be drawn before it."""
 
 
-def plan_methods(context: Context) -> WithFindings[dict[str, Method]]:
+def plan_methods(context: Context) -> Draft[dict[str, Method]]:
     """Return the requested model of every variable."""
     findings = Findings()
     _check_default(context, findings)
@@ -135,9 +135,9 @@ def _by_position(context: Context, findings: Findings) -> dict[str, tuple[str, s
     return listed
 
 
-def _canonical(context: Context, findings: Findings, location: str, model: str) -> str | None:
+def _canonical(context: Context, findings: Findings, entry: str, model: str) -> str | None:
     """Return the registered name of a model; None after adding a problem if it is unknown."""
-    with findings.problems.gathered(location):
+    with findings.problems.gathered(entry):
         return context.registry.canonical(model)
     return None
 
@@ -147,7 +147,7 @@ def _method(
 ) -> Method | None:
     settings = context.settings_of(name)
     column, listed = by_position.get(name, ("method", None))
-    locations = {
+    entries = {
         "keep": ROLES["keep"] if name in context.config.keep else None,
         f"variables.{name}.method": settings.method,
         f"variables.{name}.derived": None if settings.derived is None else f"~{settings.derived}",
@@ -156,9 +156,7 @@ def _method(
         column: listed,
     }
     # in synthpop an empty text keeps the variable
-    named = {
-        location: text or ROLES["keep"] for location, text in locations.items() if text is not None
-    }
+    named = {entry: text or ROLES["keep"] for entry, text in entries.items() if text is not None}
     if len(set(named.values())) > 1:
         findings.problem("methods_disagree", name=name, named=" and ".join(named))
         return None
@@ -173,12 +171,12 @@ def _method(
             settings.options,
             is_configured=False,
         )
-    location, value = next(iter(named.items()))
+    entry, value = next(iter(named.items()))
     if value.startswith("~"):
-        return _derived(context, findings, name, location, value[1:].strip())
+        return _derived(context, findings, name, entry, value[1:].strip())
     if settings.follows is not None:
         return _following(context, findings, name, settings.follows, settings.options)
-    model = _canonical(context, findings, location, value)
+    model = _canonical(context, findings, entry, value)
     return None if model is None else Method(model, settings.options, is_configured=True)
 
 
@@ -207,9 +205,9 @@ def _position_of_four(variable: Variable) -> int:
 
 
 def _derived(
-    context: Context, findings: Findings, name: str, location: str, text: str
+    context: Context, findings: Findings, name: str, entry: str, text: str
 ) -> Method | None:
-    with findings.problems.gathered(location):
+    with findings.problems.gathered(entry):
         expression = Expression.parse(text)
         outside = sorted(expression.names.difference(context.names, context.frame.derived))
         problems: list[str] = [fault for other in outside for fault in _outside(context, other)]
@@ -231,11 +229,11 @@ def _following(
     context: Context, findings: Findings, name: str, code: str, options: Mapping[str, object]
 ) -> Method | None:
     """Return the model of a variable that is looked up by a code, which is drawn first."""
-    location = f"variables.{name}.follows"
+    entry = f"variables.{name}.follows"
     if code == name or code not in context.names:
         problems = [problem("follows_itself", name=code)]
         problems = problems if code == name else _outside(context, code)
-        findings.problems.at(location, problems)
+        findings.problems.at(entry, problems)
         return None
     if not context.columns.any_faulty([name, code]):
         findings.add(broken_findings(context.config, rows_of_other_labels(context, name, code)))
@@ -247,34 +245,29 @@ def _outside(context: Context, name: str) -> list[Problem]:
     if name.startswith(OWN):
         return [problem("looks_back", name=name, prefix=PREFIX)]
     if context.takes_no_part(name):
-        return [problem("takes_no_part", name=name, location="expression")]
+        return [problem("takes_no_part", name=name, entry="expression")]
     return context.columns.joined(context.frame.derived).unknown("expression", name)
 
 
-def plan_order(context: Context, methods: Mapping[str, Method]) -> WithFindings[list[str]]:
+def plan_order(context: Context, methods: Mapping[str, Method]) -> Draft[list[str]]:
     """Return the order: kept variables first, then as configured, derived after their inputs."""
-    copied = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
+    keeps = [n for n in context.names if n in methods and methods[n].name == ROLES["keep"]]
     findings = Findings()
     listed = _listed(context, findings)
     unlisted = pairs_last(context, [n for n in context.names if n not in listed])
-    order = [n for n in unlisted if n in copied] + listed
-    order += [n for n in unlisted if n not in copied]
+    order = [n for n in unlisted if n in keeps] + listed + [n for n in unlisted if n not in keeps]
     if context.is_panel:
-        first = sorted(
-            (n for n in unlisted if n in copied), key=lambda name: name != context.career
-        )
+        first = sorted((n for n in unlisted if n in keeps), key=lambda name: name != context.career)
         rest = _panel_order(context, methods, listed, unlisted)
         order = [*first, *(name for name in rest if name not in first)]
     if listed and unlisted:
         findings.note(
             "order_leaves_out",
             count=len(unlisted),
-            first=", then constant variables and the careers"
-            if context.is_panel and context.career not in listed
-            else "",
+            first=_THEN if context.is_panel and context.career not in listed else "",
             unlisted=", ".join(unlisted),
         )
-    order = _last(context, order, {*copied, *listed})
+    order = _last(context, order, {*keeps, *listed})
     if context.config.maker is not None:  # numbers are drawn after the categories
         order.sort(key=lambda name: not context.table[name].is_coded)
     inputs = {
@@ -290,6 +283,9 @@ def _last(context: Context, order: list[str], placed: Collection[str]) -> list[s
     late = [name for name in context.config.last if name in order and name not in placed]
     late = context.arranged.last(context, late)
     return [*(name for name in order if name not in late), *late]
+
+
+_THEN = ", then constant variables and the careers"
 
 
 def _drawn(context: Context, name: str) -> str:
@@ -496,7 +492,7 @@ def plan_steps(
     order: list[str],
     methods: Mapping[str, Method],
     paths: Sequence[PathRule],
-) -> WithFindings[list[Step]]:
+) -> Draft[list[Step]]:
     """Return the step of every variable."""
     steps, findings = list[Step](), Findings()
     findings.problems += _option_problems(context)
@@ -588,15 +584,13 @@ def _absent_problems(
 def _stepping_problems(context: Context, name: str, model: HistoryModel) -> Iterator[str]:
     """Yield problems of options that use changes of a variable."""
     for other, times in Counter(model.stepping).items():
-        location = f"variable {name!r}: its options name {other!r}"
+        entry = f"variable {name!r}: its options name {other!r}"
         if times > 1:
-            yield problem(
-                "changes_named_twice", names=[name, other], location=location, times=times
-            )
+            yield problem("changes_named_twice", names=[name, other], entry=entry, times=times)
         if other.startswith((OWN, PREFIX)) or other == context.frame.time:
-            yield problem("changes_not_drawn", names=[name, other], location=location)
+            yield problem("changes_not_drawn", names=[name, other], entry=entry)
         elif context.changing.get(other) == 0:
-            yield problem("changes_never", names=[name, other], location=location)
+            yield problem("changes_never", names=[name, other], entry=entry)
 
 
 def _unknown_mentions(context: Context, model: ConditionalModel) -> list[Problem]:
@@ -628,7 +622,7 @@ def _predictors(
             )
         elif context.takes_no_part(predictor):
             findings.problem(
-                "takes_no_part", name=predictor, location=f"variable {name!r}: predictors"
+                "takes_no_part", name=predictor, entry=f"variable {name!r}: predictors"
             )
     if not model.abilities.uses_predictors:
         return ()

@@ -12,13 +12,13 @@ from synthesizer.data.expressions import Expression
 from synthesizer.data.table import Kind, Variable
 from synthesizer.data.values import rounded
 from synthesizer.plan.context import Context
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 
 
-def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> WithFindings[After]:
+def plan_after(context: Context, after: AfterConfig | None, *, keeps: bool) -> Draft[After]:
     """Return the changes by column of the files."""
     if after is None:
-        return WithFindings(After())
+        return Draft(After())
     findings = Findings()
     for key in NUMBER_STEPS:
         findings.problems += _number_problems(context, f"after.{key}", getattr(after, key))
@@ -56,27 +56,21 @@ def _changed(context: Context, name: str) -> Variable | None:
     return context.table[name].variable if name in context.names else None
 
 
-def _number_problems(context: Context, location: str, values: Mapping[str, float]) -> Iterator[str]:
+def _number_problems(context: Context, entry: str, values: Mapping[str, float]) -> Iterator[str]:
     """Yield problems of variables that are no numbers, and of values with too many decimals."""
     for name, value in values.items():
-        yield from context.unusable(location, name)
+        yield from context.unusable(entry, name)
         variable = _changed(context, name)
         if variable is None:
             continue
         if variable.kind is not Kind.NUMERIC:
-            yield problem(
-                "after_needs_number", name=name, location=location, kind=variable.kind.value
-            )
+            yield problem("after_needs_number", name=name, entry=entry, kind=variable.kind.value)
         elif (
             variable.decimals is not None
             and float(rounded(np.array(value), variable.decimals)) != value
         ):
             yield problem(
-                "after_decimals",
-                name=name,
-                location=location,
-                value=value,
-                decimals=variable.decimals,
+                "after_decimals", name=name, entry=entry, value=value, decimals=variable.decimals
             )
 
 
@@ -89,21 +83,19 @@ def _order_problems(after: AfterConfig) -> Iterator[str]:
 
 def _level_problems(context: Context, names: Iterable[str]) -> Iterator[str]:
     """Yield problems of variables without levels, and of panel variables that must not be blank."""
-    location = "after.blank_rare"
+    entry = "after.blank_rare"
     panel = context.config.panel
     for name in names:
-        yield from context.unusable(location, name)
+        yield from context.unusable(entry, name)
         variable = _changed(context, name)
         if variable is None:
             continue
         if not variable.is_coded:
-            yield problem(
-                "after_needs_levels", name=name, location=location, kind=variable.kind.value
-            )
+            yield problem("after_needs_levels", name=name, entry=entry, kind=variable.kind.value)
         elif name == context.frame.career or (
             panel is not None and (blank_code(variable) or "") in panel.absent
         ):
-            yield problem("after_blanks_presence", name=name, location=location)
+            yield problem("after_blanks_presence", name=name, entry=entry)
 
 
 def _label_problems(context: Context, label: Mapping[str, str]) -> Iterator[str]:

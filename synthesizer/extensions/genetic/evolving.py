@@ -30,11 +30,11 @@ from synthesizer.measures.scenario import Scenario
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.extended import PlanRequest
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 from synthesizer.plan.inputs import declarations
 
 
-def plan_genetic(asked: PlanRequest) -> WithFindings[GeneticPlan | None]:
+def plan_genetic(asked: PlanRequest) -> Draft[GeneticPlan | None]:
     """Return what will be evolved, None where there are problems, or were before."""
     context, config, scenarios = asked.context, asked.options, asked.scenarios
     steps, is_sound = asked.chain.steps, asked.is_sound
@@ -43,11 +43,11 @@ def plan_genetic(asked: PlanRequest) -> WithFindings[GeneticPlan | None]:
     if found.problems or not is_sound or not context.columns.is_complete:
         return found.of(None)
     if not scenarios:
-        return WithFindings(None, (problem("genetic_needs_scenario"),))
+        return Draft(None, (problem("genetic_needs_scenario"),))
     main = scenarios[0]
     numbers = [n for n in (*main.keys, main.target) if not context.table[n].is_coded]
     if numbers:
-        return WithFindings(None, (problem("genetic_scenario_numbers", names=numbers),))
+        return Draft(None, (problem("genetic_scenario_numbers", names=numbers),))
     found.problems.at("genetic", _scenario_problems(context.table, config, main))
     files: list[Records] = []
     if not isinstance(config.start, str):

@@ -19,7 +19,7 @@ from synthesizer.extensions.households.member_view import HEAD, MEMBER, SIZE, TA
 from synthesizer.extensions.households.members import AtMost, Member
 from synthesizer.models.step import Forbid, forbidden_rows
 from synthesizer.plan.context import Arranged, Context, broken_findings
-from synthesizer.plan.findings import Findings, WithFindings, problem
+from synthesizer.plan.findings import Draft, Findings, problem
 
 OF_HEADS = ", of heads"
 """Ends the place of a condition that is asked for of heads as well."""
@@ -117,12 +117,12 @@ class Households(Arranged):
         """Report conditions that all members satisfy, or all of one kind."""
         return _impossible(context, self.form, forbids, order)
 
-    def paths(self, context: Context) -> WithFindings[tuple[AtMost, ...]]:
+    def paths(self, context: Context) -> Draft[tuple[AtMost, ...]]:
         """Plan how many members may be what."""
         return _plan_at_most(context, self.form, self.at_most)
 
 
-def arrange(options: HouseholdOptions, table: Table) -> WithFindings[Households | None]:
+def arrange(options: HouseholdOptions, table: Table) -> Draft[Households | None]:
     """Return how a file holds households.
 
     Where heads or sizes are wrong, these are problems, and any member counts as the head, so that
@@ -132,16 +132,16 @@ def arrange(options: HouseholdOptions, table: Table) -> WithFindings[Households 
         return _arranged(options, table)
     except ConfigError as error:
         if any(problem.startswith("household.id") for problem in error.problems):
-            return WithFindings(None, tuple(error.problems))
+            return Draft(None, tuple(error.problems))
         found = Findings(problems=Problems(error.problems))
     changes = {"head": "", "size": None, "variables": (), "order": None}
     try:
         return found.of(found.add(_arranged(options.model_copy(update=changes), table)))
     except ConfigError as error:
-        return WithFindings(None, (*found.problems, *error.problems))
+        return Draft(None, (*found.problems, *error.problems))
 
 
-def _arranged(options: HouseholdOptions, table: Table) -> WithFindings[Households]:
+def _arranged(options: HouseholdOptions, table: Table) -> Draft[Households]:
     problems = Problems()
     taken = [name for name in table.names if name.startswith((*TAKEN, OWN))]
     if taken:
@@ -164,7 +164,7 @@ def _arranged(options: HouseholdOptions, table: Table) -> WithFindings[Household
             order=options.order,
         )
     problems.settle(ConfigError)
-    return WithFindings(Households(form=form, at_most=options.at_most), notes=notes)
+    return Draft(Households(form=form, at_most=options.at_most), notes=notes)
 
 
 def _unknown_columns(config: HouseholdOptions, table: Table) -> Iterator[str]:
@@ -198,7 +198,7 @@ def _others(condition: Expression) -> Expression:
 
 def _plan_at_most(
     context: Context, form: HouseholdForm, at_most: Mapping[str, int]
-) -> WithFindings[tuple[AtMost, ...]]:
+) -> Draft[tuple[AtMost, ...]]:
     """Plan how many members may be what, with how often the data break it."""
     found = Findings()
     rules: dict[AtMost, str] = {}

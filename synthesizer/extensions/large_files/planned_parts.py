@@ -15,14 +15,14 @@ from synthesizer.data.table import Table
 from synthesizer.data.workers import in_bytes
 from synthesizer.extensions.large_files.large_files_options import LargeFilesOptions
 from synthesizer.plan.extended import Planned, PlanRequest, Work
-from synthesizer.plan.findings import Findings, WithFindings, problem
+from synthesizer.plan.findings import Draft, Findings, problem
 
 if TYPE_CHECKING:
     from synthesizer.extensions.large_files.parquet_sample import WholeFiles
     from synthesizer.plan.plan import Plan
 
 
-def plan_parts(asked: PlanRequest) -> WithFindings[Planned | None]:
+def plan_parts(asked: PlanRequest) -> Draft[Planned | None]:
     """Plan the datasets of a source that is not read whole; of others there is nothing to plan."""
     context, options, found = asked.context, asked.options, Findings()
     if options.dask is not None:

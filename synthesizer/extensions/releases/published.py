@@ -38,7 +38,7 @@ from synthesizer.models.histories.wrapped import ByClass
 from synthesizer.models.step import Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.extended import Fitting, Planned, PlanRequest
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 from synthesizer.report.record import AGAIN, Manifest, manifest_in, read_record
 
 MOST_NAMED = 5
@@ -209,11 +209,11 @@ def _recast(column: Column, like: Column) -> Column:
     return Column(like.variable, column.data, column.states)
 
 
-def plan_published(asked: PlanRequest) -> WithFindings[Published | None]:
+def plan_published(asked: PlanRequest) -> Draft[Published | None]:
     """Return the published run that a plan goes on from; None where something stands against it."""
     config, found = asked.context.config, Findings()
     if not isinstance(config, Config):
-        return WithFindings(None, (problem("extends_needs_files"),))
+        return Draft(None, (problem("extends_needs_files"),))
     made = found.add(_planned(asked.context, config, asked.options, asked.chain.steps))
     if config.after is not None:
         found.problems += _after_problems(config.after)
@@ -222,7 +222,7 @@ def plan_published(asked: PlanRequest) -> WithFindings[Published | None]:
 
 def _planned(
     context: Context, config: Config, extends: ExtendsOptions, steps: Sequence[Step]
-) -> WithFindings[Published | None]:
+) -> Draft[Published | None]:
     problems, run = Problems(), extends.run
     manifest = problems.attempt(manifest_in, run)
     # to run again would replace what was published
@@ -233,7 +233,7 @@ def _planned(
         problems += _kind_problems(config, manifest)
     form = context.arrangement
     if manifest is None or manifest.panel is None or not isinstance(form, LongForm | WideForm):
-        return WithFindings(None, tuple(at_place("extends", problems)))
+        return Draft(None, tuple(at_place("extends", problems)))
     problems += _panel_problems(form, manifest)
     problems += _variable_problems(context, form, manifest)
     problems += _file_problems(run, manifest, config)
@@ -267,7 +267,7 @@ def _planned(
             published = replace(published, n_units=published.panel(0).n_units)
         problems += _revision_problems(panel, form.frame, manifest, extends)
     notes = () if published is None else tuple(_notes(context, published, extends, steps))
-    return WithFindings(published, tuple(at_place("extends", problems)), notes)
+    return Draft(published, tuple(at_place("extends", problems)), notes)
 
 
 def _kind_problems(config: Config, manifest: Manifest) -> Iterator[str]:

@@ -30,7 +30,7 @@ from synthesizer.extensions.survey.weights_options import FROM_DATA, WeightsOpti
 from synthesizer.models.step import Rule, Step
 from synthesizer.plan.context import Context
 from synthesizer.plan.extended import Planned, PlanRequest
-from synthesizer.plan.findings import Findings, WithFindings, note, problem
+from synthesizer.plan.findings import Draft, Findings, note, problem
 from synthesizer.report.codebook.datasets import Facts, listed
 
 APART = 1e-6
@@ -84,7 +84,7 @@ def codebook_facts(facts: Facts) -> dict[str, Any]:
     return named
 
 
-def plan_weights(asked: PlanRequest) -> WithFindings[PlannedWeights | None]:
+def plan_weights(asked: PlanRequest) -> Draft[PlannedWeights | None]:
     """Return what is done to the weight of every dataset, and how samples are drawn anew."""
     context, weighting, found = asked.context, asked.options, Findings()
     raking = found.add(_raking(context, weighting, asked.chain))
@@ -103,9 +103,7 @@ def plan_weights(asked: PlanRequest) -> WithFindings[PlannedWeights | None]:
     return found.of(made)
 
 
-def _raking(
-    context: Context, weighting: WeightsOptions, chain: ChainSpec
-) -> WithFindings[Raking | None]:
+def _raking(context: Context, weighting: WeightsOptions, chain: ChainSpec) -> Draft[Raking | None]:
     """Return how the weight is raked; None without totals."""
     found = Findings()
     if context.is_panel and weighting.variable not in context.original:
@@ -146,17 +144,17 @@ def _coarse(context: Context, name: str, total: float) -> Iterator[str]:
         )
 
 
-def _replicating(context: Context, weighting: WeightsOptions) -> WithFindings[Replicating | None]:
+def _replicating(context: Context, weighting: WeightsOptions) -> Draft[Replicating | None]:
     """Return how datasets get replicate weights; None where they cannot, which a note says."""
     weights = _replicate_weights(context, weighting)
     if weighting.replication is None or weights is None:
-        return WithFindings(None)
+        return Draft(None)
     scales = np.array(weighting.replication.scales(len(weights.names)))
     spreads = 1 / np.sqrt(scales * len(scales))
     why = _why_without(context, weighting, float(spreads.max()))
     where = f"weights.replicates: {len(scales)} columns from {weights.names[0]!r} on"
     if why is not None:
-        return WithFindings(None, notes=(f"{where} are left out of the datasets: {why}",))
+        return Draft(None, notes=(f"{where} are left out of the datasets: {why}",))
     note = (
         f"{where} are made anew for every dataset, from its own weight, strata and units: the same "
         "method and scale show the variance of its design"
@@ -168,7 +166,7 @@ def _replicating(context: Context, weighting: WeightsOptions) -> WithFindings[Re
         variables=tuple(column.variable for column in weights.columns),
         spreads=tuple(spreads.tolist()),
     )
-    return WithFindings(made, notes=(note,))
+    return Draft(made, notes=(note,))
 
 
 def _why_without(context: Context, weighting: WeightsOptions, spread: float) -> str | None:
@@ -188,7 +186,7 @@ def _why_without(context: Context, weighting: WeightsOptions, spread: float) -> 
 
 def _redrawing(
     context: Context, weighting: WeightsOptions, steps: Sequence[Step]
-) -> WithFindings[Redrawing]:
+) -> Draft[Redrawing]:
     """Return how the sample of every dataset is drawn anew."""
     found = Findings()
     found.problems += _redrawing_problems(context, weighting, steps)
@@ -229,7 +227,7 @@ def _is_derived(step: Step) -> bool:
     return step.model.abilities.deterministic
 
 
-def design_findings(context: Context, weighting: WeightsOptions) -> WithFindings[None]:
+def design_findings(context: Context, weighting: WeightsOptions) -> Draft[None]:
     """Return what is wrong with replicate weights, strata and primary sampling units."""
     found = Findings()
     found.add(_replicate_findings(context, weighting))
@@ -253,10 +251,10 @@ def design_findings(context: Context, weighting: WeightsOptions) -> WithFindings
     return found.of(None)
 
 
-def _replicate_findings(context: Context, weighting: WeightsOptions) -> WithFindings[None]:
+def _replicate_findings(context: Context, weighting: WeightsOptions) -> Draft[None]:
     """Return what is wrong with replicate weights, and what becomes of them."""
     if weighting.replicates is None or not context.columns.names:
-        return WithFindings(None)
+        return Draft(None)
     columns = weighting.set_aside(context.columns.names)
     found = Findings()
     found.problems.at("weights.replicates", weighting.replicates.problems(columns))
@@ -288,7 +286,7 @@ def _replicate_weights(context: Context, weighting: WeightsOptions) -> Table | N
     return aside.select(names)
 
 
-def _weight_findings(context: Context, weighting: WeightsOptions) -> WithFindings[None]:
+def _weight_findings(context: Context, weighting: WeightsOptions) -> Draft[None]:
     """Return what is wrong with the weight: what else it is named for, and its values."""
     name, found = weighting.variable, Findings()
     found.problems += context.unusable("weights", name)
@@ -302,13 +300,11 @@ def _weight_findings(context: Context, weighting: WeightsOptions) -> WithFinding
     }
     other_roles = [key for key, names in named.items() if name in names]
     if other_roles:
-        return WithFindings(
-            None, (problem("weight_has_other_role", name=name, other_roles=other_roles),)
-        )
+        return Draft(None, (problem("weight_has_other_role", name=name, other_roles=other_roles),))
     column = context.table[name]
     if column.variable.kind is not Kind.NUMERIC:
         kind = column.variable.kind.value
-        return WithFindings(None, (problem("weight_not_numeric", name=name, kind=kind),))
+        return Draft(None, (problem("weight_not_numeric", name=name, kind=kind),))
     values = column.data[column.is_observed]
     missing, below = len(column) - len(values), int((values < 0).sum())
     if missing:
@@ -372,7 +368,7 @@ def _is_about(name: str, rule: Rule) -> bool:
 
 def _margin(
     context: Context, weight: str, name: str, said: str | Path | Mapping[str, float]
-) -> WithFindings[Margin]:
+) -> Draft[Margin]:
     """Return the totals of one variable; raise with all problems of them."""
     unusable = context.unusable("totals", name)
     if unusable or name not in context.table:
@@ -383,9 +379,9 @@ def _margin(
         raise ConfigError(problem("totals_need_levels", name=name, kind=kind))
     if said == FROM_DATA:
         totals = _confidential(column, context.table[weight])
-        return WithFindings(Margin(variable=name, totals=totals), notes=tuple(_few(column)))
+        return Draft(Margin(variable=name, totals=totals), notes=tuple(_few(column)))
     stated = said if isinstance(said, Mapping) else _file_totals(Path(said), name)
-    return WithFindings(Margin(variable=name, totals=_stated(column, stated)))
+    return Draft(Margin(variable=name, totals=_stated(column, stated)))
 
 
 def _confidential(column: Column, weight: Column) -> FloatArray:
