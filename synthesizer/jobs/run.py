@@ -91,8 +91,9 @@ class RunResult(Displayed):
 
     @property
     def checks(self) -> CheckResults:
-        """Every number of the checks."""
-        return self.record.results
+        """Every number of the checks, judged by the limits of the configuration."""
+        limits = self.manifest.config.get("limits") or {}
+        return self.record.results.judged_by(LimitConfig(**limits))
 
     @property
     def exceeded(self) -> tuple[str, ...]:

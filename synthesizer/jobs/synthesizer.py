@@ -42,10 +42,14 @@ from synthesizer.engine.registry import Registry
 from synthesizer.engine.saved import SavedModel, load_model, save_model
 from synthesizer.engine.source import Source
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.measures.verdict import CheckResults, Verdict, verdict
+from synthesizer.measures.verdict import CheckResults, Verdict
 from synthesizer.models.fixed import Derived
+from synthesizer.models.step import FittedStep
 from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
+from synthesizer.report.blocks import Block, DataTable, Heading
+from synthesizer.report.figures import UNTOLD
+from synthesizer.report.notebook import framed
 
 if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
@@ -249,14 +253,26 @@ class Synthesizer:
         return self
 
     def __repr__(self) -> str:
-        """Show what is set; the seed is not shown, since it decides the draws."""
-        usual = {"infer_missing": True}
-        named = ", ".join(
-            f"{name}={'...' if name in ('seed', 'secret') else in_short(value)}"
-            for name, value in sorted(self._parameters.items())
-            if value is not usual.get(name)
-        )
+        """Return the settings and what was done; seed and secret are hidden: they fix the draws."""
+        named = ", ".join(f"{name}={value}" for name, value in self._settings())
         return "\n  ".join([f"Synthesizer({named})", *self._state()])
+
+    def _repr_html_(self) -> str:
+        """Return the settings and, after `fit`, the model of each variable, for a notebook."""
+        heading = Heading("Synthesizer", "; ".join(self._state()) or "not fitted")
+        blocks: list[Block] = [heading]
+        if settings := [*self._settings()]:
+            names, forms = ("Setting", "Value"), ("text", "text")
+            blocks.append(DataTable(caption="Settings", columns=names, forms=forms, rows=settings))
+        source = None if self._fitted is None else self._fitted.source
+        if isinstance(source, FittedChain):
+            blocks.append(_model_table(source.strata[0].replicates[0]))
+        return framed(blocks, "Synthesizer")
+
+    def _settings(self) -> Iterator[tuple[str, str]]:
+        for name, value in sorted(self._parameters.items()):
+            if value is not {"infer_missing": True}.get(name):
+                yield name, "..." if name in UNTOLD else in_short(value)
 
     def _state(self) -> Iterator[str]:
         fitted = self._fitted
@@ -407,7 +423,7 @@ class Synthesizer:
 
         ``verdict.to_frame()`` is a table of them. Confidential, and raises what `checks` raises.
         """
-        return verdict(self.checks, self.config.limits)
+        return self.checks.verdict
 
     @property
     def exceeded(self) -> tuple[str, ...]:
@@ -629,6 +645,16 @@ class _Fitted:
         return nullcontext() if self.plan is None else self.plan.guarded()
 
 
+def _model_table(steps: Sequence[FittedStep]) -> DataTable:
+    """Return the fitted variables in their order, each with its kind, model and predictors."""
+    return DataTable(
+        caption="Models, in the order of the chain",
+        columns=("Variable", "Kind", "Model", "Predictors"),
+        forms=("text", "text", "text", "count"),
+        rows=[(s.variable.name, s.variable.kind.value, s.method, len(s.predictors)) for s in steps],
+    )
+
+
 def _alike(ours: Schema, theirs: Schema) -> bool:
     """Whether two tables have the same variables, levels and missing codes."""
     one, other = ([(v.name, v.kind, {*v.labels}) for v in schema] for schema in (ours, theirs))
@@ -691,4 +717,5 @@ class _Generated:
         )
         for table in drawn:
             checks.add(plan.viewed(table))
-        return checks.finish(partial(plan.refit, self.fitted.source, self.seed))
+        found = checks.finish(partial(plan.refit, self.fitted.source, self.seed))
+        return found.judged_by(plan.limits)
