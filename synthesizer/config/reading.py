@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,12 +23,13 @@ from synthesizer.config.keys import (
     PanelConfig,
     SecretConfig,
 )
-from synthesizer.data.errors import ConfigError, Problem, Problems
+from synthesizer.data.errors import ConfigError, Problem, Problems, did_you_mean
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
 from synthesizer.data.plugins import arranging_keys, keyed, makers
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 from synthesizer.measures.measure_options import Labels
+from synthesizer.measures.settings import CheckSettings, LimitConfig
 
 # Translate arguments of synthpop and other tools into keys of this configuration.
 
@@ -410,9 +412,32 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
         elif "." in str(key):
             dotted[str(key)] = value
         else:
-            problems.append(Problem(f"{key}: unknown key{nearest(name, keys)}", "unknown_key"))
+            problems.append(Problem(f"{key}: unknown key; {instead_of(name, keys)}", "unknown_key"))
     problems += _add_dotted(result, dotted, keys) + translate(result)
     return result
+
+
+def instead_of(name: str, keys: Collection[str], *, python: bool = False) -> str:
+    """Return what to write for an unknown key: the section or model that has it, or a near key.
+
+    Examples
+    --------
+    >>> instead_of("min_leaf", ["m"]), instead_of("target", ["m"], python=True)
+    ('write models: {cart: {min_leaf: ...}}', "write checks={'target': ...}")
+    """
+    kinds = {"checks": CheckSettings, "limits": LimitConfig}
+    path = [[section, name] for section, kind in kinds.items() if name in kind.model_fields]
+    if not path:
+        entries = sorted(Registry.load().entries(), key=lambda entry: entry.name != "cart")
+        having = (e.name for e in entries if name in signature(e.model_class).parameters)
+        path = [["models", model, name] for model in having]
+    if not path:
+        return nearest(name, keys).removeprefix("; ")
+    text = "..."
+    for key in reversed(path[0][1:]):
+        text = f"{{{key!r}: {text}}}" if python else f"{{{key}: {text}}}"
+    near = did_you_mean(name, keys)
+    return f"write {path[0][0]}{'=' if python else ': '}{text}{f', or {near}' if near else ''}"
 
 
 def _add_dotted(

@@ -445,7 +445,7 @@ MODELS = ...
         text = (
             f"unknown model {name!r}; {hint}{' Known' if hint else 'known'}: "
             f"{', '.join(self.names)}; a model of your own: name its module "
-            "under plugins (--set plugins=[MODULE]), or install its package or extension"
+            "under plugins, or install its package or extension"
         )
         raise ConfigError(Problem(text, "unknown_model", (name,)))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -19,7 +19,7 @@ from synthesizer.config.keys import DataConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, read_config, sound_config
 from synthesizer.data.csv_text import find_encoding
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import ConfigError, DataError, Problems, SynthesizerError
+from synthesizer.data.errors import ConfigError, DataError, Problem, Problems, SynthesizerError
 from synthesizer.data.files import check_file, new_files, sha256, write_text
 from synthesizer.data.formats import beside, keys_of
 from synthesizer.data.guessing import Declared, declarations_of
@@ -127,33 +127,52 @@ def check(
     >>> check(people, people, only="utility").summary.mean_two_way
     0.0
     """
-    several = [synthetic] if isinstance(synthetic, DataOrPath) else [*synthetic]
-    given = {"keys": keys, "target": target}
-    asked = {
-        "checks": {**_named(settings), **{k: v for k, v in given.items() if v is not None}},
-        "limits": _named(limits),
+    given = {
+        name: value for name, value in (("keys", keys), ("target", target)) if value is not None
     }
-    every = [original, *several, *([] if holdout is None else [holdout])]
-    are_paths = {isinstance(one, str | Path) for one in every}
-    if len(are_paths) > 1:
-        raise DataError("original, synthetic and holdout must be all files, or all data")
+    named = _named(settings)
+    asked = {"checks": {**named, **given}, "limits": _named(limits)}
     common: dict[str, Any] = {"seed": seed, "workers": workers, "listener": listener}
-    if are_paths == {True}:
-        if declared is not None:
-            raise DataError("declared: write kinds of files under variables of config")
-        first, *others = (Path(str(one)) for one in every)
-        control = None if holdout is None else others.pop()
-        files = check_files(first, others, control, config=config, asked=asked, only=only, **common)
-        return files.record.results
-    problems, has_control = Problems(), holdout is not None
-    plan, notes = _plan(config, asked, only, "data", problems, has_control=has_control)
-    said = problems.attempt(declarations_of, declared)
-    numbered = (f"synthetic dataset {number}" for number, _ in enumerate(several, 1))
-    names = ["the original", *numbered, *(["the holdout"] if has_control else [])]
-    data = _compared(plan, problems, original, several, holdout, names)
-    data = replace(data, declared={**(data.declared or {}), **(said or {})})
-    results = check_data(data, plan, notes=notes, problems=problems, **common)
-    return results.judged_by(plan.limits) if plan.limits.model_fields_set else results
+    several = [synthetic] if isinstance(synthetic, DataOrPath) else [*synthetic]
+    with _under_parameters(asked["checks"], given):
+        every = [original, *several, *([] if holdout is None else [holdout])]
+        are_paths = {isinstance(one, str | Path) for one in every}
+        if len(are_paths) > 1:
+            raise DataError("original, synthetic and holdout must be all files, or all data")
+        if are_paths == {True}:
+            if declared is not None:
+                raise DataError("declared: write kinds of files under variables of config")
+            first, *others = (Path(str(one)) for one in every)
+            control = None if holdout is None else others.pop()
+            files = check_files(
+                first, others, control, config=config, asked=asked, only=only, **common
+            )
+            return files.record.results
+        problems, has_control = Problems(), holdout is not None
+        plan, notes = _plan(config, asked, only, "data", problems, has_control=has_control)
+        said = problems.attempt(declarations_of, declared)
+        numbered = (f"synthetic dataset {number}" for number, _ in enumerate(several, 1))
+        names = ["the original", *numbered, *(["the holdout"] if has_control else [])]
+        data = _compared(plan, problems, original, several, holdout, names)
+        data = replace(data, declared={**(data.declared or {}), **(said or {})})
+        results = check_data(data, plan, notes=notes, problems=problems, **common)
+        return results.judged_by(plan.limits) if plan.limits.model_fields_set else results
+
+
+@contextmanager
+def _under_parameters(checks: Iterable[str], given: Container[str]) -> Iterator[None]:
+    """Name the parameters of `check` in problems of keys under ``checks``."""
+    try:
+        yield
+    except SynthesizerError as error:
+        places = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
+        problems = Problems(error.problems)
+        for number, problem in enumerate(error.problems):
+            for key, parameter in places.items():
+                if problem.startswith((f"{key}:", f"{key}.")):
+                    text = parameter + problem[len(key) :]
+                    problems[number] = Problem(text, problem.code, problem.names)
+        raise type(error)(problems) from error
 
 
 def _named(options: Any) -> dict[str, Any]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial, wraps
-from inspect import signature
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pandas as pd
 
 from synthesizer.config.keys import ChainConfig
-from synthesizer.config.reading import house_name, read_chain_config
+from synthesizer.config.reading import house_name, instead_of, read_chain_config
 from synthesizer.data.after import NOT_DROPPED, After
 from synthesizer.data.displayed import in_short
 from synthesizer.data.errors import (
@@ -29,7 +28,7 @@ from synthesizer.data.errors import (
 from synthesizer.data.files import check_file
 from synthesizer.data.layout import Layout
 from synthesizer.data.missing_codes import guessed_codes
-from synthesizer.data.options import faults, nearest, public
+from synthesizer.data.options import faults, public
 from synthesizer.data.panel.arrangement import Arrangement
 from synthesizer.data.randomness import AnySeed, Seed
 from synthesizer.data.relations import find_relations
@@ -49,26 +48,9 @@ from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
 from synthesizer.report.blocks import Block, DataTable, Heading
 from synthesizer.report.figures import UNTOLD
-from synthesizer.report.notebook import framed
 
 if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
-
-P = ParamSpec("P")
-
-
-def _names_checked(init: Callable[P, None]) -> Callable[P, None]:
-    """Say which parameter was meant where a name is unknown, with all that is wrong besides."""
-    known = signature(init).parameters
-
-    @wraps(init)
-    def checked(*args: P.args, **given: P.kwargs) -> None:
-        if set(given) - set(known):
-            _config_of(given)
-        init(*args, **given)
-
-    return checked
-
 
 _NOT_NAMED = ("self", "extensions")
 _OWN = ("registry", "infer_missing")
@@ -81,12 +63,16 @@ decides neither about this machine nor what is imported."""
 _NO_ORIGINAL = "a loaded model has no original to be checked against: load(path, original=frame)"
 
 
+_ELSEWHERE = {"data": "hand the frame to fit(frame)", "output": "generate() returns the frames"}
+
+
 def _config_of(parameters: Mapping[str, Any]) -> ChainConfig:
     """Return the configuration that parameters make; raises all that is wrong with them."""
     problems, keys = Problems(), [name for name in ChainConfig.model_fields if name != "version"]
     known = {*keys, *_OWN}
     problems += (
-        f"{name}: no parameter of Synthesizer{nearest(house_name(name), known)}"
+        f"{name}: no parameter of Synthesizer; "
+        + (_ELSEWHERE.get(name) or instead_of(house_name(name), known, python=True))
         for name in parameters
         if name not in known
     )
@@ -174,7 +160,6 @@ class Synthesizer:
       1 frame generated
     """
 
-    @_names_checked
     def __init__(
         self,
         *,
@@ -259,6 +244,8 @@ class Synthesizer:
 
     def _repr_html_(self) -> str:
         """Return the settings and, after `fit`, the model of each variable, for a notebook."""
+        from synthesizer.report.notebook import framed  # loads jinja2
+
         heading = Heading("Synthesizer", "; ".join(self._state()) or "not fitted")
         blocks: list[Block] = [heading]
         if settings := [*self._settings()]:

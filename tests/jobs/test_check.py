@@ -218,7 +218,7 @@ def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
     proper = check(ORIGINAL, [MADE, MADE], settings=FITS, config={"proper": True}).utility
     assert [fit.rule for fit in proper.fits] == ["proper"]
     wrong = ALL_OFF | {"fits": [{"formula": "pay ~ age", "rule": "simple"}]}
-    with pytest.raises(DataError, match=r"checks\.fits\.1: .*drawn anew"):
+    with pytest.raises(DataError, match=r"settings\.fits\.1: .*drawn anew"):
         check(ORIGINAL, MADE, settings=wrong, config={"proper": True})
 
 
@@ -230,7 +230,7 @@ def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
         ({"settings": {"exclude": [Exclusion(target_level="retired")]}}, ["'job'"]),
         ({"settings": {"tau": 0, "suda": {"max_size": 0}, "fits": ["a ~ ("]}, "seed": -1,
           "limits": {"cop": 1}, "workers": 0, "only": "use", "target": "jobb"},
-         ["checks.tau", "checks.suda.max_size", "checks.fits.1", "limits.cop", "seed", "workers",
+         ["settings.tau", "settings.suda.max_size", "settings.fits.1", "limits.cop", "seed", "workers",
           "only ('use')", "'jobb'"]),
         ({"synthetic": MADE.drop(columns=["age", "job"])}, ["no columns 'age', 'job'"]),
         ({"synthetic": "made.csv"}, ["must be all files, or all data"]),
