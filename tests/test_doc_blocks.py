@@ -137,7 +137,7 @@ def look_at_yaml(text):
         query_of(content if no_model else {"formula": "a ~ b", **content})
     else:
         for one in [content] if isinstance(content, dict) else content:
-            config = {"version": 1, "data": {"path": "persons.csv"}, **one}
+            config = {"version": 2, "data": {"path": "persons.csv"}, **one}
             read_config(config)
 
 
