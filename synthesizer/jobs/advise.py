@@ -115,21 +115,21 @@ def _advised(base: Config | None, plan: Plan, listener: Listener) -> Advised:
     if base is None or subject is None or finding is None:
         return made
     likely = _likely(subject, base, plan, present)
-    own = {PRESENT: (plan, "as configured")} | _plans(base, plan, likely)
-    listener.say(f"to try: {len(own) - 1} settings, each for as long as the present one took")
+    plans = {PRESENT: (plan, "as configured")} | _plans(base, plan, likely)
+    listener.say(f"to try: {len(plans) - 1} settings, each for as long as the present one took")
 
-    def tried(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
+    def trials_of(names: Iterable[str], seed: Seed) -> Iterator[Trial]:
         for name in names:
-            setting, why = own[name]
+            setting, why = plans[name]
             listener.say(f"on half of the data: {name} ({why})")
             with suppress(SynthesizerError):  # a half can be too small for a setting
                 yield trial_of(name, _on_half(setting, seed), limits, subject, finding.key)
 
     first = trial_of(PRESENT, present, limits, subject, finding.key)
-    trials = (first, *tried([*own][1:], seed))
+    trials = (first, *trials_of([*plans][1:], seed))
     made = made.model_copy(update={"finding": finding, "subject": subject, "trials": trials})
     names = () if made.best is None else (PRESENT, made.best.setting)
-    return made.model_copy(update={"again": (*tried(names, seed.child("another half")),)})
+    return made.model_copy(update={"again": (*trials_of(names, seed.child("another half")),)})
 
 
 def _on_half(plan: Plan, seed: Seed) -> CheckResults:
@@ -148,7 +148,7 @@ def _on_half(plan: Plan, seed: Seed) -> CheckResults:
 
 
 def _likely(
-    subject: Subject, base: Config, plan: Plan, found: CheckResults
+    subject: Subject, base: Config, plan: Plan, results: CheckResults
 ) -> Iterator[tuple[Changes, str]]:
     """Yield changes of the configuration that may mend a finding, the likeliest first, and why."""
     steps, for_use = plan.spec.steps, subject == "use"
@@ -158,7 +158,7 @@ def _likely(
             {("default_method",): DEFAULT_SET},
             "trees find interactions that the present models miss",
         )
-    tables = found.utility.tables if for_use and found.utility is not None else None
+    tables = results.utility.tables if for_use and results.utility is not None else None
     for row in () if tables is None else tables.worst(2, 1):
         later = [step for step in steps if step.variable in row.variables][-1]
         if not later.model.truer() and not later.is_fixed:
@@ -168,7 +168,7 @@ def _likely(
         yield {("rare", "min_count"): MIN_LEVEL_ROWS, ("rare", "to"): "other"}, "fewer rare levels"
     if offers:
         name = Counter(name for name, _ in offers).most_common(1)[0][0]
-        model = next(model for own, model in offers if own == name)
+        model = next(model for other, model in offers if other == name)
         for options, why in model.truer() if for_use else model.safer():
             changed = {key: v for key, v in options.items() if getattr(model, key) != v}
             yield {("models", name, key): value for key, value in changed.items()}, why
@@ -200,4 +200,4 @@ def _plans(
         reasons[name] = why
     plans, *_ = plans_of(settings, plan.registry, plan.seed)
     others = [*plans.items()][1 : 1 + MAX_OTHERS]
-    return {name: (own, reasons[name]) for name, (_, own) in others}
+    return {name: (changed, reasons[name]) for name, (_, changed) in others}

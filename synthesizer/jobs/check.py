@@ -110,7 +110,8 @@ def check(
     -------
     CheckResults
         ``verdict``, ``risk``, ``utility``, ``summary`` and ``figures``; ``exceeded()`` lists
-        exceeded limits, ``plot()`` draws the verdict and the worst tests. Rates are in [0, 1]; ``failed`` lists what could not be computed.
+        exceeded limits, ``failed`` what could not be computed; ``plot()`` draws the verdict and the
+        worst tests. Rates are in [0, 1].
 
     Raises
     ------
@@ -131,10 +132,10 @@ def check(
         name: value for name, value in (("keys", keys), ("target", target)) if value is not None
     }
     named = _named(settings)
-    asked = {"checks": {**named, **given}, "limits": _named(limits)}
+    overrides = {"checks": {**named, **given}, "limits": _named(limits)}
     common: dict[str, Any] = {"seed": seed, "workers": workers, "listener": listener}
     several = [synthetic] if isinstance(synthetic, DataOrPath) else [*synthetic]
-    with _under_parameters(asked["checks"], given):
+    with _under_parameters(overrides["checks"], given):
         every = [original, *several, *([] if holdout is None else [holdout])]
         are_paths = {isinstance(one, str | Path) for one in every}
         if len(are_paths) > 1:
@@ -145,16 +146,16 @@ def check(
             first, *others = (Path(str(one)) for one in every)
             control = None if holdout is None else others.pop()
             files = check_files(
-                first, others, control, config=config, asked=asked, only=only, **common
+                first, others, control, config=config, overrides=overrides, only=only, **common
             )
             return files.record.results
         problems, has_control = Problems(), holdout is not None
-        plan, notes = _plan(config, asked, only, "data", problems, has_control=has_control)
-        said = problems.attempt(declarations_of, declared)
+        plan, notes = _plan(config, overrides, only, "data", problems, has_control=has_control)
+        declarations = problems.attempt(declarations_of, declared)
         numbered = (f"synthetic dataset {number}" for number, _ in enumerate(several, 1))
         names = ["the original", *numbered, *(["the holdout"] if has_control else [])]
         data = _compared(plan, problems, original, several, holdout, names)
-        data = replace(data, declared={**(data.declared or {}), **(said or {})})
+        data = replace(data, declared={**(data.declared or {}), **(declarations or {})})
         results = check_data(data, plan, notes=notes, problems=problems, **common)
         return results.judged_by(plan.limits) if plan.limits.model_fields_set else results
 
@@ -165,10 +166,10 @@ def _under_parameters(checks: Iterable[str], given: Container[str]) -> Iterator[
     try:
         yield
     except SynthesizerError as error:
-        places = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
+        parameters = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
         problems = Problems(error.problems)
         for number, problem in enumerate(error.problems):
-            for key, parameter in places.items():
+            for key, parameter in parameters.items():
                 if problem.startswith((f"{key}:", f"{key}.")):
                     text = parameter + problem[len(key) :]
                     problems[number] = Problem(text, problem.code, problem.names)
@@ -184,7 +185,7 @@ def _named(options: Any) -> dict[str, Any]:
 
 def _plan(
     config: AnyForm | None,
-    asked: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     only: Axis | None,
     origin: str,
     problems: Problems,
@@ -198,24 +199,24 @@ def _plan(
     ``overrides`` replace keys of the configuration, ``origin`` is the path of the original,
     ``made`` is how the data were made according to a manifest.
     """
-    named = {section: content for section, content in asked.items() if content}
+    named = {section: content for section, content in overrides.items() if content}
     path = {"data": {"path": origin}}
     content = {**path, **config} if isinstance(config, Mapping) else config or path
-    found = problems.attempt(sound_config, content, named, problems)
+    loaded = problems.attempt(sound_config, content, named, problems)
     if has_faulty_panel(problems):
         raise ConfigError(problems)
-    found = found or read_config(path)
+    loaded = loaded or read_config(path)
     if config is not None:
-        made = made or Synthesis(proper=found.proper, kept=found.keep, redrawn=found.redraws)
-        made = replace(made, may_keep=bool(found.keep), public=found.public_variables)
-    checks = found.measuring
+        made = made or Synthesis(proper=loaded.proper, kept=loaded.keep, redrawn=loaded.redraws)
+        made = replace(made, may_keep=bool(loaded.keep), public=loaded.public_variables)
+    checks = loaded.measuring
     if only in ("risk", "utility"):
         checks = checks.about(only)
     elif only is not None:
         problems.append(f"only ({only!r}) must be 'risk' or 'utility'")
-    limits, notes = _looked_at(found.limits, _axes(checks), has_control=has_control)
+    limits, notes = _looked_at(loaded.limits, _axes(checks), has_control=has_control)
     plan = FilesPlan(
-        config=found, checks=checks, limits=limits, asked=named.get("checks", {}), synthesis=made
+        config=loaded, checks=checks, limits=limits, asked=named.get("checks", {}), synthesis=made
     )
     problems += setting_problems(plan, has_control=has_control)
     return plan, notes
@@ -275,7 +276,7 @@ def read_files(
     synthetic: Sequence[Path],
     control: Path | None = None,
     problems: Iterable[str] = (),
-    said: DataConfig | None = None,
+    options: DataConfig | None = None,
     named: Named | None = None,
 ) -> ReadFiles:
     """Read files to be compared; a result directory of a run counts as its datasets.
@@ -283,21 +284,23 @@ def read_files(
     Original and control are read by ``options``, which is ``data:`` of a configuration. If a file
     cannot be read, the error has also ``problems`` and the columns ``named`` that other files lack.
     """
-    said = said or DataConfig.model_construct()
+    options = options or DataConfig.model_construct()
     faults = Problems()
     paths = [path for named in synthetic for path in faults.attempt(_datasets, named) or [named]]
     inputs = [original, *paths, *([] if control is None else [control])]
-    ours = [original, *([] if control is None else [control])]
+    confidential = [original, *([] if control is None else [control])]
     files: dict[int, RawTable] = {}
-    for place, path in enumerate(inputs):
+    for number, path in enumerate(inputs):
         with faults.gathered():
-            how = said.reading if path in ours else FileOptions()
-            if path not in ours and (said.header_row or said.names):
+            how = options.reading if path in confidential else FileOptions()
+            if path not in confidential and (options.header_row or options.names):
                 how["header_row"] = 1  # a release has its names in row 1
-            how["encoding"] = _encoding(path, said.encoding, is_ours=path in ours)
+            how["encoding"] = _encoding(
+                path, options.encoding, is_confidential=path in confidential
+            )
             if path != original or control is not None:  # of these that have such keys
                 how["of_format"] = keys_of(path, how)
-            files[place] = read_path(path, min_rows=1, **how)
+            files[number] = read_path(path, min_rows=1, **how)
     releases = faults.attempt(read_releases, original) or ()
     if faults:
         columns = {number: raw.names for number, raw in files.items() if number <= len(paths)}
@@ -305,7 +308,8 @@ def read_files(
         lacking = () if named is None else named.lacking(original_names, columns)
         raise DataError(dict.fromkeys([*problems, *lacking, *faults]))
     hashes = {
-        path: sha256(path, beside(path, said.reading) if path in ours else ()) for path in inputs
+        path: sha256(path, beside(path, options.reading) if path in confidential else ())
+        for path in inputs
     }
     if control is not None and hashes[control] in {hashes[path] for path in (original, *paths)}:
         raise DataError(
@@ -321,11 +325,11 @@ def read_files(
     )
 
 
-def _encoding(path: Path, encoding: str | None, *, is_ours: bool) -> str | None:
+def _encoding(path: Path, encoding: str | None, *, is_confidential: bool) -> str | None:
     """Return the encoding of a file; None if the file itself marks it."""
     content = None if encoding is None else csv_bytes(path)
     if content is None:  # a release in another format is UTF-8
-        return encoding if is_ours else None
+        return encoding if is_confidential else None
     return None if find_encoding(content, path.name).is_marked else encoding
 
 
@@ -373,7 +377,7 @@ def check_files(
     control: Path | None = None,
     *,
     config: AnyForm | None = None,
-    asked: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, Any] | None = None,
     only: Axis | None = None,
     seed: AnySeed = 0,
     workers: int = 1,
@@ -391,7 +395,7 @@ def check_files(
     made = faults.attempt(_synthesis_of, synthetic)
     origin = str(original)
     common: dict[str, Any] = {"has_control": has_control, "made": made}
-    plan, dropped = _plan(config, asked or {}, only, origin, faults, **common)
+    plan, dropped = _plan(config, overrides or {}, only, origin, faults, **common)
     others = [control, *plan.config.data.beside]
     others += [Path(config)] if isinstance(config, str | Path) else []
     read = [original, *synthetic, *filter(None, others)]

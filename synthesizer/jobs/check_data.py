@@ -48,7 +48,7 @@ from synthesizer.measures.verdict import CheckResults
 from synthesizer.plan.arrange import ComparedData, FilesPlan
 from synthesizer.plan.inputs import values_in_periods
 
-ASKED = "as asked for"
+NAMED = "as asked for"
 """Reason of keys and target that the settings name."""
 
 
@@ -63,9 +63,9 @@ class Named:
     @classmethod
     def of(cls, plan: FilesPlan) -> Named:
         """Return the columns that settings name, without a weight that only the YAML names."""
-        checks, asked = plan.checks, plan.asked
+        checks, named = plan.checks, plan.asked
         halves = checks.differential_confidentiality
-        names = [*(checks.keys or ()), checks.target, asked.get("weight") and checks.weight]
+        names = [*(checks.keys or ()), checks.target, named.get("weight") and checks.weight]
         further = _names([part.scenario() for part in checks.scenarios], checks.inference)
         return cls(
             tuple(filter(None, (*names, *further))), tuple(filter(None, (halves.by, halves.units)))
@@ -91,7 +91,7 @@ class Named:
 
 def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
     """Yield the problems of settings that do not depend on the data."""
-    checks, asked = plan.checks, plan.asked
+    checks, named = plan.checks, plan.asked
     if not checks.looks_at("risk") and not checks.looks_at("utility"):
         yield "checks: every check is off; turn one on"
     for number, fit in enumerate(checks.fits, 1):
@@ -107,11 +107,11 @@ def setting_problems(plan: FilesPlan, *, has_control: bool) -> Iterator[str]:
                 yield f"checks.groups: {name!r} is neither a key nor the target; take it out"
     if has_control:
         return
-    halves = asked.get("differential_confidentiality")
+    halves = named.get("differential_confidentiality")
     options = halves if isinstance(halves, Mapping) else {}
-    named = [f"differential_confidentiality.{key}" for key in ("by", "units") if options.get(key)]
-    named += ["attacks"] if asked.get("attacks") and is_on(checks, "attacks") else []
-    for key in named:
+    keys = [f"differential_confidentiality.{key}" for key in ("by", "units") if options.get(key)]
+    keys += ["attacks"] if named.get("attacks") and is_on(checks, "attacks") else []
+    for key in keys:
         yield f"checks.{key}: needs a control: records that were not used for the synthesis"
 
 
@@ -220,7 +220,7 @@ def _scenarios(
     data: ComparedData, settings: CheckSettings, columns: _Columns, problems: Problems
 ) -> list[Scenario]:
     """Return keys and target, as named or as suggested from the original."""
-    first, further = settings.scenario(reason=ASKED), [s.scenario() for s in settings.scenarios]
+    first, further = settings.scenario(reason=NAMED), [s.scenario() for s in settings.scenarios]
     if first.keys and first.target:
         return [first, *further]
     if not settings.needs_scenario or problems:
@@ -309,7 +309,7 @@ def _fit_problems(data: ComparedData, settings: CheckSettings) -> Iterator[str]:
     for fit in settings.fits:
         try:
             names = fit.names
-        except ExpressionError:  # told already
+        except ExpressionError:  # reported by `setting_problems`
             continue
         if person_of_rows(names, data.original, data.person) is None:
             lacking = _name_problems(data, Named(tuple(names), ()))
@@ -457,9 +457,9 @@ def _alike(data: ComparedData) -> _Columns:
                 failed[name] = why.replace(
                     f"synthetic dataset {len(data.synthetic) + 1}", "control"
                 )
-    own = column_names(data.original)
+    originals = column_names(data.original)
     theirs = dict.fromkeys(name for made in data.synthetic for name in column_names(made))
-    further = tuple(name for name in theirs if name not in own)
+    further = tuple(name for name in theirs if name not in originals)
     ids = [name for name in shared if name not in names and name not in failed]
     notes = [f"identifiers are not compared: {', '.join(ids)}"] if ids else []
     return _Columns(
@@ -475,11 +475,11 @@ def _alike(data: ComparedData) -> _Columns:
 def _readable(data: ComparedData, names: Sequence[str]) -> list[str]:
     """Return the columns that are no identifiers; raises their problems in any data."""
     table = as_table(data.original, names, data.declared, ids=False)
-    kept = [name for name in names if name in table]
-    _, others = as_tables(table, data.others, kept)
-    if kept and others:
-        check_comparable(table, others, kept)
-    return kept
+    comparable = [name for name in names if name in table]
+    _, others = as_tables(table, data.others, comparable)
+    if comparable and others:
+        check_comparable(table, others, comparable)
+    return comparable
 
 
 def _suggested(data: ComparedData, scenario: Scenario, columns: _Columns) -> list[Scenario]:
@@ -581,10 +581,10 @@ def _unit_notes(original: Table, control: Table | None, units: str | None) -> li
 def _spelling_notes(table: Table, data: ComparedData) -> Iterator[str]:
     """Yield a note on values that files write differently and that count as equal."""
     others = [written_otherwise(other, table) for other in data.others]
-    if names := dict.fromkeys(name for found in others for name in found):
+    if names := dict.fromkeys(name for one in others for name in one):
         yield (
-            f"{', '.join(names)}: files write equal values differently (such as 3.0 for 3, 1 for 01, "
-            "TRUE for true, NA for an empty cell); they count as equal"
+            f"{', '.join(names)}: files write equal values differently, such as 3.0 for 3, 1 for "
+            "01, TRUE for true, NA for an empty cell; they count as equal"
         )
 
 

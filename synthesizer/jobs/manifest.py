@@ -114,7 +114,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
     data = plan.data
     settings = json.dumps(plan.settings, sort_keys=True)
     layout = data.layout
-    said = layout.labellings
+    labellings = layout.labellings
     return Manifest(
         created=now(),
         config=plan.settings,
@@ -139,8 +139,10 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
                 kind=variable.kind.value,
                 missing=variable.missing,
                 date_format=variable.storage.get("date_format"),
-                label=said[variable.name].label if variable.name in said else "",
-                level_labels=said[variable.name].labels if variable.name in said else {},
+                label=labellings[variable.name].label if variable.name in labellings else "",
+                level_labels=labellings[variable.name].labels
+                if variable.name in labellings
+                else {},
             )
             for variable in (
                 *data.table.schema,
@@ -221,10 +223,10 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         codes=variable.n_codes if variable.is_coded else None,
         base=tuple(registry.name_of(model) for model in models[1:]),
         trees=_trees(step, models),
-        in_words=tuple(in_words(own, variable.kind) for own in models),
+        in_words=tuple(in_words(one, variable.kind) for one in models),
         # whether and how a value is missing is a category
         missing_in_words=None if variable.is_coded else in_words(of_missing, Kind.CATEGORICAL),
-        options={name: value for own in models for name, value in own.told.items()},
+        options={name: value for one in models for name, value in one.told.items()},
     )
 
 
@@ -236,15 +238,15 @@ def in_words(model: ConditionalModel, kind: Kind) -> str:
 def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
     """Return how the trees of a step draw; None without trees."""
     draws = [model.tree_draws(has_predictors=bool(step.predictors)) for model in models]
-    found = [draw for draw in draws if draw is not None]
+    sampled = [draw for draw in draws if draw is not None]
     abilities = models[-1].abilities
     takes_codes = Kind.CATEGORICAL in abilities.kinds and abilities.max_levels is None
     if models[1:] and models[0].abilities.panel and not takes_codes:
-        found.append((True, False))  # histories draw changes by the default tree
-    if not found:
+        sampled.append((True, False))  # histories draw changes by the default tree
+    if not sampled:
         return None
     return TreesEntry(
-        even=any(even for even, _ in found), leaf_regression=all(tilt for _, tilt in found)
+        even=any(even for even, _ in sampled), leaf_regression=all(tilt for _, tilt in sampled)
     )
 
 

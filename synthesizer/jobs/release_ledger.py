@@ -69,12 +69,12 @@ def release_of(manifest: Manifest, results: CheckResults, directory: Path) -> Re
     """Return the entry of a run, whose manifest names its files."""
     files = {f.name: f.sha256 for f in manifest.files if f.name in manifest.datasets}
     limits = manifest.config.get("limits") or {}
-    near, guessed = map(results.risk.further.get, ("near_verbatim", "guesses"))
+    verbatim, guessed = map(results.risk.further.get, ("near_verbatim", "guesses"))
     return Release(
         created=manifest.created, directory=os.path.realpath(directory), datasets=files,
         settings=hashlib.sha256(drawn_from(manifest).encode()).hexdigest(), records=manifest.rows,
         limits={key: limits[key] for key in ("profile", "purpose", "release") if key in limits},
-        looks=near.looks if isinstance(near, NearVerbatim) else (),
+        looks=verbatim.looks if isinstance(verbatim, NearVerbatim) else (),
         guess=guessed.guesses[0] if isinstance(guessed, Guesses) else None,
         contains=manifest.contains,
         source=manifest.data.sha256 or "",
@@ -101,10 +101,12 @@ def releases_of(plan: Plan) -> tuple[Release, ...]:
     return (*before, *read_releases(plan.data.path))
 
 
-def beside_others(results: CheckResults, plan: Plan, own: Release) -> CheckResults:
+def beside_others(results: CheckResults, plan: Plan, release: Release) -> CheckResults:
     """Return the results of a run with the joint risk of all releases of its source."""
-    releases = _added(releases_of(plan), own)[:-1]
-    return with_others(results, others_of(releases, (*own.datasets.values(), *own.contains)))
+    releases = _added(releases_of(plan), release)[:-1]
+    return with_others(
+        results, others_of(releases, (*release.datasets.values(), *release.contains))
+    )
 
 
 def with_others(
@@ -141,8 +143,8 @@ def mark_given_out(source: Path, given: Sequence[Path], not_given: Sequence[Path
         for directory, mark in marks.items():
             if directory not in last:
                 raise DataError(f"{directory}: 'synthesizer releases {source}' does not list it")
-            place = last[directory]
-            changed[place] = releases[place].model_copy(update={"given_out": mark})
+            number = last[directory]
+            changed[number] = releases[number].model_copy(update={"given_out": mark})
         return tuple(changed)
 
     path = ledger_of(source)

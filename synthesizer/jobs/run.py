@@ -172,10 +172,10 @@ def run(
     output, seed = plan.output, plan.seed
     with (
         plan.work() as work,
-        new_directory(output.directory, overwrite=output.overwrite) as place,
+        new_directory(output.directory, overwrite=output.overwrite) as directory,
         plan.guarded(),
     ):
-        folder = _Folder(place, plan, phases)
+        folder = _Folder(directory, plan, phases)
         source = plan.fit(seed, phases, kept=work)
         checks = plan.checking(seed, listener)
         for table in folder.made(source, work):
@@ -190,8 +190,8 @@ def run(
         exceeded = limits_exceeded(plan.limits, source, results)
         manifest = manifest_of(plan, source, seed, phases)
         result = folder.write(Record(manifest, results, exceeded, beside))
-    own = release_of(result.manifest, result.checks, result.directory)
-    notes = list_release(plan.data.path, own)
+    release = release_of(result.manifest, result.checks, result.directory)
+    notes = list_release(plan.data.path, release)
     new_notes = (*result.new_notes, *notes)
     return replace(result, interrupted=source.interrupted, new_notes=new_notes)
 
@@ -318,8 +318,8 @@ def limits_exceeded(
 class _Folder:
     """The directory of a run while it is filled."""
 
-    def __init__(self, place: Path, plan: Plan, phases: Phases) -> None:
-        self.place, self.plan, self.phases = place, plan, phases
+    def __init__(self, directory: Path, plan: Plan, phases: Phases) -> None:
+        self.directory, self.plan, self.phases = directory, plan, phases
         self.datasets: list[str] = []
         self.sizes: list[int] = []
         """Units of each dataset."""
@@ -334,7 +334,7 @@ class _Folder:
                 self.write_dataset(table)
                 yield table
             return
-        for name, table in work.datasets(source, self.place, self.phases):
+        for name, table in work.datasets(source, self.directory, self.phases):
             self.datasets.append(name)
             yield table
 
@@ -343,9 +343,9 @@ class _Folder:
         plan, output = self.plan, self.plan.output
         number, written = len(self.datasets) + 1, plan.restored(table)
         self.sizes.append(table.n_units)
-        name = plan.making.write(table, written, self.place, number) or write_dataset(
+        name = plan.making.write(table, written, self.directory, number) or write_dataset(
             written,
-            self.place,
+            self.directory,
             number,
             plan.m,
             plan.data.layout,
@@ -363,11 +363,11 @@ class _Folder:
         if odd := [name for name in names if is_path(name)]:
             raise OutputError(f"{self.plan.source_key}: {odd[0]!r} is no valid file name")
         for name, text in beside.texts.items():
-            write_text(self.place / name, text)
+            write_text(self.directory / name, text)
         files = [
             write_dataset(
                 self.plan.restored(self.plan.released(table)),
-                self.place,
+                self.directory,
                 number,
                 len(beside.tables),
                 self.plan.data.layout,
@@ -383,15 +383,15 @@ class _Folder:
 
     def write(self, record: Record) -> RunResult:
         """Write checks, codebook, manifest and report of the datasets."""
-        place, output = self.place, self.plan.output
-        beside = {key: own.model_dump(mode="json") for key, own in record.extensions.items()}
+        directory, output = self.directory, self.plan.output
+        beside = {key: part.model_dump(mode="json") for key, part in record.extensions.items()}
         drawn = {"m": len(self.datasets), "files": self._entries(self.datasets)}
         manifest = record.manifest.model_copy(update=drawn)
-        own = release_of(manifest, record.results, output.directory)
-        results = beside_others(record.results, self.plan, own)
+        release = release_of(manifest, record.results, output.directory)
+        results = beside_others(record.results, self.plan, release)
         record = replace(record, manifest=manifest, results=results)
         content = checks_content(record.results, record.exceeded, beside, record.verdict)
-        write_json(place / CHECKS, content)
+        write_json(directory / CHECKS, content)
         manifest = manifest.model_copy(
             update={
                 "exceeded_limits": record.exceeded,
@@ -414,11 +414,11 @@ class _Folder:
                 "files": (*manifest.files, *self._entries([*self.stewards, *codebook])),
             }
         )
-        write_json(place / MANIFEST, plain(manifest))
+        write_json(directory / MANIFEST, plain(manifest))
         record = replace(record, manifest=manifest)
         if output.report:
             with self.phases.phase("report"):
-                write_text(place / REPORT, build_report(record))
+                write_text(directory / REPORT, build_report(record))
         return RunResult(
             record=record,
             directory=output.directory,
@@ -429,14 +429,14 @@ class _Folder:
         )
 
     def _dropped(self, drawn: int) -> Iterator[str]:
-        """Return a note on the number of records that were left out of each dataset."""
+        """Return a note on the number of records that were dropped out of each dataset."""
         if self.plan.after.drop_uniques:
-            left = ", ".join(f"{drawn - size:,}" for size in self.sizes)
+            dropped = ", ".join(f"{drawn - size:,}" for size in self.sizes)
             units = self.plan.units
-            yield f"after.uniques: {left} of {drawn:,} {units} were left out of the datasets"
+            yield f"after.uniques: {dropped} of {drawn:,} {units} were left out of the datasets"
 
     def _entries(self, names: Sequence[str]) -> tuple[FileEntry, ...]:
-        return tuple(file_entry(self.place / name) for name in names)
+        return tuple(file_entry(self.directory / name) for name in names)
 
     def _write_codebook(self, manifest: Manifest) -> tuple[list[str], list[str]]:
         """Write the codebook for researchers; a failure becomes a note."""
@@ -445,7 +445,7 @@ class _Folder:
         with self.phases.phase("codebook"):
             try:
                 with self.plan.guarded("codebook"):
-                    return list(write_release_codebook(self.place, manifest)), []
+                    return list(write_release_codebook(self.directory, manifest)), []
             except OutputError:  # remove a partial codebook
                 raise
             except SynthesizerError as error:

@@ -117,8 +117,8 @@ class StarterOptions:
         panel = self.form
         one: list[tuple[str, str | None]] = [
             (f"--set {key}", name)
-            for key, own in self.config.sections.items()
-            for name in own.kinds
+            for key, section in self.config.sections.items()
+            for name in section.kinds
         ]
         one += [("--person", panel.person), ("--time", panel.time)]
         if not panel.wide:
@@ -194,7 +194,7 @@ def panel_config(
 
 
 def file_options(
-    path: Path = Path("x.csv"), *, names: str | Sequence[str] | None = None, **said: Any
+    path: Path = Path("x.csv"), *, names: str | Sequence[str] | None = None, **layout: Any
 ) -> FileOptions:
     r"""Return the layout of a file from the options of `init`; raises ConfigError.
 
@@ -204,7 +204,7 @@ def file_options(
     {'delimiter': ';', 'names': ('age', 'sex')}
     """
     signs = {"tab": "\t", "\\t": "\t", "single": "'", "double": '"'}
-    keys = {key: signs.get(value, value) for key, value in said.items() if value is not None}
+    keys = {key: signs.get(value, value) for key, value in layout.items() if value is not None}
     if names is not None:
         keys["names"] = next(csv.reader([names])) if isinstance(names, str) else names
     data = read_config({"data": {"path": path, **keys}}).data
@@ -217,7 +217,7 @@ def _names(text: str) -> list[str]:
 
 
 def _read(raw: RawTable, options: StarterOptions) -> Reading:
-    """Return the roles of all columns (columns of one variable share theirs), and group the rows."""
+    """Return the roles of all columns, equal for those of one variable, and the grouped rows."""
     panel, config = options.form, options.config
     wide = {name: wide_columns(cells, raw.names) for name, cells in panel.wide.items()}
     declared = _declared(raw, options, wide)
@@ -286,13 +286,13 @@ def _declared(
 ) -> dict[str, Declaration]:
     """Return declarations that follow from the panel: identifiers of persons, columns of states."""
     panel = options.form
-    said = {
+    by_column = {
         panel.person: Declaration(kind=Kind.ID, every_row=True),
         panel.time: Declaration(every_row=True),
         None if wide else panel.career: Declaration(kind=Kind.CATEGORICAL),
     }
     declared = dict(_like_states(raw, panel.career, wide))
-    return declared | {name: said[name] for name in raw.names if name in said}
+    return declared | {name: by_column[name] for name in raw.names if name in by_column}
 
 
 def _like_states(
@@ -339,7 +339,7 @@ def make_starter(
     phases = Phases(listener)
     with phases.phase("read"):
         raw, whole, encoding = _source(data, options)
-        found = raw.found
+        guessed = raw.found
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
@@ -363,7 +363,7 @@ def make_starter(
             relations = find_relations(grouped, drawn=drawn, joined=joined, advance=advance)
     units = reading.units if options.has_form else grouped
     scenario = _scenario(reading, units, options)
-    layout = list(_layout(options.file, found))
+    layout = list(_layout(options.file, guessed))
     formulas = formula_cells(reading.table) if raw.layout.csv is not None else {}
     base = path.absolute().parent
     keys, by = extension_keys(), options.config.arranged_by
@@ -383,8 +383,8 @@ def make_starter(
         panel=options.panel,
         arranging={"key": by, "lines": lines} if lines else None,
         sections=[
-            (key, said, keys[key].description)
-            for key, said in options.sections.items()
+            (key, section, keys[key].description)
+            for key, section in options.sections.items()
             if key != by or not lines
         ],
         variables=list(_entries(reading, codebook, relations)),
@@ -432,7 +432,7 @@ def _rendered(**facts: Any) -> str:
 
 def _labels(raw: RawTable) -> dict[str, str]:
     """Return the variable labels of a file."""
-    return {name: said.label for name, said in raw.layout.labellings.items()}
+    return {name: one.label for name, one in raw.layout.labellings.items()}
 
 
 def _repeating(raw: RawTable, table: Table, name: str, where: str) -> str:
@@ -463,21 +463,21 @@ def _source(
             raise ConfigError(foreign)
         return read_sql(data.url, data.query), None, None
     content = csv_bytes(data)
-    found = None
+    encoding = None
     if options.encoding is not None:
-        found = FoundEncoding(options.encoding, "named by data.encoding", is_marked=False)
+        encoding = FoundEncoding(options.encoding, "named by data.encoding", is_marked=False)
     elif content is not None:
-        found = find_encoding(content, data.name)
-    unmarked = None if found is None or found.is_marked else found.name
-    said: dict[str, Any] = {**options.file, "encoding": unmarked}
-    raw, whole = read_to_describe(data, options.form.person, **said)
-    return raw, whole, found
+        encoding = find_encoding(content, data.name)
+    unmarked = None if encoding is None or encoding.is_marked else encoding.name
+    reading: dict[str, Any] = {**options.file, "encoding": unmarked}
+    raw, whole = read_to_describe(data, options.form.person, **reading)
+    return raw, whole, encoding
 
 
-def _layout(said: FileOptions, found: FileOptions) -> Iterator[tuple[str, Any, str]]:
+def _layout(options: FileOptions, guessed: FileOptions) -> Iterator[tuple[str, Any, str]]:
     """Yield options of reading a file that are named or uncommon, with the reasons."""
     for key in ("delimiter", "header_row", "names", "comment", "quote"):
-        value, named = found.get(key), said.get(key)
+        value, named = guessed.get(key), options.get(key)
         if named is not None:
             yield key, named, ""
         elif value is not None and value != COMMON_FORM.get(key):
@@ -537,15 +537,15 @@ def _entries(
 
 
 def _entry(row: CodebookVariable, reading: Reading, relation: Relation | None) -> Entry:
-    variable, said = reading.table[row.name].variable, reading.roles.declared.get(row.name)
+    variable, declared = reading.table[row.name].variable, reading.roles.declared.get(row.name)
     entry = _declaration(variable)
     comment = f"{row.levels} values" + (f", {row.missing} missing" if row.missing else "")
     if variable.kind is Kind.ORDERED:
         comment += "; the list of levels comes from the data"
     comment += f"; {row.reason}"
     comment += f"; if wrong: {row.instead}" if row.name in reading.roles.looks else ""
-    if said is not None and said.date_format is not None:
-        entry["date_format"] = said.date_format
+    if declared is not None and declared.date_format is not None:
+        entry["date_format"] = declared.date_format
     if relation is not None:
         entry[relation.key] = relation.text
         comment += "; computed from others, 'method: cart' draws it"

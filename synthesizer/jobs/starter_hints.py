@@ -26,7 +26,7 @@ _NEARER: Final = 0.05
 
 
 def hints_of(
-    table: Table, where: str, labels: Mapping[str, str], said: Container[str], *, has_form: bool
+    table: Table, where: str, labels: Mapping[str, str], sections: Container[str], *, has_form: bool
 ) -> Iterator[str]:
     """Yield guesses on a file, each with the command to run instead.
 
@@ -37,15 +37,15 @@ def hints_of(
     yield from _codes_in_doubt(table)
     if codes := guessed_codes(table):
         yield f"taken for missing codes: {codes}; delete them from `missing` where they are values"
-    for _, what, setting in suggestions(table, labels, said):
+    for _, what, setting in suggestions(table, labels, sections):
         yield f"{what}: {command} --set {setting}"
     if has_form:
         return
-    for column, own in product(table.columns, arranging_keys().values()):
-        if own.type.numbers(column):
+    for column, key in product(table.columns, arranging_keys().values()):
+        if key.type.numbers(column):
             owners = np.unique(column.data, return_inverse=True)[1]
             what = repeated_hint(table, column.name, owners, where)
-            yield f"{column.name} repeats like numbers of {own.type.unit}s: {what}"
+            yield f"{column.name} repeats like numbers of {key.type.unit}s: {what}"
     for columns in series(table):
         first, last, name = columns[0], columns[-1], _stem(columns)
         career = f" --set panel.career={name}" if table[first].is_coded else ""
@@ -78,11 +78,11 @@ def repeated_hint(table: Table, name: str, owners: IntArray, where: str) -> str:
     if once is not None:
         return f"persons in several periods: {command} --person {name} --time {once.name}"
     also = [f"persons in several periods ({command} --person {name} --time COLUMN)"]
-    for key, own in arranging_keys().items():
-        other = f"{command} --set {key}.{own.type.option}={name}"
-        if own.type.suits(table, name, owners):
-            return f"a {own.type.unit} file: {other}"
-        also.append(f"members of {own.type.unit}s ({other})")
+    for key, section in arranging_keys().items():
+        other = f"{command} --set {key}.{section.type.option}={name}"
+        if section.type.suits(table, name, owners):
+            return f"a {section.type.unit} file: {other}"
+        also.append(f"members of {section.type.unit}s ({other})")
     return " or ".join(also)
 
 
@@ -109,12 +109,12 @@ def series(table: Table) -> Iterator[tuple[str, ...]]:
     Their names have consecutive numbers or months, and their kinds are equal. Neighbours agree more
     than distant columns, unlike items of a questionnaire.
     """
-    places = [(name, *_period(name)) for name in table.names]
+    parts = [(name, *_period(name)) for name in table.names]
     start = 0
-    for end in range(1, len(places) + 1):
-        if end < len(places) and _counts_on(places[end - 1], places[end], table):
+    for end in range(1, len(parts) + 1):
+        if end < len(parts) and _counts_on(parts[end - 1], parts[end], table):
             continue
-        names = tuple(name for name, *_ in places[start:end])
+        names = tuple(name for name, *_ in parts[start:end])
         if len(names) >= _WIDE and _fades(table, names):
             yield names
         start = end
@@ -145,18 +145,18 @@ def _counts_on(
     """Whether a column is the period after another, of the same variable."""
     if one[1] != two[1] or one[2] is None or two[2] != one[2] + 1:
         return False
-    left, right = table[one[0]].variable, table[two[0]].variable
-    if left.kind is not right.kind or left.kind is Kind.ID:
+    first, second = table[one[0]].variable, table[two[0]].variable
+    if first.kind is not second.kind or first.kind is Kind.ID:
         return False
-    return not left.is_coded or 2 * len({*left.levels} & {*right.levels}) > len(left.levels)
+    return not first.is_coded or 2 * len({*first.levels} & {*second.levels}) > len(first.levels)
 
 
 def _fades(table: Table, names: Sequence[str]) -> bool:
     """Whether neighbouring columns agree more than columns half the series apart."""
     half = len(names) // 2
-    near = [_agreement(table[a], table[b]) for a, b in pairwise(names)]
-    far = [_agreement(table[a], table[b]) for a, b in zip(names, names[half:], strict=False)]
-    return float(np.mean(near)) >= float(np.mean(far)) + _NEARER
+    neighbours = [_agreement(table[a], table[b]) for a, b in pairwise(names)]
+    distant = [_agreement(table[a], table[b]) for a, b in zip(names, names[half:], strict=False)]
+    return float(np.mean(neighbours)) >= float(np.mean(distant)) + _NEARER
 
 
 def _agreement(one: Column, two: Column) -> float:
@@ -166,10 +166,10 @@ def _agreement(one: Column, two: Column) -> float:
         same = np.array([labels.get(label, -1) for label in two.variable.labels])
         return float((one.data == same[two.data]).mean())
     both = one.is_observed & two.is_observed
-    left, right = one.data[both], two.data[both]
-    if len(left) < _WIDE or not np.ptp(left) or not np.ptp(right):
+    first, second = one.data[both], two.data[both]
+    if len(first) < _WIDE or not np.ptp(first) or not np.ptp(second):
         return 0.0
-    return float(np.corrcoef(left, right)[0, 1])
+    return float(np.corrcoef(first, second)[0, 1])
 
 
 def _stem(columns: Sequence[str]) -> str:

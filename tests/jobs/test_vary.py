@@ -58,7 +58,7 @@ def test_keys_by_any_name(key: str, path: tuple[str, ...]) -> None:
         ({"cart.minbucket": [1, 2], "cart.min_leaf": [1, 2]}, "says the same as cart.minbucket"),
         ({"cartt.min_leaf": [1, 2]}, "did you mean 'cart'"),
         ({"seed": [1, 2]}, "must be the same for all settings"),
-        ({"n_jobs": [1, 2]}, "it changes no data; say --set workers=N"),
+        ({"n_jobs": [1, 2]}, "it changes no data; write --set workers=N"),
         ({"m": range(1, 102), "rows": [5, 6]}, f"202 settings, more than {MAX_SETTINGS}"),
         (["m=1,2", "k=3], other: [4"], "--vary k: the values cannot be read"),
     ],
