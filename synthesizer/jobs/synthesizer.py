@@ -46,7 +46,7 @@ from synthesizer.models.fixed import Derived
 from synthesizer.models.step import FittedStep
 from synthesizer.plan.findings import problem
 from synthesizer.plan.inputs import read_frame
-from synthesizer.report.blocks import Block, DataTable, Heading, value_table
+from synthesizer.report.blocks import Block, DataTable, Heading
 from synthesizer.report.figures import UNTOLD
 
 if TYPE_CHECKING:
@@ -249,7 +249,13 @@ class Synthesizer:
         heading = Heading("Synthesizer", "; ".join(self._state()) or "not fitted")
         blocks: list[Block] = [heading]
         if settings := [*self._settings()]:
-            blocks.append(value_table("Settings", settings))
+            table = DataTable(
+                caption="Settings",
+                columns=("Setting", "Value"),
+                forms=("text", "text"),
+                rows=settings,
+            )
+            blocks.append(table)
         source = None if self._fitted is None else self._fitted.source
         if isinstance(source, FittedChain):
             blocks.append(_model_table(source.strata[0].replicates[0]))
@@ -598,7 +604,7 @@ class _Fitted:
             if plan.table.n_units == source.n_units and _alike(plan.table.schema, source.schema):
                 return replace(self, plan=plan)
         raise DataError(
-            "original: this is not the frame of the fit, which has {source.n_units:,} rows of "
+            f"original: this is not the frame of the fit, which has {source.n_units:,} rows of "
             f"{', '.join(source.schema.names)}: name that frame, or leave original out"
         )
 

@@ -189,7 +189,7 @@ def test_a_control_that_is_none_is_refused() -> None:
     assert all(name in sentence for name in ("'age'", "'job'", "'pay'"))
     with pytest.raises(DataError, match="9 records"):
         check(ORIGINAL, MADE, CONTROL.iloc[:9], **KNOWN)
-    with pytest.raises(DataError, match="other people"):
+    with pytest.raises(DataError, match="other persons"):
         check(ORIGINAL, ORIGINAL, ORIGINAL.iloc[::-1], **KNOWN)
     # what no synthetic dataset has need not be in the control
     less = CONTROL.drop(columns=["pay"])
@@ -226,7 +226,7 @@ def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
     ("arguments", "words"),
     [
         ({"keys": ["SEX", "agee"], "target": "jobb"}, ["'SEX'", "'sex'?", "'age'?", "'job'?"]),
-        ({"settings": ALL_OFF}, ["checks: no check is switched on"]),
+        ({"settings": ALL_OFF}, ["checks: every check is off"]),
         ({"settings": {"exclude": [Exclusion(target_level="retired")]}}, ["'job'"]),
         ({"settings": {"tau": 0, "suda": {"max_size": 0}, "fits": ["a ~ ("]}, "seed": -1,
           "limits": {"cop": 1}, "workers": 0, "only": "use", "target": "jobb"},
@@ -234,7 +234,7 @@ def test_fits_and_their_rule_by_the_kind_of_synthesis() -> None:
            "workers",
           "only ('use')", "'jobb'"]),
         ({"synthetic": MADE.drop(columns=["age", "job"])}, ["no columns 'age', 'job'"]),
-        ({"synthetic": "made.csv"}, ["must be all files, or all data"]),
+        ({"synthetic": "made.csv"}, ["must be all paths, or all frames"]),
     ],
 )  # fmt: skip
 def test_every_problem_comes_at_once(arguments: dict[str, object], words: list[str]) -> None:

@@ -85,7 +85,7 @@ def test_a_limit_is_never_dropped(tmp_path: Path) -> None:
     assert loaded.checks.risk.main.cap == kept.checks.risk.main.cap
     with pytest.warns(UserWarning, match=r"limits.cap"):
         loaded.set_params(limits={"cap": 0.0}).generate()
-    with pytest.raises(DataError, match="not the frame that the model was fitted to"):
+    with pytest.raises(DataError, match="not the frame of the fit"):
         Synthesizer.load(tmp_path / "model", original=frame(150))
     with pytest.raises(ConfigError, match="switched off"):
         Synthesizer(checks=False, limits={"cap": 0.5}).fit(frame())

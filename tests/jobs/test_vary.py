@@ -55,7 +55,7 @@ def test_keys_by_any_name(key: str, path: tuple[str, ...]) -> None:
         ({"m": [1]}, "one setting only"),
         ({"m": [1, 2, 1.0]}, "the value 1 is there twice"),
         ({"rows": [{"a": 1}, 5]}, "not maps"),
-        ({"cart.minbucket": [1, 2], "cart.min_leaf": [1, 2]}, "says the same as cart.minbucket"),
+        ({"cart.minbucket": [1, 2], "cart.min_leaf": [1, 2]}, "is the same key as cart.minbucket"),
         ({"cartt.min_leaf": [1, 2]}, "did you mean 'cart'"),
         ({"seed": [1, 2]}, "must be the same for all settings"),
         ({"n_jobs": [1, 2]}, "it changes no data; write --set workers=N"),
