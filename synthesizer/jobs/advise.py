@@ -154,10 +154,7 @@ def _likely(
     steps, for_use = plan.spec.steps, subject == "use"
     offers = _offers(plan, for_use=for_use)
     if for_use and 2 * len(offers) < len(steps):
-        yield (
-            {("default_method",): DEFAULT_SET},
-            "trees find interactions that the present models miss",
-        )
+        yield {("default_method",): DEFAULT_SET}, "trees find more than the present models"
     tables = results.utility.tables if for_use and results.utility is not None else None
     for row in () if tables is None else tables.worst(2, 1):
         later = [step for step in steps if step.variable in row.variables][-1]

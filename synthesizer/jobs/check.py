@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -128,11 +129,8 @@ def check(
     >>> check(people, people, only="utility").summary.mean_two_way
     0.0
     """
-    given = {
-        name: value for name, value in (("keys", keys), ("target", target)) if value is not None
-    }
-    named = _named(settings)
-    overrides = {"checks": {**named, **given}, "limits": _named(limits)}
+    given = {k: v for k, v in {"keys": keys, "target": target}.items() if v is not None}
+    overrides = {"checks": {**_named(settings), **given}, "limits": _named(limits)}
     common: dict[str, Any] = {"seed": seed, "workers": workers, "listener": listener}
     several = [synthetic] if isinstance(synthetic, DataOrPath) else [*synthetic]
     with _under_parameters(overrides["checks"], given):
@@ -166,14 +164,12 @@ def _under_parameters(checks: Iterable[str], given: Container[str]) -> Iterator[
     try:
         yield
     except SynthesizerError as error:
-        parameters = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
-        problems = Problems(error.problems)
-        for number, problem in enumerate(error.problems):
-            for key, parameter in parameters.items():
-                if problem.startswith((f"{key}:", f"{key}.")):
-                    text = parameter + problem[len(key) :]
-                    problems[number] = Problem(text, problem.code, problem.names)
-        raise type(error)(problems) from error
+        names = {f"checks.{key}": key if key in given else f"settings.{key}" for key in checks}
+        places = [".".join(re.split("[.:]", p, maxsplit=2)[:2]) for p in error.problems]
+        raise type(error)(
+            Problem(names.get(place, p[: len(place)]) + p[len(place) :], p.code, p.names)
+            for place, p in zip(places, error.problems, strict=True)
+        ) from error
 
 
 def _named(options: Any) -> dict[str, Any]:

@@ -526,9 +526,7 @@ def _control_notes(whole: Table, control: Table | None) -> list[str]:
         return []
     if control.n_rows < FEWEST:
         few = plural(control.n_rows, "record")
-        raise DataError(
-            f"the control has {few}; name a file of {FEWEST} or more, if possible thousands"
-        )
+        raise DataError(f"the control has {few}; name {FEWEST} or more, if possible thousands")
     control = control.select(whole.names)
     same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
     note = (

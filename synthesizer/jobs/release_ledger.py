@@ -36,9 +36,7 @@ class Ledger(Result):
     """The content of a ledger."""
 
     confidential: str = "not for release with the datasets"
-    about: str = (
-        "given_out: true or false; null: counts as given out unless a later run replaces it"
-    )
+    about: str = "given_out: true or false; null: given out unless a later run replaces it"
     format: Literal[1] = 1
     releases: tuple[Release, ...] = ()
 
@@ -101,12 +99,10 @@ def releases_of(plan: Plan) -> tuple[Release, ...]:
     return (*before, *read_releases(plan.data.path))
 
 
-def beside_others(results: CheckResults, plan: Plan, release: Release) -> CheckResults:
+def beside_others(results: CheckResults, plan: Plan, new: Release) -> CheckResults:
     """Return the results of a run with the joint risk of all releases of its source."""
-    releases = _added(releases_of(plan), release)[:-1]
-    return with_others(
-        results, others_of(releases, (*release.datasets.values(), *release.contains))
-    )
+    releases = _added(releases_of(plan), new)[:-1]
+    return with_others(results, others_of(releases, (*new.datasets.values(), *new.contains)))
 
 
 def with_others(

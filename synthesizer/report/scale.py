@@ -151,10 +151,10 @@ def sentence_of(one: VerdictLine) -> str:
     others = sum(not other.measured for other in one.evidence) - 1
     if not e.measured:
         return f"Not measured: {e.test}{f' and {others} more' if others > 0 else ''}."
-    return _sentence(e, has_sample=one.subject == "use")
+    return _sentence(e, one.subject == "use")
 
 
-def _sentence(e: Evidence, *, has_sample: bool) -> str:
+def _sentence(e: Evidence, has_sample: bool) -> str:
     """Return the figure of a test and its limit; of a new sample too where ``has_sample``."""
     test = " ".join(e.test.split()[:_MOST_WORDS])
     if e.value is None or e.mark is None:
@@ -190,42 +190,34 @@ def verdict_charts(decided: Verdict) -> Iterator[Chart]:
         yield Chart(title=one.title, svg=scale, reads=told, summary="", word=one.word)
 
 
-_ROW, _TEXT_WIDTH, _TEXT_LETTERS, _MOST_WORST = 84.0, 350.0, 50, 4
+_ROW, _GAP, _TEXT_WIDTH, _TEXT_LETTERS, _MOST_WORST = 84.0, 30.0, 350.0, 50, 4
 
 
 def verdict_chart(decided: Verdict) -> Chart:
     """Return one picture: the three lines, then the worst other tests, each with its scale."""
     rows = [(one.title, one.word, sentence_of(one), drawn(one)) for one in decided.lines]
-    shown = {e.key for *_, e in rows}
-    others = {
-        e.key: (f"{e.test[:1].upper()}{e.test[1:]}", e.word, _sentence(e, has_sample=use), e)
-        for one in decided.lines
-        for e in one.evidence
-        if e.key not in shown and e.value is not None and e.mark
-        for use in [one.subject == "use"]
-    }
-
-    def order(row: tuple[str, str, str, Evidence]) -> tuple[int, float]:
-        return -ORDER.index(row[3].word), -places_of(row[3]).high
-
-    rows += sorted(others.values(), key=order)[:_MOST_WORST]
-    parts = []
+    shown, others = {e.key for *_, e in rows}, {}
+    for one in decided.lines:
+        for e in one.evidence:
+            if e.key not in shown and e.value is not None and e.mark:
+                name, told = e.test[:1].upper() + e.test[1:], _sentence(e, one.subject == "use")
+                others[e.key] = (name, e.word, told, e)
+    worst = sorted(others.values(), key=lambda row: (-ORDER.index(row[1]), -places_of(row[3]).high))
+    rows += worst[:_MOST_WORST]
+    parts, y = [], 0.0
     for number, (title, word, told, e) in enumerate(rows):
-        gap = 30.0 * (number >= len(decided.lines))
-        y = _ROW * number + gap
-        if gap and number == len(decided.lines):
+        if number == len(decided.lines):
+            y += _GAP
             parts.append(text(_SIDE, y - 8, "Other tests, the worst first", class_="label strong"))
         parts += [
             text(_SIDE, y + 18, title, class_="label strong"),
             text(_SIDE, y + 35, word.upper(), class_=f"label strong {word}"),
-            *(
-                text(_SIDE, y + 51 + 15 * row, words, class_="label")
-                for row, words in enumerate(wrap(told, _TEXT_LETTERS, max_lines=3))
-            ),
             el("g", {"transform": f"translate({_TEXT_WIDTH:.0f} {y + 6:.0f})"}, picture(e, told)),
         ]
+        for row, words in enumerate(wrap(told, _TEXT_LETTERS, max_lines=3)):
+            parts.append(text(_SIDE, y + 51 + 15 * row, words, class_="label"))
+        y += _ROW
     summary = " ".join(f"{title}: {word}. {told}" for title, word, told, _ in rows)
-    height = _ROW * len(rows) + 30.0 * (len(rows) > len(decided.lines))
     title = "May these data be released?"
-    whole = svg(_TEXT_WIDTH + _WIDTH, height, *parts, title=title, description=summary)
+    whole = svg(_TEXT_WIDTH + _WIDTH, y, *parts, title=title, description=summary)
     return Chart(title=title, svg=whole, reads="", summary=summary)
