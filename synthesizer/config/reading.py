@@ -211,22 +211,22 @@ AnyForm: TypeAlias = Config | Mapping[str, Any] | str | Path
 
 @public
 def load_config(path: str | Path) -> Config:
-    """Read a configuration file.
+    """Return the configuration of a YAML file.
 
     Parameters
     ----------
     path : str or Path
-        A YAML file; relative paths in it are understood from its own directory.
+        A YAML file; paths in it are relative to its directory.
 
     Returns
     -------
     Config
-        For `run`; nothing of it was run and no data were read.
+        For `run`; no data were read.
 
     Raises
     ------
     ConfigError
-        With every problem of form: unknown keys with the nearest name, wrong values.
+        With all problems of form: unknown keys with the nearest name, wrong values.
 
     Examples
     --------
@@ -242,14 +242,14 @@ def load_config(path: str | Path) -> Config:
 
 @public
 def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -> Config:
-    """Turn a mapping with the keys of the YAML into a configuration; see `load_config`.
+    """Return the configuration of a mapping with the keys of the YAML; see `load_config`.
 
     Parameters
     ----------
     content : mapping
         Keys and values of the YAML.
     base : str or Path, optional
-        Where relative paths begin; the working directory by default.
+        Directory of relative paths; the working directory by default.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -
     Raises
     ------
     ConfigError
-        With every problem of form, as in `load_config`.
+        With all problems of form, as in `load_config`.
 
     Examples
     --------
