@@ -155,9 +155,9 @@ SCENES = {
     "foreign-files": files,
     "genetic": genetic,
     "lower-the-risk": files,
-    "many-machines": machines,
-    "notebooks": files,
+    "large-files": machines,
     "panels": panels,
-    "survey-files": survey,
+    "python": files,
+    "surveys": survey,
     "verification": verification,
 }
