@@ -190,9 +190,9 @@ SCENES = {
     "constraints": recipes,
     "lower-the-risk": files,
     "verdict": files,
-    "many-machines": machines,
-    "notebooks": files,
+    "large-files": machines,
     "panels": panels,
-    "survey-files": survey,
+    "python": files,
+    "surveys": survey,
     "verification": verification,
 }

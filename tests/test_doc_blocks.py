@@ -201,7 +201,7 @@ def run_cell(text, shell):
 @pytest.mark.parametrize("name", SCENES)
 def test_the_page_runs(name, tmp_path):
     names = SCENES[name](tmp_path)
-    with notebook(tmp_path, names) if name == "notebooks" else nullcontext() as shell:
+    with notebook(tmp_path, names) if name == "python" else nullcontext() as shell:
         run_page(name, names, tmp_path, shell)
 
 
@@ -213,7 +213,7 @@ def run_page(name, names, tmp_path, shell):
         elif block.kind == "python" and not any(other in block.text for other in FOREIGN):
             with chdir(tmp_path), warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                if name == "notebooks":
+                if name == "python":
                     run_cell(block.text, shell)
                 else:
                     exec(compile(block.text, f"{name}.md", "exec"), names)
