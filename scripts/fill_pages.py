@@ -4,8 +4,8 @@
     python scripts/fill_pages.py            # docs/tutorial.md and docs/images/*.png
 
 A block ``console`` holds commands behind ``$`` and what they print. A block ``yaml`` that begins
-with the name of a file is written as that file. The tests run the same blocks and compare
-(`tests/test_docs.py`). Pictures need Chromium and selenium.
+with "in NAME.yaml" is put into that file. The tests run the same blocks and compare
+(`tests/test_doc_blocks.py`). Pictures need Chromium and selenium.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from collections.abc import Iterator
 from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -103,9 +105,13 @@ def transcript(block: Block, folder: Path) -> str:
 def filled(text: str, folder: Path) -> str:
     """Return a page of which every block ``console`` was run, one after the other."""
     for block in blocks(text):
-        file = re.match(r"# ([\w-]+\.yaml)\n", block.text)
-        if block.kind == "yaml" and file:  # a file that the reader writes
-            (folder / file[1]).write_text(block.text, encoding="utf-8")
+        file = re.match(r"# in ([\w-]+\.yaml)\n", block.text)
+        if block.kind == "yaml" and file:
+            path = folder / file[1]
+            config, changes = map(yaml.safe_load, (path.read_text("utf-8"), block.text))
+            for key, value in changes.items():
+                config[key] = {**config[key], **value} if isinstance(value, dict) else value
+            path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
         elif block.kind == "console":
             text = text.replace(block.text, transcript(block, folder))
     return text

@@ -130,7 +130,7 @@ def _table(part: Schema, homes: Mapping[str, str]) -> str:
         default = "must be there" if key in needed else _default(value)
         kind = _kind(value, homes)
         rows.append(f"| `{key}` | {kind} | {default} | {_inline(value.get('description', ''))} |")
-    return "\n".join(rows)
+    return "\n".join(["<details><summary>all keys</summary>", "", *rows, "", "</details>"])
 
 
 def _default(value: Schema) -> str:

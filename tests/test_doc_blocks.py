@@ -16,6 +16,7 @@ import warnings
 from contextlib import chdir, contextmanager, nullcontext
 from textwrap import dedent
 
+import pandas as pd
 import pytest
 import typer
 import yaml
@@ -24,7 +25,7 @@ from fill_pages import ROOT, blocks, filled, run_here, words_of
 from synthesizer.cli.commands import app
 from synthesizer.config.reading import read_config
 from tests.report.test_notebook import LARGEST, page_of
-from tests.scenes import SCENES
+from tests.scenes import SCENES, write
 
 if os.environ.get("WITHOUT"):
     pytest.skip("an extension was removed, of which the pages tell", allow_module_level=True)
@@ -137,7 +138,7 @@ def look_at_yaml(text):
         query_of(content if no_model else {"formula": "a ~ b", **content})
     else:
         for one in [content] if isinstance(content, dict) else content:
-            config = {"version": 1, "data": {"path": "persons.csv"}, **one}
+            config = {"version": 2, "data": {"path": "persons.csv"}, **one}
             read_config(config)
 
 
@@ -235,6 +236,58 @@ def expanded(word, folder):
         return [word]
     found = [path for path in folder.glob(word.rstrip("/")) if path.is_dir() or word[-1] != "/"]
     return sorted(str(path.relative_to(folder)) for path in found)
+
+
+# Recipes: each is run alone, and every synthetic record keeps it.
+
+
+def steps(made, name):
+    """Return the pairs of one value and the next of the same person."""
+    after = made.groupby("person")[name].shift(-1)
+    return set(zip(made[name][after.notna()], after.dropna(), strict=True))
+
+
+def children(made):
+    heads = made[made["relation"] == 1].set_index("hhid")["age"]
+    one = made["hhid"].map(heads).notna().all() and made.groupby("hhid")["relation"].min().eq(1)
+    return one.all() & (made["relation"].ne(3) | (made["age"] <= made["hhid"].map(heads) - 12))
+
+
+KEPT = (
+    lambda made: ~((made["age"] < 18) & (made["marital"] == "widowed")),
+    lambda made: made["left"] >= made["admitted"],
+    lambda made: made["schooling"].between(0, made["age"]),
+    lambda made: (made["age"] >= 15) | made["hours"].isna() & (made["marital"] == "single"),
+    lambda made: made["total"] == made["wages"] + made["pension"],
+    lambda made: abs(made["bmi"] - made["weight"] / (made["height"] / 100) ** 2) < 1e-6,
+    lambda made: made["town_name"] == "town " + made["town"].astype(str),
+    lambda made: made.groupby("town")[["province", "country"]].nunique() == 1,
+    lambda made: ~((made["job"] == "farmer") & (made["education"] == "secondary")),
+    lambda made: made["time"] > 0,
+    lambda made: pd.Series(
+        ("permanent", "no") not in steps(made, "tenure")
+        and ("retired", "employed") not in steps(made, "status")
+        and all(a <= b for a, b in steps(made, "grade"))
+    ),
+    children,
+)
+"""What the synthetic records of each recipe keep."""
+
+
+@pytest.mark.parametrize("number", range(len(KEPT)))
+def test_a_recipe_is_kept(number, tmp_path):
+    SCENES["constraints"](tmp_path)
+    found = [block.text for block in blocks(text_of("constraints")) if block.kind == "yaml"]
+    assert len(found) == len(KEPT)
+    recipe = yaml.safe_load(found[number])
+    file = {"panel": "careers", "household": "households"}
+    (name,) = {file[key] for key in file if key in recipe} or {"persons"}
+    config = {"data": {"path": f"{name}.csv"}, "output": {"directory": "made"}, "seed": 1}
+    write(tmp_path, "recipe.yaml", {"version": 2, **config, **recipe})
+    run_here(["run", "recipe.yaml", "--no-checks", "-q"], tmp_path)
+    made = pd.read_csv(tmp_path / "made" / "synthetic_1.csv")
+    assert len(made) > 50
+    assert KEPT[number](made).all(axis=None)
 
 
 # The tutorial: what it shows is what is printed today, but for numbers, and for the test that
