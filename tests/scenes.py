@@ -130,7 +130,7 @@ def panels(folder):
     panel(last=2009).to_csv(folder / "people2010.csv", index=False)
     key = {"person": "person", "time": "year", "career": "agency"}
     for name in ("people", "people2010"):
-        config = {"data": {"path": f"{name}.csv"}, "panel": key, "secret": "none", "seed": 1}
+        config = {"data": {"path": f"{name}.csv"}, "panel": key, "random_key": "none", "seed": 1}
         place = "people2009" if name == "people" else "longer"
         write(folder, f"{name}.yaml", {**config, "checks": QUICK, "output": {"directory": place}})
     run_here(["run", "people.yaml", "--no-checks", "-q"], folder)
