@@ -625,7 +625,7 @@ def prepare(folder: Path) -> None:
         "data": {"path": "persons.csv"},
         "output": {"directory": "one"},
         "seed": 1,
-        "secret": "none",
+        "random_key": "none",
         "workers": 1,
         "variables": {"region": {"public": True}},
         "checks": {"keys": ["sex", "region"], "target": "marital"},

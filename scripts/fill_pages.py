@@ -27,11 +27,8 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "tutorial.md"
-PICTURES = {
-    "report": ("fair_synthetic/report.html", "glance", 1000, 800),
-    "variables": ("fair_synthetic/report.html", "variables", 1000, 860),
-}
-"""Name of a picture: the page, the part of it that is brought into sight, width and height."""
+PICTURES = {"report": ("glance", 800), "variables": ("variables", 860)}
+"""Name of a picture of the report: the part that is shown, and the height in pixels."""
 FENCE = re.compile(r"^```(?P<kind>[\w{}-]*)[^\n]*\n(?P<text>.*?)^```", re.M | re.S)
 
 
@@ -41,8 +38,6 @@ class Block:
 
     kind: str
     text: str
-    start: int
-    """Where the text begins in the page."""
 
     @property
     def commands(self) -> list[str]:
@@ -58,7 +53,7 @@ class Block:
 def blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page."""
     for match in FENCE.finditer(text):
-        yield Block(match["kind"], match["text"], match.start("text"))
+        yield Block(match["kind"], match["text"])
 
 
 def words_of(command: str) -> list[str]:
@@ -126,13 +121,12 @@ def draw(folder: Path) -> None:
         options.add_argument(word)
     driver = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
     with webdriver.Chrome(options=options, service=driver) as browser:
-        for name, (page, part, width, height) in PICTURES.items():
-            browser.set_window_size(width, height)
-            browser.get(f"file://{folder}/{page}")
+        for name, (part, height) in PICTURES.items():
+            browser.set_window_size(1000, height)
+            browser.get(f"file://{folder}/fair_synthetic/report.html")
             browser.execute_script(
                 f"document.getElementById('{part}').scrollIntoView({{behavior: 'instant'}})"
             )
-            # the picture ends where a block ends, not within a sentence
             top, end = browser.execute_script(
                 "const ends_of = ':is(.note, p, .card, figure, .more > summary)';"
                 f"const blocks = [...document.querySelectorAll(`#{part} ${{ends_of}}`)];"
@@ -140,7 +134,7 @@ def draw(folder: Path) -> None:
                 "const ends = seen.map((block) => block.getBoundingClientRect().bottom + 8);"
                 "return [scrollY, Math.max(...ends.filter((end) => end <= innerHeight))];"
             )
-            clip = {"x": 0, "y": top, "width": width, "height": end, "scale": 1}
+            clip = {"x": 0, "y": top, "width": 1000, "height": end, "scale": 1}
             picture = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip})
             target = DOCS / "images" / f"{name}.png"
             target.write_bytes(b64decode(picture["data"]))

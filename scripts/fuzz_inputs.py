@@ -212,7 +212,7 @@ def mutated(data: bytes, rng: random.Random, tokens: Sequence[bytes]) -> bytes:
 
 _PLAIN: dict[str, Any] = {
     "data": {"path": "data.csv"}, "output": {"directory": "out"}, "workers": 1, "seed": 1,
-    "secret": "none",
+    "random_key": "none",
 }  # fmt: skip
 CONFIGURATIONS = Path(__file__).parent / "configs" / "fuzzed.yaml"
 BASES = [_PLAIN | each for each in yaml.safe_load(CONFIGURATIONS.read_text(encoding="utf-8"))]
@@ -495,7 +495,7 @@ def frame(rng: random.Random) -> pd.DataFrame:
 
 
 def _synthesise(data: pd.DataFrame, **options: Any) -> object:
-    told = {"workers": 1, "secret": "none", **options}
+    told = {"workers": 1, "random_key": "none", **options}
     return Synthesizer(**told).fit(data).generate(m=1, seed=1)
 
 
@@ -585,7 +585,7 @@ MODEL_BASES: tuple[tuple[str, dict[str, Any]], ...] = (
               "min_stratum_rows": 2, "proper": True,
               "rules": [{"if": "sex == 'f'", "then": {"age": 30}}]}),
     ("data", {"default_method": {"numeric": "lognorm", "categorical": "polyreg"},
-              "support": [["sex", "town"]], "forbid": ["age > 99"]}),
+              "structural_zeros": [["sex", "town"]], "forbid": ["age > 99"]}),
     ("panel", {"panel": _LONG}),
     ("wide", {"panel": BASES[14]["panel"]}),
 )  # fmt: skip
@@ -600,7 +600,7 @@ def saved_models() -> tuple[bytes, ...]:
             path = Path(name) / f"{number}.synth"
             columns = {"data": table, "panel": panel, "wide": wide}[source]()
             data = pd.read_csv(io.BytesIO(csv_of(columns)))
-            told = {"seed": 1, "secret": "none", "workers": 1, "on_violation": "ignore"}
+            told = {"seed": 1, "random_key": "none", "workers": 1, "on_violation": "ignore"}
             Synthesizer(**{**told, **options}).fit(data).save(path)
             made.append(path.read_bytes())
     return tuple(made)

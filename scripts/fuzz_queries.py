@@ -127,7 +127,7 @@ def prepared() -> dict[str, bytes]:
         made["ledger.sqlite"] = ledger.read_bytes()
         config = {
             "data": {"path": "synthetic.csv"}, "output": {"directory": "run"}, "seed": 1,
-            "secret": "none", "workers": 1, "checks": False,
+            "random_key": "none", "workers": 1, "checks": False,
             "panel": {"person": "person", "time": "year", "career": "town"},
         }  # fmt: skip
         (folder / "run.yaml").write_text(json.dumps(config))

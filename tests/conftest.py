@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 # other, which takes four times the processor time. Numpy reads this when it is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from synthesizer.data.randomness import Seed, fresh_secret, fresh_seed
+from synthesizer.data.randomness import Seed, fresh_seed, new_key
 from synthesizer.jobs import release_ledger
 from synthesizer.plan import seeds
 
@@ -100,14 +100,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session", autouse=True)
-def same_secret() -> Iterator[None]:
-    """Give every run one secret and seed, so that a red test is about the change and not luck.
+def same_key() -> Iterator[None]:
+    """Give every run one key and seed, so that a red test is about the change and not luck.
 
-    Tests of what a run draws by itself ask for `drawn_secret`.
+    Tests of what a run draws by itself ask for `drawn_key`.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(seeds, "fresh_seed", lambda: 1)
-        patch.setattr(seeds, "fresh_secret", lambda: "5a" * 32)
+        patch.setattr(seeds, "new_key", lambda: "5a" * 32)
         yield
 
 
@@ -126,10 +126,10 @@ def no_ledger_beside_shared_files() -> Iterator[None]:
 
 
 @pytest.fixture
-def drawn_secret(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each run draw seed and secret from the operating system, as outside of tests."""
+def drawn_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each run draw seed and key from the operating system, as outside of tests."""
     monkeypatch.setattr(seeds, "fresh_seed", fresh_seed)
-    monkeypatch.setattr(seeds, "fresh_secret", fresh_secret)
+    monkeypatch.setattr(seeds, "new_key", new_key)
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def step(
     usual = {
         "model_of_missing_codes": None,
         "kept": model == "keep",
-        "trees": {"even": True, "tilt": False} if trees else None,
+        "trees": {"even": True, "leaf_regression": False} if trees else None,
         "in_words": [words_of(name, kind) for name in (model, *bases)],
         "missing_in_words": words_of(missing or model),
     }

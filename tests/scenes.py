@@ -97,22 +97,6 @@ def recipes(folder):
     return {}
 
 
-def genetic(folder):
-    """Write categories, a synthetic file of them, and the configuration of the page."""
-    columns = ["parish", "sex", "marital", "employment", "age"]
-    frame, cart = (persons(n=40, seed=seed)[columns] for seed in (1, 2))
-    for one in (frame, cart):
-        one["age"] = (one["age"] // 20).map("age {}".format)
-    frame.to_csv(folder / "persons.csv", index=False)
-    cart.to_csv(folder / "cart.csv", index=False)
-    shown = next(block for block in blocks((DOCS / "genetic.md").read_text("utf-8")))
-    config = yaml.safe_load(shown.text)
-    config["checks"] |= QUICK
-    config["genetic"] |= {"population": 6, "generations": 2}
-    write(folder, "persons.yaml", {"data": {"path": "persons.csv"}, "seed": 1, **config})
-    return {"frame": frame, "cart": cart}
-
-
 def survey(folder):
     """Write a table and a database of it."""
     persons().to_csv(folder / "persons.csv", index=False)
@@ -146,7 +130,7 @@ def panels(folder):
     panel(last=2009).to_csv(folder / "people2010.csv", index=False)
     key = {"person": "person", "time": "year", "career": "agency"}
     for name in ("people", "people2010"):
-        config = {"data": {"path": f"{name}.csv"}, "panel": key, "secret": "none", "seed": 1}
+        config = {"data": {"path": f"{name}.csv"}, "panel": key, "random_key": "none", "seed": 1}
         place = "people2009" if name == "people" else "longer"
         write(folder, f"{name}.yaml", {**config, "checks": QUICK, "output": {"directory": place}})
     run_here(["run", "people.yaml", "--no-checks", "-q"], folder)

@@ -13,7 +13,7 @@ import synthesizer
 from synthesizer import SynthesizerError
 from synthesizer.data.errors import DataError, OptionError
 from synthesizer.data.guessing import Declaration
-from synthesizer.data.randomness import Seed, fresh_secret, seeded
+from synthesizer.data.randomness import Seed, new_key, seeded
 from synthesizer.measures.settings import ALL_OFF
 
 MEASURES = {
@@ -79,11 +79,11 @@ def test_a_public_function_has_an_example_and_says_what_its_parameters_are():
 
 
 def test_a_seed_is_a_whole_number_or_the_object():
-    kept = Seed(3, fresh_secret())
+    kept = Seed(3, new_key())
     assert seeded(np.int64(3)) == seeded(3) == Seed(3)
     assert seeded(kept) is kept
     assert kept.instead(None) is kept
-    assert kept.instead(4) == Seed(4, kept.secret)
+    assert kept.instead(4) == Seed(4, kept.random_key)
     assert kept.instead(Seed(4)) == Seed(4)
 
 

@@ -228,7 +228,10 @@ MOST_CELLS = 2**24
 FRESH = 1_000
 """Added to a seed: that of the new sample."""
 Shares = dict[tuple[str, ...], float]
-CAREER_ONLY = {"panel": {"person": "person", "time": "year", "career": "agency"}, "secret": "none"}
+CAREER_ONLY = {
+    "panel": {"person": "person", "time": "year", "career": "agency"},
+    "random_key": "none",
+}
 
 
 @job(persons=150)
@@ -236,16 +239,17 @@ def impossible(persons: int = 2_000, seeds: int = 1, config: Path = Path()) -> R
     """Count pairs and triples with more new combinations than a new sample and one point.
 
     Numbers are in 20 groups, values that the original does not have are left out. The configuration
-    has no models unless ``config`` names one; each is tried with `support: auto` and without.
+    has no models unless ``config`` names one; each is tried with and without
+    `structural_zeros: auto`.
     """
     source: Any = config if config.is_file() else _of_sample(persons)
-    support: Any = load_config(config).support if config.is_file() else []
-    listed = [] if isinstance(support, str) else [each for each in support if each != "auto"]
-    settings: dict[str, Any] = {"without": listed, "support: auto": ["auto", *listed]}
+    zeros: Any = load_config(config).structural_zeros if config.is_file() else []
+    listed = [] if isinstance(zeros, str) else [each for each in zeros if each != "auto"]
+    settings: dict[str, Any] = {"without": listed, "structural_zeros: auto": ["auto", *listed]}
     found: dict[str, list[Shares]] = {name: [] for name in (*settings, "fresh")}
     for seed in range(1, seeds + 1):
         for name, allowed in settings.items():
-            overrides = {"data": _of_sample(persons)["data"], "support": allowed}
+            overrides = {"data": _of_sample(persons)["data"], "structural_zeros": allowed}
             plan = prepare(source, Registry.load(), overrides=overrides, check_directory=False)
             chain = plan.spec.fit(plan.table, Seed(seed), n_jobs=1)
             start = process_time()

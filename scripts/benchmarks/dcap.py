@@ -35,7 +35,11 @@ SUBSETS = ("all", "uniques", "special_uniques")
 RULES = ("zero", "undefined")
 FEWEST_KEYS = 3
 METHODS: dict[str, dict[str, Any]] = {
-    CART: {"models": {"cart": {"min_leaf": 5, "even": False, "tilt": False, "safe": 0}}},
+    CART: {
+        "models": {
+            "cart": {"min_leaf": 5, "even": False, "leaf_regression": False, "min_holders": 0}
+        }
+    },
     PARAMETRIC: {"default_method": "parametric"},
     OWN: {},
 }

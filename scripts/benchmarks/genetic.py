@@ -1,4 +1,4 @@
-"""Figures of docs/genetic.md, and the comparison of Chen, Taub and Elliot (2019) for any file.
+"""The comparison of Chen, Taub and Elliot (2019) for any file: docs/lower-the-risk.md.
 
 From five variables of the ACS excerpt (ma2019.csv), recoded to the numbers of levels of the
 Scottish census of that paper, a parametric chain draws 82,851 records: the original of all jobs but
@@ -24,7 +24,7 @@ from measuring import ACS, Row, Rows, job, rows_of
 
 from synthesizer import Synthesizer, read_config, run
 from synthesizer.data.pairs import as_table
-from synthesizer.data.randomness import NO_SECRET, Seed
+from synthesizer.data.randomness import NO_KEY, Seed
 from synthesizer.data.sources import from_pandas
 from synthesizer.extensions.genetic.evolution import Candidate, Redraw, hypervolume
 from synthesizer.extensions.genetic.evolving import like_original
@@ -83,7 +83,7 @@ def synthesised(
 ) -> list[pd.DataFrame]:
     """Return datasets of a chain, all variables categories."""
     kinds = {str(name): {"kind": "categorical"} for name in frame}
-    chain = Synthesizer(seed=seed, secret=NO_SECRET, variables=kinds, **options).fit(frame)
+    chain = Synthesizer(seed=seed, random_key=NO_KEY, variables=kinds, **options).fit(frame)
     return [pd.DataFrame(made.astype(str)) for made in chain.generate(m=m, rows=rows)]
 
 
@@ -206,7 +206,7 @@ def half_split(world: World, genetic: Mapping[str, Any]) -> tuple[Any, Any, Any]
             "data": {"path": str(place / "original.csv")},
             "output": {"directory": str(place / "out"), "report": False, "codebook": False},
             "seed": 1,
-            "secret": "none",
+            "random_key": "none",
             "variables": {str(name): {"kind": "categorical"} for name in world.frame},
             "checks": {**ALL_OFF, "keys": list(KNOWN), "target": SOUGHT}
             | {"differential_confidentiality": True},

@@ -11,7 +11,7 @@ import pandas as pd
 from measuring import Row, Rows, job
 
 from synthesizer import Synthesizer
-from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.randomness import NO_KEY
 from synthesizer.measures.utility.combining import Rule, combine
 
 Floats = npt.NDArray[np.float64]
@@ -20,12 +20,12 @@ Floats = npt.NDArray[np.float64]
 
 M = 5
 TRUTH = {"mean of y": 1.0, "slope of x": 1.0, "slope of z": 0.5}
-LEAF_5 = {"tilt": False, "min_leaf": 5}
+LEAF_5 = {"leaf_regression": False, "min_leaf": 5}
 SETTINGS: dict[str, tuple[dict[str, Any], Rule]] = {
     "default": ({}, "simple"),
     "default, proper": ({"proper": True}, "proper"),
     "default, independent draws": ({"models": {"cart": {"even": False}}}, "simple"),
-    "plain trees": ({"models": {"cart": {"tilt": False}}}, "simple"),
+    "plain trees": ({"models": {"cart": {"leaf_regression": False}}}, "simple"),
     "plain trees, leaves of 5": ({"models": {"cart": LEAF_5}}, "simple"),
     "parametric": ({"default_method": "parametric"}, "simple"),
 }
@@ -58,7 +58,7 @@ def cart(repetitions: int = 200, n: int = 1_000) -> Rows:
         held, errors = [], []
         for seed in range(repetitions):
             frame = sample(np.random.default_rng(seed), n)
-            chain = Synthesizer(m=M, seed=seed, secret=NO_SECRET, workers=1, **options)
+            chain = Synthesizer(m=M, seed=seed, random_key=NO_KEY, workers=1, **options)
             fits = [estimates(made) for made in chain.fit(frame).generate()]
             q, u = zip(*fits, strict=True)
             combined = combine(q, u, rule=rule, n=n, k=n)

@@ -165,7 +165,7 @@ def table_config(
         "data": {"path": str(source)} | more,
         "variables": {name: {"kind": v.kind.value} for name, v in variables if v.kind},
         "seed": 1,
-        "secret": "none",
+        "random_key": "none",
         "workers": 2,
     }
     return content | (PLAIN if plain else {}), source.parent / f"synthetic_table_{n_rows}"

@@ -114,7 +114,7 @@ def command_cost(folder: str, words: Sequence[str]) -> tuple[float, float]:
 NUMERIC = ("AGEP", "NPF", "NOC", "DENSITY", "PINCP", "POVPIP")
 KEYS = ("PUMA", "AGEP", "SEX", "RAC1P", "MSP", "OWN_RENT")
 TARGET = "EDU"
-PLAIN: dict[str, Any] = {"models": {"cart": {"tilt": False}}}
+PLAIN: dict[str, Any] = {"models": {"cart": {"leaf_regression": False}}}
 
 
 def acs_config(path: Path, **options: Any) -> Config:

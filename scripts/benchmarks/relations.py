@@ -4,7 +4,7 @@
 2000 (``activitysim/examples/prototype_mtc/data``), and Detroit, of 2010 and later
 (``production_semcog/data``). Persons in group quarters are left out, and a household that is there
 several times is taken once (docs/surveys.md). `inequalities` are those of docs/panels.md,
-`survival` that of docs/memory.md.
+`survival` that of docs/verdict.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from measuring import Row, Rows, job, rows_of
 from scipy.stats import ks_2samp
 
 from synthesizer import Synthesizer
-from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.randomness import NO_KEY
 from synthesizer.measures.utility.tables import table_utility
 
 Floats = npt.NDArray[np.float64]
@@ -138,7 +138,7 @@ def household_synthesis(frame: pd.DataFrame, seed: int) -> pd.DataFrame:
         "forbid": [CHILDS_AGE, SPOUSES_AGE],
         "variables": {name: {"kind": "categorical"} for name in CODED if name in frame},
         "seed": seed,
-        "secret": NO_SECRET,
+        "random_key": NO_KEY,
     }
     made: pd.DataFrame = Synthesizer(**config).fit(frame).generate()[0]
     return made
@@ -205,7 +205,7 @@ PAIR = [{"event": "death", "time": "futime"}]
 SETTINGS: dict[str, dict[str, Any]] = {
     "default": {"survival": []},
     "pair declared": {"survival": PAIR},
-    "without tilt": {"survival": [], "models": {"cart": {"tilt": False}}},
+    "without tilt": {"survival": [], "models": {"cart": {"leaf_regression": False}}},
 }
 
 
@@ -292,7 +292,8 @@ def survival(seeds: int = 4, n_rows: int = 7_874, m: int = 5) -> Rows:
         yield from rows_of(f"original, {fit.__name__}", {"age": age, "man": man})
     for setting, options in SETTINGS.items():
         chains = [
-            Synthesizer(seed=s, workers=1, secret=NO_SECRET, **options) for s in range(1, seeds + 1)
+            Synthesizer(seed=s, workers=1, random_key=NO_KEY, **options)
+            for s in range(1, seeds + 1)
         ]
         made = [chain.fit(file).generate(m) for chain, file in zip(chains, files, strict=True)]
         for fit in (cox, logit):

@@ -23,7 +23,7 @@ from measuring import Row, Rows, job
 from scipy.stats import t as student
 
 from synthesizer import Synthesizer
-from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.randomness import NO_KEY
 from synthesizer.data.table import Column, Table
 from synthesizer.extensions.survey.survey_weights import Redrawing, times_drawn, units_of
 from synthesizer.jobs.check import check
@@ -218,7 +218,7 @@ def one(everybody: pd.DataFrame, truth: Floats, ways: tuple[str, ...], seed: int
         options: dict[str, Any] = {
             "m": way.m,
             "seed": seed,
-            "secret": NO_SECRET,
+            "random_key": NO_KEY,
             "workers": 1,
         } | way.options
         draw = urn if way.has_urn else Redrawing.applied
@@ -322,7 +322,7 @@ def weights(
     for label, wanted in (("defaults", plain), ("raked", plain | {"totals": raked})):
         releases[label] = []
         for seed in range(1, seeds + 1):
-            chain = Synthesizer(weights=wanted, checks=False, seed=seed, secret=NO_SECRET)
+            chain = Synthesizer(weights=wanted, checks=False, seed=seed, random_key=NO_KEY)
             releases[label] += chain.fit(frame).generate()
     for label, files in releases.items():
         on = {"weight": weight, **design}

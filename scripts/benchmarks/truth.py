@@ -1,4 +1,4 @@
-"""Truth and memory of syntheses beside a new sample: the tables of docs/memory.md.
+"""Truth and memory of syntheses beside a new sample: the tables of docs/verdict.md.
 
 A file is split at random in thirds: A is fitted, B never seen, and C is the new sample that takes
 the place of a synthesis in the setting ``fresh``. Every figure is a mean over splits, with its
@@ -76,9 +76,9 @@ from synthesizer.plan.plan import Plan, make_plan
 
 SETTINGS: dict[str, Any] = {
     "default": {},
-    "plain": {"cart": {"tilt": False}},
-    "tilt": {"cart": {"tilt": True}},
-    "leaf5": {"cart": {"min_leaf": 5, "tilt": False}},
+    "plain": {"cart": {"leaf_regression": False}},
+    "tilt": {"cart": {"leaf_regression": True}},
+    "leaf5": {"cart": {"min_leaf": 5, "leaf_regression": False}},
     "fresh": None,
 }
 M = 5
@@ -133,7 +133,7 @@ def planned(name: str, folder: Path, setting: str = "{}") -> Plan:
     options = yaml.safe_load(setting)
     if not {"models", "default_method"} & set(options):
         options = {"models": options}
-    config = read_chain_config({"secret": "none", **options})
+    config = read_chain_config({"random_key": "none", **options})
     if (folder / f"{name}.csv").is_file():
         raw = read_path(folder / f"{name}.csv")
     else:

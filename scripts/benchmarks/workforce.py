@@ -32,7 +32,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.histories.history import HistoryModel, panel_of
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.wrapped import EachPeriod
-from synthesizer.models.limits import Support
+from synthesizer.models.limits import StructuralZeros
 from synthesizer.models.nominal import Nominal
 from synthesizer.plan.plan import Plan, prepare
 
@@ -109,7 +109,7 @@ def of_panels(original: PanelTable, made: PanelTable, plan: Plan) -> Rows:
             yield Row("ever change, original", name, float(one), "%")
             yield Row("ever change, synthetic less original", name, float(other - one), "points")
     for names in PAIRS:
-        broken = Support.of(original, names, names[-1]).broken(made)
+        broken = StructuralZeros.of(original, names, names[-1]).broken(made)
         yield Row("synthetic rows, not in the data", " and ".join(names), int(broken.sum()))
     for name in RISING:
         rule = PathRule(variable=name, non_decreasing=True, text="never falls")
@@ -214,12 +214,12 @@ def pay_models(persons: int = 2_000, seeds: int = 3, config: Path = CONFIG) -> R
     plan = prepare(config, Registry.load(), overrides=overrides, check_directory=False)
     made, original = synthesised(plan, 1)[0], panel_of(plan.table)
     yield from rows_of("original", pay_of(frame_of(original, plan)))
-    plain = Cart(tilt=False, safe=0)
+    plain = Cart(leaf_regression=False, min_holders=0)
     copied = Nominal(given=TABLE, min_cell=1, base=plain)
     near = replace(copied, near="own.before")
     several: dict[str, HistoryModel] = {
         "each_period > nominal": EachPeriod(base=copied),
-        "lag_one > cart": LagOne(stay_or_move=False, base=Cart(safe=0)),
+        "lag_one > cart": LagOne(stay_or_move=False, base=Cart(min_holders=0)),
         "lag_one > cart without tilt": LagOne(stay_or_move=False, base=plain),
         "lag_one > nominal, near": LagOne(stay_or_move=False, first_apart=False, base=near),
     }

@@ -100,14 +100,14 @@ def name_in(problems: Problems, **texts: str | None) -> dict[str, str | None]:
 FOR_CHECKS = ("limits", "data", "variables", "panel", "seed", "workers")
 """Keys of a configuration beside ``checks``, and those of sections, that decide about checks."""
 
-PATHS = ("data.path", "output.directory", "secret.from")
+PATHS = ("data.path", "output.directory", "random_key.from")
 """Keys that are paths: on the command line they begin at the working directory, as paths among
 options of extensions do."""
 
 Settings = Annotated[
     list[str] | None,
     option(
-        "KEY=VALUE: replaces a key of the YAML, such as secret=none or limits.cap=0.1; may be "
+        "KEY=VALUE: replaces a key of the YAML, such as random_key=none or limits.cap=0.1; may be "
         "repeated.",
         "--set",
     ),
@@ -148,7 +148,7 @@ def settings_in(
         if section and path[:1] not in [(name,) for name in (section, *beside)]:
             path = (section, *path)
         if written is None or not all(path) or len(path) > _MOST_PARTS:
-            problems.append(f"--set {text[:80]}: write KEY=VALUE, such as --set secret=none")
+            problems.append(f"--set {text[:80]}: write KEY=VALUE, such as --set random_key=none")
             continue
         with problems.gathered():
             inner: Any = content

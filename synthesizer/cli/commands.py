@@ -76,7 +76,7 @@ FORMER = {
 
 FORMER_OPTIONS = {
     "--profile": "limits.profile", "--purpose": "limits.purpose", "--release": "limits.release",
-    "--secret": "secret", "--seed": "seed", "--workers": "workers", "--rows": "rows", "-m": "m",
+    "--secret": "random_key", "--seed": "seed", "--workers": "workers", "--rows": "rows", "-m": "m",
     "--plugin": "plugins",
     "--encoding": "data.encoding", "--delimiter": "data.delimiter", "--quote": "data.quote",
     "--comment": "data.comment", "--header-row": "data.header_row",

@@ -269,8 +269,8 @@ def generate(
     if not quiet:
         notes_told(replay_notes(loaded.seed))
         say_written(*paths)
-        secret = "" if loaded.seed.secret is None else "; it holds the secret"
-        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{secret}")
+        key = "" if loaded.seed.random_key is None else "; it contains the random key"
+        say_written(out / "manifest.json", why=f"{NOT_FOR_RELEASE}{key}")
 
 
 def advise(

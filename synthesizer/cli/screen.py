@@ -26,10 +26,10 @@ from synthesizer.data.errors import SynthesizerError, plural
 from synthesizer.data.panel.arrangement import NO_RELEASE
 from synthesizer.data.panel.panel_table import PanelTable
 from synthesizer.data.plugins import guarded, hooks
-from synthesizer.data.randomness import NO_SECRET, NOT_SECRET
+from synthesizer.data.randomness import NO_KEY, WITHOUT_KEY
 from synthesizer.data.table import Kind
 from synthesizer.measures.figure import plain
-from synthesizer.models.limits import Support
+from synthesizer.models.limits import StructuralZeros
 from synthesizer.report.blocks import Added, DataTable, Form, Note, Words
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def _show_unchecked(result: RunResult) -> None:
 
 
 def _is_grave(note: str) -> bool:
-    return NO_RELEASE in note or note.startswith(NOT_SECRET)
+    return NO_RELEASE in note or note.startswith(WITHOUT_KEY)
 
 
 def _add_notes(ending: Ending, result: RunResult) -> None:
@@ -144,8 +144,8 @@ def _file_lines(result: RunResult) -> Iterator[str]:
     yield f"files in {result.directory}"
     released = ", ".join([*_first_to_last(datasets), *codebook])
     yield f"  for researchers, if you decide to release: {released}"
-    secret = "" if result.manifest.secret == NO_SECRET else " (it holds the secret)"
-    kept = ", ".join([*report, *_in_short(others), f"manifest.json{secret}"])
+    key = "" if result.manifest.random_key == NO_KEY else " (it contains the random key)"
+    kept = ", ".join([*report, *_in_short(others), f"manifest.json{key}"])
     yield f"  confidential: {kept}"
 
 
@@ -198,7 +198,7 @@ def show_plan(
                 show_table(table)
     for scenario in plan.scenarios:
         say(f"checks: keys {', '.join(scenario.keys)}; target {scenario.target}")
-    say(f"secret: {plan.secret_in_words}")
+    say(f"random_key: {plan.key_in_words}")
     notes_told([*plan.notes, *(f"before a run: {problem}" for problem in later)])
     say(f"output: {plural(plan.m, 'dataset')} in {plan.output.directory}")
     for line in ahead.lines if ahead else ():
@@ -231,10 +231,10 @@ def _show_zeros(
     """Print variables with impossible combinations, what supports tell, and who keeps them."""
     if left_out:
         say(f"impossible combinations: {left_out} were not searched, too many")
-    asked = plan.settings.get("support") or ()
+    asked = plan.settings.get("structural_zeros") or ()
     if not pairs and not triples:
         if "auto" in asked:
-            say("support: auto finds no variables with impossible combinations")
+            say("structural_zeros: auto finds no variables with impossible combinations")
         return
     columns = ("names", "independent", "fresh", "combinations", "few", "persons", "held")
     for rows, title in (
@@ -248,18 +248,18 @@ def _show_zeros(
     say("new: share of rows with a combination that the data lack; rare: of fewer than 5 persons")
     kept = [forbid for forbid in plan.spec.forbids if not forbid.is_firm]
     if kept:
-        follow = sum(isinstance(f, Support) and f.opened == 1.0 for f in kept)
-        threes = sum(isinstance(f, Support) and f.excludes for f in kept)
+        follow = sum(isinstance(f, StructuralZeros) and f.opened == 1.0 for f in kept)
+        threes = sum(isinstance(f, StructuralZeros) and f.excludes for f in kept)
         more = f", {threes} of three variables" if threes else ""
         say(
-            f"support: auto forbids new combinations of {len(kept) - follow} of these{more}, and "
-            f"of {follow} that follow, but for as many as a new sample would have"
+            f"structural_zeros: auto forbids new combinations of {len(kept) - follow} of these"
+            f"{more}, and of {follow} that follow, but for as many as a new sample would have"
         )
     elif not asked:
         say(
-            "Combinations that do not occur may be invented. 'support: auto' forbids that for "
-            f"these {len(pairs) + len(triples)}, or list those that matter under support. It "
-            "reveals which rare combinations exist, and changes margins"
+            "Combinations that do not occur may be invented. 'structural_zeros: auto' forbids that "
+            f"for these {len(pairs) + len(triples)} groups of variables; it reveals which rare "
+            "combinations exist, and changes margins"
         )
 
 

@@ -22,13 +22,13 @@ from pydantic import (
 
 from synthesizer.config.section import SampleDesign, Section, section_keys
 from synthesizer.data.dialects import FileOptions
-from synthesizer.data.errors import ConfigError
+from synthesizer.data.errors import RENAMED, ConfigError
 from synthesizer.data.formats import CORE_FORMS, format_keys, formats
 from synthesizer.data.guessing import Declaration
 from synthesizer.data.options import MAX_REPEATS, MAX_ROWS, Whole, no_boolean
 from synthesizer.data.panel.arrangement import Arranging
 from synthesizer.data.plugins import arranging_keys, extension_keys, guarded, makers, placed
-from synthesizer.data.randomness import MAX_SEED, NO_SECRET
+from synthesizer.data.randomness import MAX_SEED, NO_KEY
 from synthesizer.data.table import Kind
 from synthesizer.data.workers import MAX_WORKERS
 from synthesizer.data.yaml_text import without_infinities
@@ -467,26 +467,26 @@ NUMBER_STEPS: Final = ("round", "bottom_code", "top_code")
 """Steps that change numbers."""
 
 
-class SecretConfig(Part):
+class KeyConfig(Part):
     """The earlier run whose draws are repeated."""
 
     manifest: Path = Field(alias="from", description="manifest.json of the run")
 
 
 def _origin(value: object) -> str | None:
-    """Name the branch of a secret."""
-    if isinstance(value, Mapping | SecretConfig):
+    """Name the branch of a key."""
+    if isinstance(value, Mapping | KeyConfig):
         return "dict[]"
-    return "literal[]" if value == NO_SECRET else None
+    return "literal[]" if value == NO_KEY else None
 
 
-Secret = Annotated[
-    Annotated[Literal["none"], Tag("literal[]")] | Annotated[SecretConfig, Tag("dict[]")],
+RunKey = Annotated[
+    Annotated[Literal["none"], Tag("literal[]")] | Annotated[KeyConfig, Tag("dict[]")],
     Discriminator(
         _origin,
         custom_error_type="shape",
-        custom_error_message="must be none, or {from: RUN/manifest.json}; a secret itself never "
-        "stands in a configuration",
+        custom_error_message="must be none, or {from: RUN/manifest.json}; never write the key "
+        "itself here",
     ),
 ]
 
@@ -512,6 +512,13 @@ Workers = Annotated[
 _ROWS = "makes rows, each by itself"
 
 
+def _not_version_1(value: object) -> object:
+    if value == 1:
+        renamed = ", ".join(f"{old} to {new}" for old, new in RENAMED.items())
+        raise ValueError(f"1 is of an earlier release: rename {renamed}, and write version: 2")
+    return value
+
+
 class _ChainConfig(Part):
     """What is made of the data, wherever they come from: the options of `Synthesizer`.
 
@@ -528,14 +535,16 @@ class _ChainConfig(Part):
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         """Show what was said, but for what decides the draws."""
         said = super().__repr_args__()
-        yield from ((name, value) for name, value in said if name not in ("seed", "secret"))
+        yield from ((name, value) for name, value in said if name not in ("seed", "random_key"))
 
-    version: Literal[1] = Field(1, description="version of this format")
+    version: Annotated[Literal[2], BeforeValidator(_not_version_1)] = Field(
+        2, description="version of this format"
+    )
     seed: Whole | None = Field(None, ge=0, le=MAX_SEED, description="drawn and stored when absent")
-    secret: Secret | None = Field(
+    random_key: RunKey | None = Field(
         None,
-        description="key of the draws: drawn for each run when absent; none lets the seed alone "
-        "decide (public or simulated data); from: RUN/manifest.json repeats a run",
+        description="random key of a run, drawn when absent; none: reproducible from the seed "
+        "alone, for public data only; from: RUN/manifest.json repeats a run",
     )
     m: Whole = Field(1, ge=1, le=MAX_REPEATS, description="number of synthetic datasets")
     rows: Whole | None = Field(
@@ -585,7 +594,7 @@ class _ChainConfig(Part):
         (), description="values that follow from others, and conditions that always hold"
     )
     forbid: Names = Field((), description="conditions that no synthetic row may satisfy")
-    support: Literal["auto"] | tuple[Literal["auto"] | Names, ...] = Field(
+    structural_zeros: Literal["auto"] | tuple[Literal["auto"] | Names, ...] = Field(
         (),
         description="lists of variables whose combinations are only drawn if the data have them; "
         "'auto' finds pairs and triples with impossible combinations, also as an entry of the list",
@@ -732,14 +741,14 @@ class _ChainConfig(Part):
         return self.design is not None and self.design.redrawn
 
     @property
-    def finds_support(self) -> bool:
+    def finds_structural_zeros(self) -> bool:
         """Whether impossible combinations are searched."""
-        return "auto" in self.support
+        return "auto" in self.structural_zeros
 
     @property
-    def support_lists(self) -> tuple[tuple[str, ...], ...]:
-        """What ``support`` lists; nothing where it is found."""
-        return tuple(names for names in self.support if not isinstance(names, str))
+    def structural_zero_lists(self) -> tuple[tuple[str, ...], ...]:
+        """What ``structural_zeros`` lists; nothing where it is found."""
+        return tuple(names for names in self.structural_zeros if not isinstance(names, str))
 
     @property
     def named_methods(self) -> Mapping[str, str]:

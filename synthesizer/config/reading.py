@@ -19,8 +19,8 @@ from pydantic_core import ErrorDetails
 from synthesizer.config.keys import (
     ChainConfig,
     Config,
+    KeyConfig,
     PanelConfig,
-    SecretConfig,
 )
 from synthesizer.data.errors import ConfigError, Problem, Problems
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
@@ -37,7 +37,6 @@ ALIASES: Mapping[str, str] = {
     "n_jobs": "workers",
     "num_rows": "rows",
     "random_state": "seed",
-    "structural_zeros": "forbid",
     "visit_order": "visit_sequence",
 }
 """Names that users of other tools expect, for keys at the top."""
@@ -63,7 +62,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "priorn": _NO_IPF,
     "rvalues": "write rules: [{if: CONDITION, then: {variable: value}}]",
     "semicont": "trees find spikes by themselves; take it out, or list the value under missing",
-    "smoothing": "rare numbers are drawn anew by default, see option safe of cart; take it out",
+    "smoothing": "rare numbers are replaced by default (min_holders of cart); take it out",
     "structzero": "write forbid: [CONDITION] for combinations that cannot occur",
 }
 """Arguments of synthpop without a counterpart, and what to do instead."""
@@ -447,19 +446,19 @@ def _copied(value: Any) -> Any:
 
 def _resolved(config: Config, base: Path) -> Config:
     """Make relative paths relative to the configuration's directory."""
-    data, secret = config.data, config.secret
+    data, key = config.data, config.random_key
     files = {"path": data.path, **data.of_format}
     named = {key: _joined(base, path) for key, path in files.items() if isinstance(path, Path)}
     data = data.model_copy(update=named)
     directory = _joined(base, config.output.directory)
     output = config.output.model_copy(update={"directory": directory})
-    if isinstance(secret, SecretConfig):
-        secret = SecretConfig(manifest=_joined(base, secret.manifest))
+    if isinstance(key, KeyConfig):
+        key = KeyConfig(manifest=_joined(base, key.manifest))
     changes: dict[str, Any] = {"data": data, "output": output}
     written = ((n, own) for n, own in config.sections.items() if n in Config.model_fields)
     changes |= {name: _with_paths(own, base) for name, own in written}
     # only what was written is set, so that a manifest repeats no default
-    return config.model_copy(update=changes | ({} if secret is None else {"secret": secret}))
+    return config.model_copy(update=changes | ({} if key is None else {"random_key": key}))
 
 
 def _with_paths(options: Any, base: Path) -> Any:

@@ -89,7 +89,7 @@ class Section:
         return None
 
     def seed(self, output: Path) -> Seed | None:  # noqa: ARG002
-        """Return seed and secret of a run into this directory, where it knows them."""
+        """Return seed and key of a run into this directory, where it knows them."""
         return None
 
 

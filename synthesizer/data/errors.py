@@ -182,8 +182,18 @@ MOST_LETTERS: Final = 80
 """Longer names are compared with none: comparing takes time in proportion to their square."""
 
 
+RENAMED: Final = {
+    "secret": "random_key",
+    "support": "structural_zeros",
+    "cap": "min_effective_rows",
+    "safe": "min_holders",
+    "tilt": "leaf_regression",
+}
+"""Keys and options of version 1 of the configuration, with their names in version 2."""
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Suggest the nearest known name; return ``otherwise`` where none is near.
+    """Suggest the new or the nearest known name; return ``otherwise`` where none is near.
 
     Examples
     --------
@@ -195,6 +205,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     'it is no column'
     """
     known = list(known)
+    if RENAMED.get(name) in known:
+        return f"it was renamed to {RENAMED[name]!r}."
     alike = in_other_case(name, known)
     if alike not in (None, name):
         return f"did you mean {alike!r}? upper and lower case count"

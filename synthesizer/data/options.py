@@ -288,7 +288,7 @@ def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:
 
 def _shown(item: ErrorDetails) -> str:
     value = item["input"]
-    is_shown = isinstance(value, str | int | float) and item["loc"][0] != "secret"
+    is_shown = isinstance(value, str | int | float) and item["loc"][0] != "random_key"
     return f" (got {value!r})" if is_shown else ""
 
 

@@ -1,16 +1,16 @@
-"""A generator for every named purpose, derived from a seed and a secret, never shared.
+"""A generator for every named purpose, derived from a seed and a key, never shared.
 
-A generator depends only on seed, secret and the names it is asked for, such as
+A generator depends only on seed, key and the names it is asked for, such as
 ``("draw", dataset, stratum, variable, block)``. Hence results do not depend on the number of
 workers, dataset 3 is the same whether 5 or 10 are asked for, and a variable that is added to
 the chain does not shift the draws of the others.
 
 A seed tells runs apart and may be as simple as 1, so it is no protection. Whoever knows all that
 decides a draw, the configuration and every record but one, tries each value that the last record
-may have, repeats the synthesis, and sees which one gives the published data. The secret takes the
+may have, repeats the synthesis, and sees which one gives the published data. The key takes the
 repetition from him: 256 bits of the operating system that are drawn for every run and stand only in
 its manifest and in saved models. It is the key of a keyed hash (BLAKE2b, RFC 7693) of seed and
-names, whose 256 bits start a generator. Without a secret the seed alone decides.
+names, whose 256 bits start a generator. Without a key the seed alone decides.
 
 The generators themselves (PCG64DXSM) are made for statistics, not for secrecy. Each serves one
 variable of one block of one dataset; what is learnt of one tells nothing of another, since that
@@ -31,11 +31,11 @@ import numpy as np
 from synthesizer.data.errors import DataError, OptionError
 
 MAX_SEED = 2**63 - 1
-SECRET_BYTES = 32
-NO_SECRET = "none"  # noqa: S105 - the word for its absence
+KEY_BYTES = 32
+NO_KEY = "none"
 """What configurations and manifests say where the seed alone decides."""
-NOT_SECRET = "secret: none"  # noqa: S105 - how the note on it begins
-_SECRET = re.compile(rf"[0-9a-f]{{{2 * SECRET_BYTES}}}")
+WITHOUT_KEY = "random_key: none"
+_KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 
 
 def fresh_seed() -> int:
@@ -43,26 +43,26 @@ def fresh_seed() -> int:
     return secrets.randbelow(2**53)
 
 
-def fresh_secret() -> str:
-    """Draw a secret from the operating system: 256 bits as 64 hexadecimal digits."""
-    return secrets.token_hex(SECRET_BYTES)
+def new_key() -> str:
+    """Draw a key from the operating system: 256 bits as 64 hexadecimal digits."""
+    return secrets.token_hex(KEY_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """Derives independent generators from a whole number and a secret.
+    """Derives independent generators from a whole number and a key.
 
     Parameters
     ----------
     entropy : int
         From 0 to 2**63 - 1.
-    secret : str, optional
-        64 hexadecimal digits, as of `fresh_secret`; without it the number alone decides.
+    random_key : str, optional
+        64 hexadecimal digits, as of `new_key`; without it the number alone decides.
 
     Raises
     ------
     OptionError
-        If one of them is none; the secret is not repeated.
+        If one of them is none; the key is not repeated.
 
     Examples
     --------
@@ -72,46 +72,46 @@ class Seed:
     True
     >>> a == seed.generator("draw", 1, "age").random()
     False
-    >>> a == Seed(7, fresh_secret()).generator("draw", 0, "age").random()
+    >>> a == Seed(7, new_key()).generator("draw", 0, "age").random()
     False
     """
 
     entropy: int
-    secret: str | None = field(default=None, repr=False)
+    random_key: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.entropy, int | np.integer) or isinstance(self.entropy, bool):
             raise OptionError(f"seed must be a whole number, not {type(self.entropy).__name__}")
         if not 0 <= self.entropy <= MAX_SEED:
             raise OptionError(f"seed ({self.entropy}) must be between 0 and 2**63 - 1")
-        if self.secret is None:
+        if self.random_key is None:
             return
-        if not isinstance(self.secret, str) or not _SECRET.fullmatch(self.secret):
-            raise OptionError(f"the secret must be {2 * SECRET_BYTES} hexadecimal digits")
+        if not isinstance(self.random_key, str) or not _KEY.fullmatch(self.random_key):
+            raise OptionError(f"the key must be {2 * KEY_BYTES} hexadecimal digits")
 
     def generator(self, *path: str | int) -> np.random.Generator:
         """Return the generator that belongs to ``path`` (names and whole numbers)."""
         text = "\x1f".join(f"{type(step).__name__}:{step}" for step in (int(self.entropy), *path))
-        key = b"" if self.secret is None else bytes.fromhex(self.secret)
-        digest = hashlib.blake2b(text.encode(), digest_size=SECRET_BYTES, key=key).digest()
+        key = b"" if self.random_key is None else bytes.fromhex(self.random_key)
+        digest = hashlib.blake2b(text.encode(), digest_size=KEY_BYTES, key=key).digest()
         # a pool of 8 words keeps the 256 bits, which are also what the generator is started with
         sequence = np.random.SeedSequence(int.from_bytes(digest, "little"), pool_size=8)
         return np.random.Generator(np.random.PCG64DXSM(sequence))
 
     def child(self, *path: str | int) -> Seed:
         """Return the seed of a synthesis within this one, such as that of a half of the data."""
-        return Seed(int(self.generator(*path).integers(2**62)), self.secret)
+        return Seed(int(self.generator(*path).integers(2**62)), self.random_key)
 
     def instead(self, seed: AnySeed | None) -> Seed:
-        """Return what decides in place of this: a number with the same secret, or another seed."""
+        """Return what decides in place of this: a number with the same key, or another seed."""
         if seed is None or isinstance(seed, Seed):
             return seed or self
         return replace(self, entropy=seeded(seed).entropy)
 
     @property
-    def secret_told(self) -> str:
-        """The secret as manifests hold it: ``none`` where there is none."""
-        return NO_SECRET if self.secret is None else self.secret
+    def recorded_key(self) -> str:
+        """The key as manifests hold it: ``none`` where there is none."""
+        return NO_KEY if self.random_key is None else self.random_key
 
 
 AnySeed: TypeAlias = int | Seed

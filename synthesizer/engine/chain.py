@@ -3,7 +3,7 @@
 Every model is fitted on confidential values alone, so all fits are independent of each other and
 run in parallel, once, whatever the number of datasets. Generation goes variable by variable
 through the order of the chain, in parallel over datasets, strata and blocks of rows. A generator
-belongs to each (dataset, stratum, variable, block), so the result depends on seed and secret only.
+belongs to each (dataset, stratum, variable, block), so the result depends on seed and key only.
 A model gets those earlier variables that go with its variable most closely: a tree of n rows can
 split on n / min_leaf predictors at most. Sources: Reiter (2005); Raab, Nowok and Dibben (2016);
 screening: Fan and Lv (2008), JRSS B 70; Huang, Li and Wang (2014), JBES 32.
@@ -43,7 +43,7 @@ from synthesizer.engine.drawing import (
 from synthesizer.engine.source import Progress, Request, Source
 from synthesizer.models.histories.history import FittedCareerModel
 from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.limits import Support, found_supports
+from synthesizer.models.limits import StructuralZeros, found_structural_zeros
 from synthesizer.models.step import (
     FittedStep,
     Forbid,
@@ -109,7 +109,7 @@ class ChainSpec:
 
     steps: tuple[Step, ...]
     rules: tuple[Rule, ...] = ()
-    forbids: tuple[Forbid | Support, ...] = ()
+    forbids: tuple[Forbid | StructuralZeros, ...] = ()
     strata: tuple[str, ...] = ()
     proper: bool = False
     frame: Frame | RowFrame = ROWS
@@ -128,16 +128,16 @@ class ChainSpec:
         Nothing is finished: a half may lack what that needs.
         """
         table = self.frame.completed(table)
-        forbids: list[Forbid | Support] = []
+        forbids: list[Forbid | StructuralZeros] = []
         opened: dict[tuple[str, ...], float] = {}
         for zero in self.forbids:
-            if not isinstance(zero, Support):
+            if not isinstance(zero, StructuralZeros):
                 forbids.append(zero)
             elif zero.is_firm:
-                forbids.append(Support.of(table, zero.combinations.names, zero.variable))
+                forbids.append(StructuralZeros.of(table, zero.combinations.names, zero.variable))
             else:
                 opened[zero.combinations.names] = zero.opened
-        forbids += found_supports(table, opened, seed.generator("support"))
+        forbids += found_structural_zeros(table, opened, seed.generator("support"))
         return replace(self, forbids=tuple(forbids), finishers=())
 
     def fit(
@@ -226,7 +226,7 @@ class FittedChain(Source):
     strata: tuple[FittedStratum, ...]
     """One without strata."""
     rules: tuple[Rule, ...] = ()
-    forbids: tuple[Forbid | Support, ...] = ()
+    forbids: tuple[Forbid | StructuralZeros, ...] = ()
     """Applied while drawing."""
     proper: bool = False
     """Whether every dataset has fits of its own."""

@@ -16,7 +16,7 @@ from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.data.workers import one_blas_thread
 from synthesizer.models.domains import Chances, Mask, Masks, mask_of
 from synthesizer.models.histories.history import FittedCareerModel, FittedHistory, panel_of
-from synthesizer.models.limits import Judge, Limits, Support, redrawn
+from synthesizer.models.limits import Judge, Limits, StructuralZeros, redrawn
 from synthesizer.models.step import (
     FittedStep,
     Rule,
@@ -225,7 +225,7 @@ def _any_of(judges: Sequence[Judge]) -> Judge:
 
 def _judge(variable: Variable, table: Table, zero: Zero, free: BoolArray) -> tuple[Judge, Mask]:
     """Return a judge of one structural zero, and which codes it allows."""
-    lookup = zero.lookup(table) if isinstance(zero, Support) else None
+    lookup = zero.lookup(table) if isinstance(zero, StructuralZeros) else None
 
     def judge(rows: IntArray, values: Column) -> BoolArray:
         if lookup is not None:

@@ -294,7 +294,7 @@ class Registry:
     --------
     >>> registry = Registry.load()
     >>> registry.build("sample")
-    Sample(safe=5, even=True)
+    Sample(min_holders=5, even=True)
     >>> registry.build("sampel")
     Traceback (most recent call last):
     ...

@@ -40,7 +40,7 @@ class SavedModel:
     layout: Layout
     """How datasets are written."""
     seed: Seed
-    """Seed and secret of the fit, which generation has too unless it names another seed."""
+    """Seed and key of the fit, which generation has too unless it names another seed."""
     origin: Mapping[str, Any] = field(repr=False)
     """Plain facts for manifests: versions, hashes, methods."""
     path: Path | None = field(default=None, metadata=NOT_SAVED)

@@ -40,7 +40,7 @@ LEAST = 0.005
 CLOSED = 0.01
 """Where a new sample would have no more new combinations than that, none may be drawn."""
 FEW = 5
-"""Persons of a combination below which a support tells of few."""
+"""Persons of a combination below which structural zeros reveal few persons."""
 MOST_LEVELS = 60
 """Different numbers of a variable that is looked at."""
 MOST_CELLS = 2**20

@@ -88,7 +88,7 @@ def advise(
     Examples
     --------
     >>> config = {"data": {"sample": "fair"}, "default_method": "sample", "workers": 1}
-    >>> advised = advise(config, overrides={"seed": 1, "secret": "none"})
+    >>> advised = advise(config, overrides={"seed": 1, "random_key": "none"})
     >>> advised.subject, advised.advised
     ('use', 'default_method=cart')
     """

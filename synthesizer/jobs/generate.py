@@ -40,7 +40,7 @@ def generate(
     m, rows : int, optional
         Number of datasets, and rows of each; as many as were fitted by default.
     seed : int or Seed, optional
-        Decides the draws; that of the fit by default. With a number the secret is that of the
+        Decides the draws; that of the fit by default. With a number the key is that of the
         model.
     overwrite : bool
         Replace an existing result.
@@ -120,7 +120,7 @@ def write_manifest(
     manifest = dict(model.origin) | {
         "created": now(),
         "seed": seed.entropy,
-        "secret": seed.secret_told,
+        "random_key": seed.recorded_key,
         "seed_of_fit": model.seed.entropy,
         "m": len(names),
         "rows": model.chain.n_units if rows is None else rows,

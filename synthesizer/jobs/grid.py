@@ -47,7 +47,7 @@ REFUSED: Mapping[str, str] = {
     "checks": _ALIKE,
     "limits": "limits change no data; compare against them afterwards",
     "output": "every setting gets a directory of its own; say --out for the whole",
-    "secret": f"{_ALIKE}; say --set secret=none for all",
+    "random_key": f"{_ALIKE}; say --set random_key=none for all",
     "seed": f"{_ALIKE}; say --set seed=N for all, and m to see how much is chance",
     "version": "it is the version of the format",
     "plugins": f"{_ALIKE}; name all of them in the configuration, and vary method",

@@ -130,7 +130,7 @@ def manifest_of(plan: Plan, source: Source, seed: Seed, phases: Phases) -> Manif
         n_groups=0 if groups is None else plan.table.n_units,
         design=_design(plan),
         seed=seed.entropy,
-        secret=seed.secret_told,
+        random_key=seed.recorded_key,
         m=plan.m,
         rows=source.n_units if plan.size is None else plan.size,
         variables=tuple(
@@ -165,7 +165,7 @@ ONE_OF_SEVERAL = (
     "this is run {} with these settings in this directory: results vary from run to run; do not "
     "rerun until it passes"
 )
-_DRAWS_ALIKE = ("seed", "secret", "workers", "output", "checks", "limits")
+_DRAWS_ALIKE = ("seed", "random_key", "workers", "output", "checks", "limits")
 """Keys that make no other setting: the draws, what is written, what is looked at."""
 
 
@@ -177,7 +177,7 @@ def earlier_runs(directory: Path, manifest: Manifest) -> int:
         return 0
     if before is None or drawn_from(before) != drawn_from(manifest):
         return 0
-    is_repeated = (before.seed, before.secret) == (manifest.seed, manifest.secret)
+    is_repeated = (before.seed, before.random_key) == (manifest.seed, manifest.random_key)
     return before.earlier_runs + (not is_repeated)
 
 
@@ -243,7 +243,9 @@ def _trees(step: Step, models: Sequence[ConditionalModel]) -> TreesEntry | None:
         found.append((True, False))  # histories draw by the default tree whether a value changes
     if not found:
         return None
-    return TreesEntry(even=any(even for even, _ in found), tilt=all(tilt for _, tilt in found))
+    return TreesEntry(
+        even=any(even for even, _ in found), leaf_regression=all(tilt for _, tilt in found)
+    )
 
 
 def _panel(plan: Plan) -> PanelEntry | None:

@@ -134,7 +134,7 @@ def run(
         Is told about the progress.
     seed : int or Seed, optional
         Decides every draw in place of what the configuration says: a number in place of its
-        ``seed``; a `Seed` also in place of its secret, for runs that share theirs.
+        ``seed``; a `Seed` also in place of its key, for runs that share theirs.
 
     Returns
     -------

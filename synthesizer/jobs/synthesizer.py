@@ -71,8 +71,8 @@ _OWN = ("registry", "infer_missing")
 """Parameters that are no keys of the YAML."""
 _AFTER_FIT = frozenset(("checks", "limits", "m", "rows", "workers"))
 """Parameters from which no fit follows."""
-_OF_A_FIT = frozenset(("seed", "secret", "workers", "plugins"))
-"""Parameters that a loaded model does not take over: it has its own seed and secret, and a file
+_OF_A_FIT = frozenset(("seed", "random_key", "workers", "plugins"))
+"""Parameters that a loaded model does not take over: it has its own seed and key, and a file
 decides neither about this machine nor what is imported."""
 _NO_ORIGINAL = "a loaded model has no original to be checked against: load(path, original=frame)"
 
@@ -99,14 +99,14 @@ class Synthesizer:
     """Synthesise pandas frames; the parameters are keys of the YAML, all but data and output.
 
     Each is None where it is not set and then has the default of the YAML (docs/configuration.md).
-    Every fit draws a secret, and a seed where none is named, and draws use them too unless
+    Every fit draws a key, and a seed where none is named, and draws use them too unless
     `generate` is told another seed: two objects give other frames. Works with ``sklearn.clone``.
 
     Parameters
     ----------
     seed : int, optional
         Tells syntheses apart, in [0, 2**63); drawn by default.
-    secret : str or mapping, optional
+    random_key : str or mapping, optional
         ``"none"`` lets the seed alone decide (public or simulated data); ``{"from": path}`` repeats
         a run; drawn by default.
     m, rows : int, optional
@@ -127,7 +127,7 @@ class Synthesizer:
         Variables copied as they are, left out, and whose combinations get a chain each.
     min_stratum_rows : int, optional
         Fewest rows of a stratum.
-    rules, forbid, support, survival, on_violation : optional
+    rules, forbid, structural_zeros, survival, on_violation : optional
         What holds in every synthetic row, and what to do where the data break it.
     rare, after : mapping, optional
         Disclosure control before and after the synthesis.
@@ -175,7 +175,7 @@ class Synthesizer:
         self,
         *,
         seed: int | None = None,
-        secret: str | Mapping[str, Any] | None = None,
+        random_key: str | Mapping[str, Any] | None = None,
         m: int | None = None,
         rows: int | None = None,
         workers: int | Mapping[str, str] | None = None,
@@ -193,7 +193,7 @@ class Synthesizer:
         min_stratum_rows: int | None = None,
         rules: Sequence[str | Mapping[str, Any]] | None = None,
         forbid: Sequence[str] | None = None,
-        support: Literal["auto"] | Sequence[str | Sequence[str]] | None = None,
+        structural_zeros: Literal["auto"] | Sequence[str | Sequence[str]] | None = None,
         survival: Sequence[Mapping[str, Any]] | None = None,
         on_violation: Literal["error", "warn", "ignore"] | None = None,
         rare: Mapping[str, Any] | None = None,
@@ -252,7 +252,7 @@ class Synthesizer:
         """Show what is set; the seed is not shown, since it decides the draws."""
         usual = {"infer_missing": True}
         named = ", ".join(
-            f"{name}={'...' if name in ('seed', 'secret') else in_short(value)}"
+            f"{name}={'...' if name in ('seed', 'random_key') else in_short(value)}"
             for name, value in sorted(self._parameters.items())
             if value is not usual.get(name)
         )
@@ -319,7 +319,7 @@ class Synthesizer:
         rows : int, optional
             Rows of each; as many as the confidential frame by default.
         seed : int or Seed, optional
-            Decides every draw; the seed of the options by default. With a number the secret of the
+            Decides every draw; the seed of the options by default. With a number the key of the
             fit stays.
 
         Returns
@@ -486,7 +486,7 @@ class Synthesizer:
     ) -> Self:
         """Read a model that `save` or ``synthesizer fit`` wrote; runs no code of the file.
 
-        Its parameters are those of the fit, its checks and limits among them, but for seed, secret,
+        Its parameters are those of the fit, its checks and limits among them, but for seed, key,
         workers and plug-ins.
 
         Parameters
@@ -654,7 +654,11 @@ def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
     computed = {s.variable: s.model for s in plan.spec.steps if isinstance(s.model, Derived)}
     derived = {name: model.expression for name, model in computed.items()}
     declared = {name for name, said in config.variables.items() if said.follows}
-    is_said = {"forbid": config.rules or config.forbid, "follows": config.support, "derived": True}
+    is_said = {
+        "forbid": config.rules or config.forbid,
+        "follows": config.structural_zeros,
+        "derived": True,
+    }
     relations = find_relations(plan.table, derived=derived)
     found = [r for r in relations if r.name not in declared and not is_said[r.key]]
     if found:

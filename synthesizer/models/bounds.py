@@ -18,7 +18,7 @@ from synthesizer.data.panel.paths import FORMER, PAST
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.numbers import EPS, SafeNumbers, made_safe, safe_of
+from synthesizer.models.kit.numbers import EPS, SafeNumbers, made_safe, min_holders_of
 from synthesizer.models.kit.regression import numeric_column
 from synthesizer.models.limits import WIDENINGS
 
@@ -181,7 +181,7 @@ class FittedBounds:
         rows = np.flatnonzero(kept)
         predictors, target = predictors.take(rows), target.take(rows)
         values, low, high = values[rows], low[rows], high[rows]
-        numbers = SafeNumbers.of(target, safe_of(model), predictors.owners)
+        numbers = SafeNumbers.of(target, min_holders_of(model), predictors.owners)
         other = model.fit(predictors, target, rng=rng)
         drawn = _numbers(other.sample(predictors, rng=rng))
         binds = float(((drawn < low) | (drawn > high)).mean()) > RARELY

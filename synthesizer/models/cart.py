@@ -28,7 +28,7 @@ from synthesizer.models.kit.trees import (
     grow,
 )
 
-LARGE_CAP, SMALL_CAP = 100, 15
+MANY_EFFECTIVE_ROWS, FEW_EFFECTIVE_ROWS = 100, 15
 """Effective rows that are proposed for less risk, and for more use."""
 AGAIN = 4
 """Times that residuals are drawn, before a number that few hold gives way to one beside it."""
@@ -133,26 +133,26 @@ class Cart(TreeOptions):
 
     Parameters
     ----------
-    tilt : bool
-        Without it a draw is a copy of a random row of the leaf: the plain tree, three to
-        four times faster.
-    cap : int
-        Dial of disclosure: no row weighs more than 1 / cap in the distribution of a leaf, >= 1.
-        Leaves of fewer rows borrow from the nodes above them, and without ``min_leaf`` the leaves
-        grow with it: a twentieth of the rows, from 2/3 to 5/3 of ``cap``. Of no effect without
-        ``tilt``.
+    leaf_regression : bool
+        Whether a multinomial regression on all rows corrects the distributions of the leaves.
+        Without it a draw copies a random row of the leaf: three to four times faster.
+    min_effective_rows : int
+        Lower bound on the effective number of rows behind the distribution of a leaf, >= 1: no
+        row has a larger share than its inverse. Smaller leaves borrow from the nodes above them.
+        Without ``min_leaf`` a leaf has a twentieth of the rows, from 2/3 to 5/3 of this bound. Of
+        no effect without ``leaf_regression``.
     event : str or None
         Predictor that says how the time has ended that the target is: by an event, one of several,
         or by the end of observation. Cox models then hold (`kit/features.py`); of no effect without
-        ``tilt``.
+        ``leaf_regression``.
     moderators : tuple of str
         Predictors with which the relations of all others to the target may differ, such as sex:
         the tilt has the products of their columns, too, as a regression for each group would. Those
-        that are no predictors are ignored; of no effect without ``tilt``.
+        that are no predictors are ignored; of no effect without ``leaf_regression``.
     ridge : float or None
         Largest ridge of the tilt's linear terms, >= 0: the larger, the more of weak relations is
         lost, and the less is known of single records. None is 1, and more in panels of fewer than
-        20,000 persons (`kit/tilt.py`); of no effect without ``tilt``.
+        20,000 persons (`kit/tilt.py`); of no effect without ``leaf_regression``.
 
     Examples
     --------
@@ -169,11 +169,18 @@ class Cart(TreeOptions):
 
     fitted_type = FittedCart
     in_words = "a {tree} tree"
-    told_options = (*TreeOptions.told_options, "tilt", "cap", "event", "moderators", "ridge")
+    told_options = (
+        *TreeOptions.told_options,
+        "leaf_regression",
+        "min_effective_rows",
+        "event",
+        "moderators",
+        "ridge",
+    )
     predictor_option = "event"
 
-    tilt: bool = True
-    cap: Count = 30
+    leaf_regression: bool = True
+    min_effective_rows: Count = 30
     event: str | None = None
     moderators: Strings = ()
     ridge: NotNegative | None = None
@@ -185,24 +192,33 @@ class Cart(TreeOptions):
 
     def safer(self) -> Sequence[OtherOptions]:
         """See `ConditionalModel.safer`."""
-        min_leaf = None if self.tilt else self.large_leaf
-        return self._others(max(LARGE_CAP, 2 * self.cap), min_leaf, "more")
+        min_leaf = None if self.leaf_regression else self.large_leaf
+        return self._others(max(MANY_EFFECTIVE_ROWS, 2 * self.min_effective_rows), min_leaf, "more")
 
     def truer(self) -> Sequence[OtherOptions]:
         """See `ConditionalModel.truer`."""
-        return self._others(min(SMALL_CAP, (self.cap + 1) // 2), self.small_leaf, "fewer")
+        return self._others(
+            min(FEW_EFFECTIVE_ROWS, (self.min_effective_rows + 1) // 2), self.small_leaf, "fewer"
+        )
 
-    def _others(self, cap: int, min_leaf: int | None, rows: str) -> Sequence[OtherOptions]:
-        usual = {"tilt": True, "min_leaf": None}
+    def _others(
+        self, min_effective_rows: int, min_leaf: int | None, rows: str
+    ) -> Sequence[OtherOptions]:
+        usual = {"leaf_regression": True, "min_leaf": None}
         return (
             OtherOptions(usual, "the leaves of the default"),
-            OtherOptions(usual | {"cap": cap}, f"{rows} rows behind each distribution"),
-            OtherOptions({"tilt": False, "min_leaf": min_leaf}, "no regression in the leaves"),
+            OtherOptions(
+                usual | {"min_effective_rows": min_effective_rows},
+                f"{rows} rows behind each distribution",
+            ),
+            OtherOptions(
+                {"leaf_regression": False, "min_leaf": min_leaf}, "no regression in the leaves"
+            ),
         )
 
     def tree_draws(self, *, has_predictors: bool) -> tuple[bool, bool]:  # noqa: ARG002
         """See `ConditionalModel.tree_draws`."""
-        return self.even, self.tilt
+        return self.even, self.leaf_regression
 
     def moderated(self, names: Iterable[str]) -> Self:
         """Return the model with more moderators."""
@@ -215,13 +231,17 @@ class Cart(TreeOptions):
     @property
     def leaf_bounds(self) -> tuple[int, int]:
         """See `TreeOptions.leaf_bounds`."""
-        return (max(1, 2 * self.cap // 3), 5 * self.cap // 3) if self.tilt else AUTO_LEAF
+        return (
+            (max(1, 2 * self.min_effective_rows // 3), 5 * self.min_effective_rows // 3)
+            if self.leaf_regression
+            else AUTO_LEAF
+        )
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedCart:
         """Grow the tree and learn the distributions of its leaves; see `ConditionalModel.fit`."""
         self.require(predictors)
         numbers = self.safe_numbers(predictors, target)
-        has_line = self.tilt and self.event is None
+        has_line = self.leaf_regression and self.event is None
         line = Line.of(predictors, target, numbers) if has_line else None
         if line is None or (whole := line.is_in(predictors)).all():
             return self._grown(predictors, target, numbers, line, rng)
@@ -250,7 +270,7 @@ class Cart(TreeOptions):
         rows = self.structure_rows(len(target), rng)
         tree, order = grow(matrix, target, response, self, rows=rows, rng=rng)
         weights = rng.standard_exponential(len(target)) if self.proper else None
-        if not self.tilt:
+        if not self.leaf_regression:
             leaves = Leaves(tree, target.take(order), weights)
             return FittedCart(target.variable, encoding, leaves, Drawing.of(self), numbers)
         tilted = TiltedLeaves.fit(
@@ -258,7 +278,7 @@ class Cart(TreeOptions):
             matrix,
             predictors,
             target,
-            cap=self.cap,
+            min_effective_rows=self.min_effective_rows,
             borrowed=self.shrinkage,
             max_rows=self.max_fit_rows,
             weights=weights,

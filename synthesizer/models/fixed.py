@@ -16,7 +16,7 @@ from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.data.values import single_value
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.numbers import safe_of
+from synthesizer.models.kit.numbers import min_holders_of
 from synthesizer.models.sample import Sample
 
 
@@ -280,7 +280,7 @@ class Follows(ConditionalModel):
         numbers = codes.numbers(predictors)
         known, first, counts = np.unique(numbers, return_index=True, return_counts=True)
         several = np.isin(known, numbers[rows_off(predictors[self.of], target)])
-        few = counts < safe_of(self.base) if not target.is_coded else np.zeros_like(several)
+        few = counts < min_holders_of(self.base) if not target.is_coded else np.zeros_like(several)
         is_known = ~(several | few)
         rest = np.flatnonzero(~np.isin(numbers, known[is_known]))
         if len(rest):

@@ -283,7 +283,7 @@ def _distinct(pool: Column, nan: float) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Support:
+class StructuralZeros:
     """The combinations of some variables that occur: all others are structural zeros.
 
     For pairs such as occupation and education, or pay plan and grade, of which most are
@@ -297,9 +297,9 @@ class Support:
     >>> grade = Variable(name="grade", kind=Kind.CATEGORICAL, levels=("5", "none"))
     >>> codes = np.array([0, 1], dtype=np.int32)
     >>> data = Table([Column(plan, codes), Column(grade, codes)])
-    >>> support = Support.of(data, ("plan", "grade"), "grade")
+    >>> zeros = StructuralZeros.of(data, ("plan", "grade"), "grade")
     >>> drawn = Table([Column(plan, codes), Column(grade, codes[::-1])])
-    >>> support.broken(data).tolist(), support.broken(drawn).tolist()
+    >>> zeros.broken(data).tolist(), zeros.broken(drawn).tolist()
     ([False, False], [True, True])
     """
 
@@ -317,9 +317,9 @@ class Support:
     """Whether it holds in any case; otherwise wherever some value keeps to all supports."""
 
     def __post_init__(self) -> None:
-        check_rising("the combinations of a support", self.known)
+        check_rising("the combinations of structural zeros", self.known)
         if self.known[0] < 0:
-            raise ValueError("the combinations of a support must not be negative")
+            raise ValueError("the combinations of structural zeros must not be negative")
         if not 0.0 <= self.opened <= 1.0:
             raise ValueError("the chance of a combination must lie in [0, 1]")
 
@@ -338,7 +338,7 @@ class Support:
     @property
     def text(self) -> str:
         """The rule in the words of the configuration."""
-        return f"support [{', '.join(self.combinations.names)}]"
+        return f"structural_zeros [{', '.join(self.combinations.names)}]"
 
     def broken(self, table: Table) -> BoolArray:
         """Return the rows whose combination may not be drawn, shape (n,)."""
@@ -378,9 +378,9 @@ def _beside(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
     return beside
 
 
-def found_supports(
+def found_structural_zeros(
     table: Table, opened: Mapping[tuple[str, ...], float], rng: np.random.Generator
-) -> Iterator[Support]:
+) -> Iterator[StructuralZeros]:
     """Yield supports that are not firm, and open some combinations that nobody has.
 
     ``opened`` holds the pairs and triples, in order, with the chance of each combination to be
@@ -402,7 +402,7 @@ def found_supports(
             is_open &= cells.leave_some(new, other, joined)
         closed = new[~is_open]
         if len(closed):
-            yield Support(
+            yield StructuralZeros(
                 combinations=cells.combinations,
                 variable=names[-1],
                 known=closed,
@@ -461,7 +461,7 @@ class _Cells:
 
 def _found_pairs(
     table: Table, pairs: Mapping[tuple[str, str], float], rng: np.random.Generator
-) -> Iterator[Support]:
+) -> Iterator[StructuralZeros]:
     values = {name: Combinations.of(table, [name]) for pair in pairs for name in pair}
     rows = {name: one.numbers(table) for name, one in values.items()}
     size = {name: len(one.values[0]) for name, one in values.items()}
@@ -489,7 +489,7 @@ def _found_pairs(
                 goes[one, two], goes[two, one] = allowed[one, two], allowed[one, two].T
     for (one, two), may in allowed.items():
         if not may.all():
-            yield Support(
+            yield StructuralZeros(
                 combinations=Combinations((one, two), values[one].values + values[two].values),
                 variable=two,
                 known=np.flatnonzero(may),

@@ -200,8 +200,8 @@ class Normrank(ParametricModel, DonorModel):
 
     The marginal distribution is that of the confidential values, whatever its shape, when the
     predictors are distributed as they were in the fit. Only observed values are drawn, and numbers
-    between them where few records share one (``safe``); the fitted model holds them. Tied values
-    get scores in random order. All rows enter the fit.
+    between them where fewer than ``min_holders`` records share one. The fitted model
+    contains them. Tied values get scores in random order. All rows enter the fit.
     Source: van der Waerden (1952), normal scores; Conover (1999), Practical Nonparametric
     Statistics.
 
@@ -211,7 +211,7 @@ class Normrank(ParametricModel, DonorModel):
     >>> income = Variable(name="income", kind=Kind.NUMERIC, decimals=0)
     >>> target = Column(income, np.array([0.0, 0.0, 900.0, 70000.0]))
     >>> rng = np.random.default_rng(1)
-    >>> fitted = Normrank(safe=0).fit(Table([], n_rows=4), target, rng=rng)
+    >>> fitted = Normrank(min_holders=0).fit(Table([], n_rows=4), target, rng=rng)
     >>> np.unique(fitted.sample(Table([], n_rows=50), rng=rng).data).tolist()
     [0.0, 900.0, 70000.0]
     """

@@ -65,7 +65,7 @@ class FittedPmm(FittedModel):
 class Pmm(ParametricModel, DonorModel):
     """Copy the value of one of the k donors whose predicted means are nearest.
 
-    Only observed values are drawn, and numbers between them where few records share one (``safe``);
+    Draws are observed values, or numbers between them where fewer than ``min_holders`` share one;
     the fitted model holds them all. All rows enter the fit.
     Sources: Rubin (1986), Statistical matching using file concatenation, JBES 4; Little (1988),
     Missing-data adjustments in large surveys, JBES 6.
@@ -87,7 +87,8 @@ class Pmm(ParametricModel, DonorModel):
     >>> ages = Table([Column(age, np.array([20.0, 30.0, 40.0]))])
     >>> target = Column(wage, np.array([10.0, 18.0, 30.0]))
     >>> rng = np.random.default_rng(1)
-    >>> Pmm(neighbours=1, safe=0).fit(ages, target, rng=rng).sample(ages, rng=rng).data.tolist()
+    >>> fitted = Pmm(neighbours=1, min_holders=0).fit(ages, target, rng=rng)
+    >>> fitted.sample(ages, rng=rng).data.tolist()
     [10.0, 18.0, 30.0]
     """
 

@@ -18,8 +18,8 @@ from synthesizer.models.base import ConditionalModel, FittedModel
 from synthesizer.models.bounds import Bounded, Bounds, FittedBounds
 from synthesizer.models.domains import Chances
 from synthesizer.models.histories.history import HistoryModel, WrappedHistory, panel_of
-from synthesizer.models.kit.numbers import SafeNumbers, safe_of
-from synthesizer.models.limits import Support, reserve_of
+from synthesizer.models.kit.numbers import SafeNumbers, min_holders_of
+from synthesizer.models.limits import StructuralZeros, reserve_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +80,7 @@ class Forbid:
         return self.condition.condition(table)
 
 
-Zero = Forbid | Support
+Zero = Forbid | StructuralZeros
 """What no synthetic row may be; its ``variable`` is redrawn where it is."""
 
 
@@ -173,7 +173,7 @@ class Step:
             history = fit_history(panel, target, self.paths, rng=rng)
             if self.model.abilities.career:
                 return replace(fitted, value_model=history)
-            numbers = SafeNumbers.of(target, safe_of(self.model), panel.owners)
+            numbers = SafeNumbers.of(target, min_holders_of(self.model), panel.owners)
             if last and len(rows := panel.index.by_period[-1]):
                 target = target.take(rows)
             reserve = reserve_of(target, rng, numbers)

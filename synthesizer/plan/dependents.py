@@ -23,9 +23,9 @@ def dependents(
     """Return the variables that the data show to follow from others, each with its expression.
 
     ``drawn`` has the models of variables for which the configuration names none; only these are
-    computed. ``needs`` has what others are computed from, as the configuration says. What else
-    follows from others is told in a note, as is what is computed; that a rule sets it or a support
-    names it is a problem. Where whole datasets are made nothing is computed.
+    computed. ``needs`` has what others are computed from, as the configuration says. Notes list
+    what else follows from others and what is computed. A rule that sets such a variable, or
+    structural zeros that name it, are problems. Where whole datasets are made nothing is computed.
     """
     if context.config.maker is not None:
         return Found({})
@@ -79,11 +79,11 @@ def _busy(context: Context) -> Iterator[tuple[str, str]]:
 
 
 def _named(context: Context) -> Iterator[tuple[str, str]]:
-    """Yield variables that a rule sets or a support redraws, and the place of it."""
+    """Yield variables that a rule sets or structural zeros redraw, and the place of it."""
     for number, rule in enumerate(context.config.rules, 1):
         yield from ((name, f"rule {number}") for name in rule.then)
-    for number, names in enumerate(context.config.support_lists, 1):
-        yield from ((name, f"support {number}") for name in names)
+    for number, names in enumerate(context.config.structural_zero_lists, 1):
+        yield from ((name, f"structural_zeros {number}") for name in names)
 
 
 def _moves(context: Context, name: str, expression: Expression) -> bool:

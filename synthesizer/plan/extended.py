@@ -144,7 +144,7 @@ class Planned:
         yield from ()
 
 
-_RULES = ("rules", "forbid", "support", "keep")
+_RULES = ("rules", "forbid", "structural_zeros", "keep")
 
 
 def plan_extensions(

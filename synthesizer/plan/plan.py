@@ -41,7 +41,7 @@ from synthesizer.measures.measure import Synthesis
 from synthesizer.measures.risk.replicated import replicated_rows
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings, LimitConfig
-from synthesizer.models.kit.numbers import safe_of
+from synthesizer.models.kit.numbers import min_holders_of
 from synthesizer.models.step import Step
 from synthesizer.plan.arrange import arranged_source, beside_problems, without_beside
 from synthesizer.plan.context import (
@@ -56,7 +56,7 @@ from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import Input, read_input, suggestions
 from synthesizer.plan.rules import Places, overridden, plan_paths, plan_rules, with_bounds
 from synthesizer.plan.scenarios import fit_problems, plan_scenarios
-from synthesizer.plan.seeds import plan_seed, secret_in_words
+from synthesizer.plan.seeds import key_in_words, plan_seed
 from synthesizer.plan.steps import panel_problems, plan_methods, plan_order, plan_steps
 from synthesizer.plan.steps_after import plan_after
 
@@ -90,7 +90,7 @@ class Plan:
     maker: str | None = None
     """The key of the one that makes whole datasets, in place of the chain or after it."""
     seed: Seed
-    """Decides every draw, with its secret."""
+    """Decides every draw, with its key."""
     m: int
     """Number of datasets."""
     rows: int | None
@@ -132,9 +132,9 @@ class Plan:
         return self.whole.n_units if self.rows is None and self.whole is not None else self.rows
 
     @property
-    def secret_in_words(self) -> str:
-        """Where the secret of the draws comes from."""
-        return secret_in_words(self.settings.get("secret"))
+    def key_in_words(self) -> str:
+        """Where the key of the draws comes from."""
+        return key_in_words(self.settings.get("random_key"))
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -356,7 +356,7 @@ def make_plan(
 ) -> Plan:
     """Plan the synthesis of the confidential data.
 
-    ``registry`` has the models of plug-ins too. ``seed`` decides in place of seed and secret of the
+    ``registry`` has the models of plug-ins too. ``seed`` decides in place of seed and key of the
     configuration: the settings of a grid share one.
 
     Raises
@@ -513,16 +513,18 @@ def _strata_problems(context: Context, n_steps: int) -> Iterator[str]:
 def _few_units(context: Context, steps: Sequence[Step]) -> Iterator[str]:
     """Note that the k smallest and largest numbers of a small file are a good part of it."""
     numbers = [
-        (step, safe_of(step.model))
+        (step, min_holders_of(step.model))
         for step in steps
         if step.variable in context.table and not context.table[step.variable].is_coded
     ]
-    k = max((safe for _, safe in numbers), default=0)
+    k = max((holders for _, holders in numbers), default=0)
     n = context.table.n_units
     if 0 < n < MANY_UNITS * k:
-        coded = [step for step, safe in numbers if safe]
+        coded = [step for step, holders in numbers if holders]
         names = listed([step.variable for step in coded])
-        options = ", ".join(f"{m}: {{safe: 2}}" for m in dict.fromkeys(s.method for s in coded))
+        options = ", ".join(
+            f"{m}: {{min_holders: 2}}" for m in dict.fromkeys(s.method for s in coded)
+        )
         units = "persons" if context.is_panel else "records"
         yield note("few_units", n=n, units=units, names=names, k=k, options=options)
 
@@ -558,7 +560,7 @@ def prepare(
     check_directory : bool
         Whether the output directory is checked as well.
     seed : Seed, optional
-        Decides every draw, in place of seed and secret of the configuration.
+        Decides every draw, in place of seed and key of the configuration.
 
     Raises
     ------

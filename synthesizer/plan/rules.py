@@ -24,7 +24,7 @@ from synthesizer.engine.structural_zeros import structural_zeros
 from synthesizer.models.bounds import Bounds
 from synthesizer.models.fixed import Derived, agreement
 from synthesizer.models.histories.history import panel_of
-from synthesizer.models.limits import Support, found_supports, with_implied
+from synthesizer.models.limits import StructuralZeros, found_structural_zeros, with_implied
 from synthesizer.models.step import Forbid, Rule, Step, forbidden_rows
 from synthesizer.plan.context import Context, broken_findings
 from synthesizer.plan.findings import Findings, Found, note, problem
@@ -140,7 +140,7 @@ class Places:
         return problem("only_of_careers", names=ordered, rules=rules if is_career else "")
 
 
-Zeros = tuple[Forbid | Support, ...]
+Zeros = tuple[Forbid | StructuralZeros, ...]
 
 
 def plan_rules(
@@ -148,18 +148,18 @@ def plan_rules(
 ) -> Found[tuple[tuple[Rule, ...], Zeros]]:
     """Return the rules and the structural zeros.
 
-    ``seed`` opens some of the combinations that the data do not have, see `Support`.
+    ``seed`` opens some of the combinations that the data do not have, see `StructuralZeros`.
     """
     table, found = context.completed, Findings()
     rules = _rules(context, places, found.problems)
     forbids = _forbids(context, places, found.problems)
     found.problems += _contradictions(rules, forbids, table)
-    supports = _supports(context, places, found.problems)
+    zeros = _supports(context, places, found.problems)
     found.notes += _several_values(context.config, places)
     found.add(broken_findings(context.config, _broken(context, rules, forbids)))
-    if context.config.finds_support:
-        supports += found.add(_found_supports(context, places, seed, supports))
-    return found.of((tuple(rules), (*forbids, *supports)))
+    if context.config.finds_structural_zeros:
+        zeros += found.add(_found_supports(context, places, seed, zeros))
+    return found.of((tuple(rules), (*forbids, *zeros)))
 
 
 def differing_rows(context: Context, name: str, expression: Expression) -> Iterator[str]:
@@ -380,17 +380,17 @@ def _nothing_left(forbids: Sequence[tuple[str, Forbid]], table: Table) -> Iterat
             yield problem("conditions_leave_nothing", name=variable, places=places)
 
 
-def _supports(context: Context, places: Places, problems: Problems) -> list[Support]:
+def _supports(context: Context, places: Places, problems: Problems) -> list[StructuralZeros]:
     """Return the combinations that the data have, for each list of variables."""
     table, columns = context.completed, context.ruled
     wanted: list[tuple[str, ...]] = []
-    lists = context.config.support_lists
+    lists = context.config.structural_zero_lists
     if len(lists) > 1 and all(len(names) == 1 for names in lists):
         one = ", ".join(name for (name,) in lists)
-        problems.append(problem("support_not_lists", one=one))
+        problems.append(problem("structural_zeros_not_lists", one=one))
         return []
     for number, names in enumerate(lists, 1):
-        place = f"support {number}"
+        place = f"structural_zeros {number}"
         faults = [fault for name in names for fault in columns.unknown(place, name)]
         if not faults and len(set(names)) < 2:
             faults = [problem("support_too_short", place=place)]
@@ -404,19 +404,19 @@ def _supports(context: Context, places: Places, problems: Problems) -> list[Supp
         if fixed := places.redrawing_problem(ordered):
             problems.append(fixed.at(place))
             continue
-        # support of every prefix as well, so that each later variable finds a value that fits
+        # zeros of every prefix, too, so that each later variable finds a value that fits
         leads = [context.arranged.lead(name, table) or name for name in ordered]
         for each in (ordered, sorted(leads, key=places.order.index)):
             wanted += [
                 tuple(each[:k]) for k in range(2, len(each) + 1) if each[k - 1] not in places.fixed
             ]
-    return [Support.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
+    return [StructuralZeros.of(table, names, names[-1]) for names in dict.fromkeys(wanted)]
 
 
 def _found_supports(
-    context: Context, places: Places, seed: Seed, listed: Sequence[Support]
-) -> Found[tuple[Support, ...]]:
-    """Return a support for all with impossible combinations whose last variable can be redrawn.
+    context: Context, places: Places, seed: Seed, listed: Sequence[StructuralZeros]
+) -> Found[tuple[StructuralZeros, ...]]:
+    """Return the structural zeros of variables that can be redrawn.
 
     Where no value keeps to all of them, the listed ones decide.
     """
@@ -426,7 +426,7 @@ def _found_supports(
     triples: dict[tuple[str, ...], float] = {}
     for zero in search.found:
         names = tuple(sorted(zero.names, key=places.order.index))
-        is_listed = any(support.names.issuperset(names) for support in listed)
+        is_listed = any(zeros.names.issuperset(names) for zeros in listed)
         if is_listed or places.redrawing_problem(names) is not None:
             continue
         if len(names) == 2:
@@ -438,14 +438,14 @@ def _found_supports(
         for pair, chance in with_implied(pairs, places.order).items()
         if places.redrawing_problem(pair) is None
     }
-    supports = tuple(found_supports(table, opened | triples, seed.generator("support")))
+    zeros = tuple(found_structural_zeros(table, opened | triples, seed.generator("support")))
     if not search.left_out:
-        return Found(supports)
+        return Found(zeros)
     note = (
-        f"support: {search.left_out} were not searched for impossible combinations, there are too "
+        f"structural_zeros: {search.left_out} were not searched for impossible combinations, too "
         "many; list those that matter beside 'auto'"
     )
-    return Found(supports, notes=(note,))
+    return Found(zeros, notes=(note,))
 
 
 def _several_values(config: ChainConfig, places: Places) -> Iterator[str]:
@@ -514,7 +514,7 @@ def with_bounds(steps: Sequence[Step], zeros: Zeros, table: Table) -> list[Step]
     """
     found: dict[str, dict[str, dict[str, None]]] = {}
     for zero in zeros:
-        if isinstance(zero, Support):
+        if isinstance(zero, StructuralZeros):
             continue
         pair = _rising(zero)
         if pair is None or any(table[n].is_coded for n in zero.names):

@@ -1,4 +1,4 @@
-"""Seed and secret of a plan: drawn for each run, or those of an earlier run to repeat it."""
+"""Seed and key of a plan: drawn for each run, or those of an earlier run to repeat it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import ChainConfig, SecretConfig
+from synthesizer.config.keys import ChainConfig, KeyConfig
 from synthesizer.data.errors import ConfigError
 from synthesizer.data.files import parse_json, read_text
-from synthesizer.data.randomness import NO_SECRET, NOT_SECRET, Seed, fresh_secret, fresh_seed
+from synthesizer.data.randomness import NO_KEY, WITHOUT_KEY, Seed, fresh_seed, new_key
 from synthesizer.plan.context import Context
 from synthesizer.plan.findings import Findings, Found, note, problem
 
-_REMEDY = "name the manifest.json of a finished run, or take secret out to have one drawn"
+_REMEDY = "name the manifest.json of a finished run, or remove random_key to draw one"
 
 
 def seed_of(config: ChainConfig) -> Seed:
@@ -23,13 +23,13 @@ def seed_of(config: ChainConfig) -> Seed:
     Raises
     ------
     ConfigError
-        If the manifest that is named under ``secret`` cannot be read or holds no secret.
+        If the manifest that is named under ``random_key`` cannot be read or contains no key.
     """
-    if isinstance(config.secret, SecretConfig):
-        earlier, _ = _earlier(config.secret.manifest)
+    if isinstance(config.random_key, KeyConfig):
+        earlier, _ = _earlier(config.random_key.manifest)
         return earlier if config.seed is None else replace(earlier, entropy=config.seed)
     entropy = fresh_seed() if config.seed is None else config.seed
-    return Seed(entropy, None if config.secret == NO_SECRET else fresh_secret())
+    return Seed(entropy, None if config.random_key == NO_KEY else new_key())
 
 
 def plan_seed(context: Context, shared: Seed | None) -> Found[Seed]:
@@ -41,57 +41,57 @@ def plan_seed(context: Context, shared: Seed | None) -> Found[Seed]:
     with found.problems.gathered():
         seed = shared or seed_of(config)
         found.notes += replay_notes(seed)
-        if isinstance(config.secret, SecretConfig) and seed.secret is not None:
-            _, data = _earlier(config.secret.manifest)
+        if isinstance(config.random_key, KeyConfig) and seed.random_key is not None:
+            _, data = _earlier(config.random_key.manifest)
             if data not in (None, context.data.fingerprint):
-                found.note("secret_of_other_data", manifest=config.secret.manifest)
+                found.note("key_of_other_data", manifest=config.random_key.manifest)
     return found.of(seed)
 
 
 def replay_notes(seed: Seed) -> list[str]:
-    """Return what a steward should know of a synthesis without a secret."""
-    if seed.secret is not None:
+    """Return what a steward should know of a synthesis without a key."""
+    if seed.random_key is not None:
         return []
-    return [note("seed_decides", not_secret=NOT_SECRET)]
+    return [note("seed_decides", without_key=WITHOUT_KEY)]
 
 
-def secret_in_words(secret: Any) -> str:
-    """Say where the secret of a configuration comes from, given as plain values.
+def key_in_words(key: Any) -> str:
+    """Say where the key of a configuration comes from, given as plain values.
 
     Examples
     --------
-    >>> secret_in_words({"from": "out/manifest.json"})
-    'that of out/manifest.json, whose draws are repeated'
+    >>> key_in_words({"from": "out/manifest.json"})
+    'key of out/manifest.json, which repeats its draws'
     """
-    if secret == NO_SECRET:
-        return "none, the seed alone decides"
-    if isinstance(secret, Mapping):
-        return f"that of {secret['from']}, whose draws are repeated"
-    return "drawn from the operating system for each run, which keeps it in its manifest"
+    if key == NO_KEY:
+        return "none: reproducible from the seed alone"
+    if isinstance(key, Mapping):
+        return f"key of {key['from']}, which repeats its draws"
+    return "drawn from the operating system for each run; its manifest contains it"
 
 
 def _earlier(path: Path) -> tuple[Seed, str | None]:
-    """Return seed and secret of an earlier run, and the hash of its data; no value is told."""
-    place = f"secret.from: {path}"
+    """Return seed and key of an earlier run, and the hash of its data; no value is told."""
+    place = f"random_key.from: {path}"
     try:
         content = parse_json(read_text(path))
     except OSError as error:
         raise ConfigError(
-            problem("secret_unreadable", place=place, strerror=error.strerror, remedy=_REMEDY)
+            problem("key_unreadable", place=place, strerror=error.strerror, remedy=_REMEDY)
         ) from None
     except (ValueError, RecursionError):
-        raise ConfigError(problem("secret_no_manifest", place=place, remedy=_REMEDY)) from None
+        raise ConfigError(problem("key_no_manifest", place=place, remedy=_REMEDY)) from None
     content = content if isinstance(content, Mapping) else {}
-    secret, entropy, fitted = (content.get(key) for key in ("secret", "seed", "seed_of_fit"))
-    if secret is None:
-        raise ConfigError(problem("secret_absent", place=place, remedy=_REMEDY))
+    key, entropy, fitted = (content.get(key) for key in ("random_key", "seed", "seed_of_fit"))
+    if key is None:
+        raise ConfigError(problem("key_absent", place=place, remedy=_REMEDY))
     if fitted not in (None, entropy):
-        raise ConfigError(problem("secret_of_saved_model", place=place))
+        raise ConfigError(problem("key_of_saved_model", place=place))
     try:
-        if type(entropy) is not int or type(secret) is not str:
+        if type(entropy) is not int or type(key) is not str:
             raise ValueError
-        seed = Seed(entropy, None if secret == NO_SECRET else secret)
+        seed = Seed(entropy, None if key == NO_KEY else key)
     except ValueError:
-        raise ConfigError(problem("secret_edited", place=place, remedy=_REMEDY)) from None
+        raise ConfigError(problem("key_edited", place=place, remedy=_REMEDY)) from None
     data = content.get("data")
     return seed, data.get("sha256") if isinstance(data, Mapping) else None

@@ -90,7 +90,9 @@ def _with_events(
         if "event" in option_types(context.registry.get(method.name)):
             options = {"event": pair.event, **method.options}
             told[pair.time] = replace(method, options=options, is_configured=True)
-            if ({"tilt": True} | context.config.models.get(method.name, {}) | options)["tilt"]:
+            if ({"leaf_regression": True} | context.config.models.get(method.name, {}) | options)[
+                "leaf_regression"
+            ]:
                 continue
             why = f"{pair.time!r} is drawn without a tilt"
         elif method.name == ROLES["keep"]:
@@ -337,7 +339,7 @@ def _before_careers(
 def _named_together(context: Context) -> Iterator[Iterable[str]]:
     """Yield the variables of each rule, structural zero and supported combination."""
     config = context.config
-    yield from config.support_lists
+    yield from config.structural_zero_lists
     texts: list[tuple[str, Iterable[str]]] = [(text, ()) for text in config.forbid]
     texts += [(rule.always or rule.condition, rule.then) for rule in config.rules]
     for text, others in texts:

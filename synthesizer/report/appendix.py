@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from markupsafe import Markup
 
-from synthesizer.data.randomness import NO_SECRET
+from synthesizer.data.randomness import NO_KEY
 from synthesizer.measures.figure import Measured, Units
 from synthesizer.report.blocks import (
     Block,
@@ -74,7 +74,7 @@ _KEPT = "see manifest.json, which is as confidential as the data"
     "Data, chain of models, configuration and versions, so that it can be done again.",
 )
 def run_section(record: Record) -> Iterator[Block]:
-    """Yield the run's facts; seed and secret are never among them."""
+    """Yield the run's facts; seed and key are never among them."""
     manifest = record.manifest
     versions = [("Python", manifest.python), *manifest.packages.items()]
     yield _pairs("The run", "What", "Value", _facts(record))
@@ -105,7 +105,7 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
     if manifest.groups is not None:
         persons = [(f"Original {manifest.groups.unit}s", f"{manifest.n_groups:,}")]
     public = "none: the seed alone decides every draw, for public or simulated data only"
-    secret = public if manifest.secret == NO_SECRET else _KEPT
+    key = public if manifest.random_key == NO_KEY else _KEPT
     return [
         ("Data", manifest.data.origin),
         ("Original records", f"{manifest.data.rows:,}"),
@@ -114,7 +114,7 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         ("Synthetic datasets (m)", f"{manifest.m:,}"),
         (f"{record.drawn_units.capitalize()} in each", f"{manifest.rows:,}"),
         ("Checked" if record.of_files else "Made", manifest.created),
-        *([] if record.of_files else [("Seed", _KEPT), ("Secret of the draws", secret)]),
+        *([] if record.of_files else [("Seed", _KEPT), ("Secret of the draws", key)]),
         ("SHA-256 of the data", manifest.data.sha256),
     ]
 

@@ -198,7 +198,7 @@ def even_trees(record: Record) -> bool:
 def _trees(record: Record) -> dict[str, tuple[bool, bool]]:
     """Return, for every variable drawn by trees, whether draws were even and whether tilted."""
     return {
-        step.variable: (step.trees.even, step.trees.tilt)
+        step.variable: (step.trees.even, step.trees.leaf_regression)
         for step in record.manifest.chain
         if step.trees is not None and not step.kept
     }

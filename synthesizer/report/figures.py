@@ -174,7 +174,7 @@ def figure_blocks(figures: Sequence[Figure], title: str, about: str = "") -> Ite
 
 FIGURES = "figures"
 """The table of the figures of a result."""
-UNTOLD = frozenset({"seed", "secret", "seed_of_fit"})
+UNTOLD = frozenset({"seed", "random_key", "seed_of_fit"})
 """Fields that decide the draws: nothing shows them."""
 MOST_DRAWN = 12
 """Rows of a picture."""
@@ -417,7 +417,7 @@ def cells_of(row: BaseModel) -> dict[str, Any]:
     for name, shown in columns(type(row)).items():
         if name.partition(".")[0] not in type(row).model_fields:
             found[name] = shown.value(row)
-    return {name: cell for name, cell in found.items() if name != "secret"}
+    return {name: cell for name, cell in found.items() if name != "random_key"}
 
 
 def is_plain(value: object) -> bool:

@@ -123,7 +123,7 @@ class TreesEntry(Result):
 
     even: bool
     """Whether some of the draws were spread evenly over a leaf."""
-    tilt: bool
+    leaf_regression: bool
     """Whether all draws were asked to follow a regression of what the tree leaves unexplained."""
 
 
@@ -244,7 +244,7 @@ class PublicConfig(_Public):
     strata: tuple[str, ...] = ()
     rules: tuple[PublicRule, ...] = ()
     forbid: tuple[str, ...] = ()
-    support: str | tuple[str | tuple[str, ...], ...] = ()
+    structural_zeros: str | tuple[str | tuple[str, ...], ...] = ()
     panel: PublicPanel = PublicPanel()
     rare: PublicRare | None = None
     proper: bool = False
@@ -292,7 +292,7 @@ class Manifest(Result):
     """Of the confidential data."""
     design: DesignEntry | None = None
     seed: int
-    secret: str | None = Field(default=None, repr=False)
+    random_key: str | None = Field(default=None, repr=False)
     """The key of every draw, 64 hexadecimal digits; ``none`` where the seed alone decided."""
     seed_of_fit: int | None = None
     """Of datasets that a saved model drew."""

@@ -276,13 +276,13 @@ def test_former_commands_and_options_are_refused_with_the_new_ones() -> None:
         result = call(name, "x.yaml")
         assert (result.exit_code, f"is now 'synthesizer {new}'" in result.output) == (2, True)
     told = call("run", "x", "--secret", "none").output
-    assert "'--secret' is now '--set secret=VALUE'" in told
+    assert "'--secret' is now '--set random_key=VALUE'" in told
 
 
 def test_a_run_without_checks_prints_one_line_and_quiet_commands_none(folder: Path) -> None:
     result = call("run", folder / "run.yaml", "--no-checks")
     assert result.exit_code == 0
-    (line,) = [x for x in result.stdout.splitlines() if not x.startswith("note: secret")]
+    (line,) = [x for x in result.stdout.splitlines() if not x.startswith("note: random_key")]
     assert line.startswith("wrote synthetic_1.csv")
     assert line.endswith("no check ran, so there is no verdict (more: --all)")
     assert call("run", folder / "run.yaml", "--no-checks", "--overwrite", "-q").output == ""

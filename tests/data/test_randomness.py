@@ -1,4 +1,4 @@
-"""Generators by seed, secret and names."""
+"""Generators by seed, key and names."""
 
 import numpy as np
 import pytest
@@ -32,14 +32,16 @@ def test_seed_secret_and_every_name_decide():
 def test_a_synthesis_within_another_keeps_the_secret():
     children = [seed.child("half split", repeat) for seed in SEEDS for repeat in (0, 1)]
     assert len({child.entropy for child in children}) == len(children)
-    assert [child.secret for child in children[::2]] == [seed.secret for seed in SEEDS]
+    assert [child.random_key for child in children[::2]] == [seed.random_key for seed in SEEDS]
 
 
-@pytest.mark.parametrize("wrong", [{"entropy": -1}, {"entropy": MAX_SEED + 1}, {"secret": "0f"}])
+@pytest.mark.parametrize(
+    "wrong", [{"entropy": -1}, {"entropy": MAX_SEED + 1}, {"random_key": "0f"}]
+)
 def test_what_is_no_seed_or_secret_is_refused_without_repeating_it(wrong):
     with pytest.raises(ValueError, match="must be"):
-        Seed(**{"entropy": 1, "secret": KEY} | wrong)
-    for secret in (KEY.upper(), KEY + "\n", KEY[1:] + "g"):
+        Seed(**{"entropy": 1, "random_key": KEY} | wrong)
+    for key in (KEY.upper(), KEY + "\n", KEY[1:] + "g"):
         with pytest.raises(ValueError, match="64 hexadecimal digits") as caught:
-            Seed(1, secret)
-        assert secret not in str(caught.value)
+            Seed(1, key)
+        assert key not in str(caught.value)

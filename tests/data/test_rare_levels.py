@@ -83,7 +83,7 @@ def test_a_run_tells_what_it_grouped_and_shows_none_of_it(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     content = {
         "data": {"path": "data.csv"}, "output": {"directory": "out"},
-        "rare": {"min_count": 5, "to": "elsewhere"}, "seed": 1, "secret": "none",
+        "rare": {"min_count": 5, "to": "elsewhere"}, "seed": 1, "random_key": "none",
         "keep": ["region"], "checks": False,
         "variables": {"region": {"levels": [*sorted(set(frame["region"].dropna()))]}},
     }  # fmt: skip

@@ -250,7 +250,7 @@ def test_incomes_of_one_person_do_not_leave_a_frame_of_texts():
     frame = _people()[["income", "age", "sex"]]
     held = frame.loc[frame["income"] != "N", "income"].value_counts()
     with pytest.warns(UserWarning, match="taken for missing codes: N in income"):
-        fitted = Synthesizer(seed=1, secret="none").fit(frame)
+        fitted = Synthesizer(seed=1, random_key="none").fit(frame)
     made = fitted.generate()[0]["income"]
     released = set(made) & set(held.index[held < 5])
     assert (made == "N").mean() == pytest.approx(0.2, abs=0.08)

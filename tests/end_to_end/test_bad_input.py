@@ -114,7 +114,7 @@ def test_a_pipe_is_no_input(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     for words in [
         ("plan", pipe),
-        ("run", config, "--set", f"secret.from={pipe}"),
+        ("run", config, "--set", f"random_key.from={pipe}"),
         ("generate", pipe, "-o", tmp_path / "new"),
     ]:
         result = call(*words)

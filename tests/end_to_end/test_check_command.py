@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "data": {"path": "original.csv"},
         "output": {"directory": "out", "report": False},
         "seed": 3,
-        "secret": "none",
+        "random_key": "none",
         "m": 2,
         "checks": {"keys": ["sex", "age", "region"], "target": "marital", "propensity": "logit"}
         | NO_HALVES,

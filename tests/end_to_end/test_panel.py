@@ -66,15 +66,15 @@ LONG = {
             "options": {"base": {"model": "nominal", "given": ["grade"]}},
         },
     },
-    "models": {"cart": {"min_leaf": 5, "tilt": False}, "career": {"candidates": 1}},
-    "support": [["sex", "grade"], ["grade", "pay"]],
+    "models": {"cart": {"min_leaf": 5, "leaf_regression": False}, "career": {"candidates": 1}},
+    "structural_zeros": [["sex", "grade"], ["grade", "pay"]],
 }
 WIDE = {
     "panel": {"wide": {"state": ["s1", "s2", "s3", "s4"], "pay": ["p1", "p2", "p3", "p4"]},
               "absent": ["gone", "-1"], "career": "state"},
     "variables": {"id": {"kind": "id"}}
     | {f"p{t}": {"kind": "numeric", "missing": ["gone", "-1"]} for t in range(1, 5)},
-    "models": {"cart": {"min_leaf": 5, "tilt": False}, "career": {"candidates": 1}},
+    "models": {"cart": {"min_leaf": 5, "leaf_regression": False}, "career": {"candidates": 1}},
 }  # fmt: skip
 
 
@@ -217,7 +217,7 @@ def test_generate_from_a_saved_model(model: tuple[Path, Path], tmp_path: Path) -
 
 def test_python_interface_long() -> None:
     frame = long_frame()
-    options = {key: value for key, value in LONG.items() if key != "support"}
+    options = {key: value for key, value in LONG.items() if key != "structural_zeros"}
     synthesizer = Synthesizer(seed=3, **options).fit(frame.sample(frac=1.0, random_state=1))
     one, two = synthesizer.generate(m=2)
     assert list(one.columns) == list(frame.columns)

@@ -41,7 +41,7 @@ LONG_CHECKS: dict[str, Any] = {
 
 def run_of(folder: Path, form: dict[str, Any]) -> Path:
     content = {"data": {"path": "original.csv"}, "output": {"directory": "out"}, "m": 2}
-    content |= {"seed": 7, "secret": "none", "workers": 1}  # as the command check draws
+    content |= {"seed": 7, "random_key": "none", "workers": 1}  # as the command check draws
     config = write_yaml(folder / "run.yaml", content | form)
     result = call("run", config, "-q")
     assert result.exit_code == 0, result.output

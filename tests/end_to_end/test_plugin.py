@@ -124,7 +124,7 @@ def test_a_module_in_the_yaml_offers_models(folder):
     told = json.loads((folder / "two" / "manifest.json").read_text())
     assert (told["plugins"], told["chain"][1]["model"]) == ([MODULE], "hotdeck")
     frame = pd.read_csv(folder / "data.csv")
-    options = {"seed": 1, "workers": 1, "secret": "none", "method": {"x": "hotdeck"}}
+    options = {"seed": 1, "workers": 1, "random_key": "none", "method": {"x": "hotdeck"}}
     fitted = Synthesizer(plugins=[MODULE], **options).fit(frame)
     registry = Registry.load().with_plugins([MODULE])
     other = Synthesizer(registry=registry, **options).fit(frame)
@@ -154,7 +154,7 @@ def measured(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     declare(tmp_path, "others", "met = other_measures:MEASURES", "synthesizer.measures")
     persons_frame(60).to_csv(tmp_path / "data.csv", index=False)
     keys = {"keys": ["sex", "age"], "target": "marital"}
-    content = {"data": {"path": "data.csv"}, "seed": 1, "secret": "none", "workers": 1}
+    content = {"data": {"path": "data.csv"}, "seed": 1, "random_key": "none", "workers": 1}
     asked = {"checks": ALL_OFF | keys, "limits": {"keys_met": 0.01}}
     write_yaml(tmp_path / "run.yaml", content | asked)
     code = "import sys; from synthesizer.cli import main; main()"

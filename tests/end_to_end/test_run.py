@@ -228,13 +228,13 @@ def test_fit_and_generate_give_the_bytes_of_run(data: Path, tmp_path: Path) -> N
 
 def test_the_command_in_a_process_of_its_own(data: Path, tmp_path: Path) -> None:
     checks = CHECKS | NO_HALVES | {"propensity": False}
-    config = config_for(tmp_path, data, m=2, workers=2, checks=checks, secret="none")
+    config = config_for(tmp_path, data, m=2, workers=2, checks=checks, random_key="none")
     code = "from synthesizer.cli import main; main()"
     words = [sys.executable, "-W", "error", "-c", code, "run", str(config)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert all(line.endswith(" s") for line in done.stderr.splitlines())  # phases, no warning
-    inside = made(tmp_path, data, m=2, secret="none", output={"directory": "inside"})
+    inside = made(tmp_path, data, m=2, random_key="none", output={"directory": "inside"})
     assert hashes(tmp_path / "out") == hashes(inside.directory)
 
 

@@ -22,7 +22,7 @@ from synthesizer.engine.drawing import (
     whole_number_problems,
 )
 from synthesizer.engine.registry import Registry
-from synthesizer.models.limits import Support, found_supports
+from synthesizer.models.limits import StructuralZeros, found_structural_zeros
 from synthesizer.models.step import Forbid, Rule, Step
 from tests.tables import assert_same, coded, numeric, persons
 
@@ -163,11 +163,11 @@ def test_parts_of_a_dataset_together_are_the_dataset(
 def test_codes_that_a_support_allows_are_told_row_by_row_but_where_a_rule_sets_them() -> None:
     x, y = np.array([0, 0, 1, 2, 2, 1]), np.array([0, 1, 1, 2, 0, 1])
     table = Table([coded("x", x, "abc"), coded("y", y, "pqr")])
-    support = Support.of(table, ("x", "y"), "y")
+    zeros = StructuralZeros.of(table, ("x", "y"), "y")
     known = set(zip(x.tolist(), y.tolist(), strict=True))
     given = table.select(["x"])
     for free in (np.ones(6, dtype=bool), np.array([True, False, True, False, True, True])):
-        limits = limits_of(table["y"].variable, given, [support], free)
+        limits = limits_of(table["y"].variable, given, [zeros], free)
         slow = [
             [(a, b) in known or not own for b in range(3)] for a, own in zip(x, free, strict=True)
         ]
@@ -185,15 +185,17 @@ def test_supports_are_relearnt_from_other_data_and_conditions_stay() -> None:
     names = {"x": x, "y": np.minimum(x + rng.integers(0, 2, 300), 3), "z": x // 2}
     table = Table([coded(name, codes, "abcd") for name, codes in names.items()])
     half = table.take(x != 1)
-    firm, stays = Support.of(table, ("x", "y"), "y"), forbid("x == 'a' and z == 'd'", "z")
-    found = list(found_supports(table, {("x", "z"): 0.4}, rng))
+    firm, stays = StructuralZeros.of(table, ("x", "y"), "y"), forbid("x == 'a' and z == 'd'", "z")
+    found = list(found_structural_zeros(table, {("x", "z"): 0.4}, rng))
     chain = spec(table, forbids=(stays, *found, firm), strata=("x",))
     again = chain.relearnt(half, Seed(5))
     assert again.order == table.names
     assert again.forbids[0] is stays
-    expected = [Support.of(half, ("x", "y"), "y")]
-    expected += found_supports(half, {("x", "z"): 0.4}, Seed(5).generator("support"))
-    learnt = [zero for zero in again.forbids if isinstance(zero, Support)]
+    expected = [StructuralZeros.of(half, ("x", "y"), "y")]
+    expected += found_structural_zeros(
+        half, {("x", "z"): 0.4}, Seed(5).generator("structural_zeros")
+    )
+    learnt = [zero for zero in again.forbids if isinstance(zero, StructuralZeros)]
     for one, other in zip(learnt, expected, strict=True):
         assert (one.variable, one.opened, one.is_firm) == (
             other.variable, other.opened, other.is_firm
@@ -326,12 +328,12 @@ def test_combinations_of_a_support_alone_are_drawn(order: tuple[str, str]) -> No
     codes = rng.integers(0, 4, 2_000)
     numbers = 10.0 * codes + rng.integers(0, 9, 2_000)
     table = Table([coded("x", codes, "abcd"), numeric("y", numbers)]).select(order)
-    support = Support.of(table, order, order[1])
+    zeros = StructuralZeros.of(table, order, order[1])
     methods = {order[1]: "sample"}
     free = next(fitted(table, methods=methods).generate(Seed(1)))
-    assert support.broken(free).mean() == pytest.approx(0.75, abs=0.05)
-    made = next(fitted(table, methods=methods, forbids=(support,)).generate(Seed(1)))
-    assert not support.broken(made).any()
+    assert zeros.broken(free).mean() == pytest.approx(0.75, abs=0.05)
+    made = next(fitted(table, methods=methods, forbids=(zeros,)).generate(Seed(1)))
+    assert not zeros.broken(made).any()
     assert (made["y"].data // 10).tolist() == made["x"].data.tolist()
 
 

@@ -100,7 +100,7 @@ ALTERED: dict[str, Any] = {
     "module path": lambda c: step(c)["value_model"].update(name="os:system"),
     "state": lambda c: step(c)["value_model"].update(state={"x": 1}),
     "order": lambda c: c["chain"]["strata"][0]["replicates"][0].reverse(),
-    "secret": lambda c: c["seed"].update(secret="1234"),
+    "random_key": lambda c: c["seed"].update(random_key="1234"),
     "plug-ins": lambda c: c.update(plugins=["os; print"]),
     "condition": lambda c: c["chain"]["forbids"].append(["Forbid", {"condition": "1 +"}]),
     "variable": lambda c: step(c)["variable"].update(name="x"),

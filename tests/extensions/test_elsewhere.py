@@ -124,7 +124,7 @@ def test_hooks_that_cannot_be_imported_are_a_sentence(run: Any, tmp_path: Path) 
 
 def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {path: small.csv}, random_rows: true, workers: 1, checks: false, secret: none}"
+        "{data: {path: small.csv}, random_rows: true, workers: 1, checks: false, random_key: none}"
     )
     module = tmp_path / "synthesizer_rows.py"
     text = module.read_text()
@@ -192,7 +192,7 @@ import pandas as pd
 from synthesizer import Synthesizer
 
 frame = pd.DataFrame({"sex": ["f", "m"] * 40, "town": ["a", "b", "c", "d"] * 20, "age": range(80)})
-made = Synthesizer(random_rows={"alike": True}, seed=1, secret="none", workers=1).fit(frame)
+made = Synthesizer(random_rows={"alike": True}, seed=1, random_key="none", workers=1).fit(frame)
 (drawn,) = made.generate()
 print(len(drawn), list(drawn), made.extensions["random_rows"].variables)
 """
@@ -202,7 +202,7 @@ def test_its_source_its_measure_and_its_blocks_are_taken(run: Any, tmp_path: Pat
     rows = [f"{'fm'[i % 2]},{'abcd'[i % 4]},{20 + i}" for i in range(90)]
     (tmp_path / "people.csv").write_text("\n".join(["sex,town,age", *rows, ""]))
     (tmp_path / "run.yaml").write_text(
-        "data: {path: people.csv}\nmethod: random_rows\nseed: 1\nsecret: none\nworkers: 1\n"
+        "data: {path: people.csv}\nmethod: random_rows\nseed: 1\nrandom_key: none\nworkers: 1\n"
         "checks: {keys: [sex, town], target: age, attacks: false, nearest: false}\n"
         "output: {directory: a}\n"
     )
@@ -243,7 +243,7 @@ def test_its_source_its_measure_and_its_blocks_are_taken(run: Any, tmp_path: Pat
 def test_a_source_that_does_not_do_its_part_is_refused(run: Any, tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("sex,town,age\n" + "f,a,\nm,b,31\nf,b,40\n" * 30)
     (tmp_path / "run.yaml").write_text(
-        "{data: {path: people.csv}, random_rows: true, workers: 1, secret: none, seed: 1, "
+        "{data: {path: people.csv}, random_rows: true, workers: 1, random_key: none, seed: 1, "
         "checks: false, output: {overwrite: true}}"
     )
     ruled = ["--set", "forbid=['age > 90']", "--set", "keep=[sex]"]
@@ -289,7 +289,7 @@ def test_a_fault_is_a_sentence_and_leaves_nothing(
     run: Any, tmp_path: Path, name: str, right: str, wrong: str, words: str
 ) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {path: small.csv}, random_rows: true, workers: 1, secret: none, checks: false}"
+        "{data: {path: small.csv}, random_rows: true, workers: 1, random_key: none, checks: false}"
     )
     place = name if words != "is no dataclass or model" else "random_rows"
     module = tmp_path / f"synthesizer_{place}.py"
@@ -306,7 +306,7 @@ def test_a_fault_is_a_sentence_and_leaves_nothing(
 
 def test_faulty_blocks_lose_no_run(run: Any, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {path: small.csv}, random_rows: true, workers: 1, secret: none, checks: false}"
+        "{data: {path: small.csv}, random_rows: true, workers: 1, random_key: none, checks: false}"
     )
     module = tmp_path / "synthesizer_rows.py"
     module.write_text(module.read_text().replace("yield from on_screen(record)", "yield 5"))
@@ -318,7 +318,8 @@ def test_faulty_blocks_lose_no_run(run: Any, tmp_path: Path) -> None:
 
 def test_words_of_an_extension_that_are_none_trouble_nobody_else(run: Any, tmp_path: Path) -> None:
     (tmp_path / "run.yaml").write_text(
-        "{data: {path: small.csv}, default_method: sample, workers: 1, secret: none, checks: false}"
+        "{data: {path: small.csv}, default_method: sample, workers: 1, random_key: none, "
+        "checks: false}"
     )
     entry = tmp_path / "synthesizer_random_rows.py"
     hook = '    codebook=late("a:b"),\n    sentences="words",\n    plan='

@@ -73,7 +73,9 @@ WORDS = {
 def test_the_rest_works_and_what_is_gone_is_refused(name: str, tmp_path: Path) -> None:
     place = without(name, tmp_path)
     (place / "people.csv").write_text("a,b\n" + "1,x\n2,y\n3,x\n" * 20)
-    (place / "run.yaml").write_text("data: {path: people.csv}\nsecret: none\nseed: 1\nworkers: 1\n")
+    (place / "run.yaml").write_text(
+        "data: {path: people.csv}\nrandom_key: none\nseed: 1\nworkers: 1\n"
+    )
     words, refusal = WORDS[name]
     made = ["run", "run.yaml", "--set", "checks={one_way: true, attacks: false, nearest: false}"]
     codes, _, errors = typed(str(place), place, made, words)
@@ -107,7 +109,7 @@ DECLARED = {
 
 def test_a_run_loads_no_extension_that_it_does_not_use(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("a,b\n" + "1,x\n2,y\n3,x\n" * 20)
-    (tmp_path / "run.yaml").write_text("data: {path: people.csv}\nsecret: none\nworkers: 1\n")
+    (tmp_path / "run.yaml").write_text("data: {path: people.csv}\nrandom_key: none\nworkers: 1\n")
     for words, heavy in (
         (["--help"], {"pydantic", "pyarrow", "pandas"}),
         (["run", "run.yaml"], {}),

@@ -17,7 +17,7 @@ from synthesizer.data.table import Table
 from synthesizer.jobs.advise import MAX_OTHERS, PRESENT
 from synthesizer.plan.plan import Plan
 
-DRAWS = {"seed": 5, "secret": "none"}
+DRAWS = {"seed": 5, "random_key": "none"}
 CHECKS = {"attacks": False, "suda": False, "cap": False}
 
 
@@ -75,7 +75,10 @@ def test_all_settings_have_the_same_half_and_what_is_advised_is_a_setting(
         return refit(self, source, seed, half, m, repeat)
 
     monkeypatch.setattr(Plan, "refit", spied)
-    config = {**people, "models": {"cart": {"min_leaf": 1, "tilt": False, "safe": 1}}}
+    config = {
+        **people,
+        "models": {"cart": {"min_leaf": 1, "leaf_regression": False, "min_holders": 1}},
+    }
     result = advise(config)
     assert result.subject == "person"
     first, again = len(result.trials), len(result.again)
@@ -86,7 +89,9 @@ def test_all_settings_have_the_same_half_and_what_is_advised_is_a_setting(
     assert seen[first] not in seen[:first]
     assert result.advised is not None
     settings = dict(pair.split("=") for pair in result.advised.split(", "))
-    assert set(settings) <= {f"models.cart.{key}" for key in ("tilt", "cap", "min_leaf")}
+    assert set(settings) <= {
+        f"models.cart.{key}" for key in ("leaf_regression", "min_effective_rows", "min_leaf")
+    }
     chosen, present = result.best, result.trials[0]
     assert chosen is not None
     assert (present.word, chosen.word) == ("fail", "pass")

@@ -52,7 +52,7 @@ def config(source: Path, folder: Path, **keys: Any) -> Any:
         "data": {"path": str(source)},
         "output": {"directory": str(folder / "out"), "report": False},
         "seed": 2,
-        "secret": "none",
+        "random_key": "none",
         "workers": 1,
         "variables": KINDS,
         "checks": dict(ALL_OFF) | {"one_way": True},

@@ -41,7 +41,7 @@ def arrow_table() -> pa.Table:
 
 
 def drawn(frame: Any) -> Any:
-    (made,) = Synthesizer(seed=1, secret="none", workers=1).fit(frame).generate()
+    (made,) = Synthesizer(seed=1, random_key="none", workers=1).fit(frame).generate()
     return made
 
 
@@ -68,7 +68,7 @@ def test_a_polars_frame_comes_back_with_its_types_also_from_a_saved_model(tmp_pa
     frame = pl.from_arrow(arrow_table()).with_columns(
         pl.col("town").cast(pl.Categorical), pl.col("level").cast(pl.Enum(["low", "mid", "high"]))
     )
-    fitted = Synthesizer(seed=1, secret="none", workers=1).fit(frame)
+    fitted = Synthesizer(seed=1, random_key="none", workers=1).fit(frame)
     (made,) = fitted.generate()
     assert isinstance(made, pl.DataFrame)
     assert made.schema == frame.schema

@@ -8,8 +8,8 @@ from synthesizer.jobs.manifest import step_entry
 from synthesizer.models.step import Step
 
 REGISTRY = Registry.load()
-EVEN = {"even": True, "tilt": False}
-DEFAULT = {"even": True, "tilt": True}
+EVEN = {"even": True, "leaf_regression": False}
+DEFAULT = {"even": True, "leaf_regression": True}
 TILTED = {"model": "cart", "even": False}
 
 
@@ -17,7 +17,7 @@ TILTED = {"model": "cart", "even": False}
     ("model", "options", "base", "trees"),
     [
         ("cart", {}, (), DEFAULT),
-        ("forest", {"even": False}, (), {"even": False, "tilt": False}),
+        ("forest", {"even": False}, (), {"even": False, "leaf_regression": False}),
         ("normal", {}, (), None),
         ("career", {"transition": "markov"}, (), None),
         ("lag_one", {"base": "normrank"}, ("normrank",), EVEN),  # whether it changes: a tree
@@ -26,7 +26,7 @@ TILTED = {"model": "cart", "even": False}
             "monotone",
             {"base": {"model": "grouped", "by": ["sex"], "base": TILTED}},
             ("grouped", "cart"),
-            {"even": False, "tilt": True},
+            {"even": False, "leaf_regression": True},
         ),
     ],
 )

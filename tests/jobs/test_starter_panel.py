@@ -86,7 +86,9 @@ def test_a_period_that_follows_from_the_career_is_not_offered(tmp_path: Path) ->
     """A run cannot keep its pair with the career, which is drawn as a whole; others it can."""
     frame = long_frame(200)[["id", "year", "sex", "grade"]]
     frame["grade"] = np.where(frame["year"] < 1992, "early", "late")
-    assert "support: auto" in starter(tmp_path, frame, person="id", time="year").read_text()
+    assert (
+        "structural_zeros: auto" in starter(tmp_path, frame, person="id", time="year").read_text()
+    )
     (tmp_path / "people.yaml").unlink()
     roles = {"person": "id", "time": "year", "career": "grade"}
-    assert "support: auto" not in starter(tmp_path, frame, **roles).read_text()
+    assert "structural_zeros: auto" not in starter(tmp_path, frame, **roles).read_text()

@@ -206,7 +206,7 @@ def test_the_text_is_short_and_tells_no_seed() -> None:
 def test_missing_codes_are_inferred_with_a_line_that_says_so() -> None:
     towns = ["a", "NA", "b", "a", "c"] * 42
     coded = pd.DataFrame({"pay": [-8, 0, 5, 20, 30, 7] * 35, "town": towns})
-    options: dict[str, Any] = {"seed": 1, "secret": "none", "workers": 1}
+    options: dict[str, Any] = {"seed": 1, "random_key": "none", "workers": 1}
     with pytest.warns(UserWarning, match="missing codes: -8 in pay; NA in town") as caught:
         inferred = Synthesizer(**options).fit(coded)
     assert len(caught) == 1
@@ -228,7 +228,7 @@ def test_relations_that_nothing_keeps_are_named_with_what_keeps_them() -> None:
     trips = pd.DataFrame({"start": start, "end": start + rng.integers(0, 90, 300)})
     trips = trips.assign(code=code, name=[f"town {k}" for k in code])
     kept = {"forbid": ["end < start"], "variables": {"name": {"follows": "code"}}}
-    options: dict[str, Any] = {"seed": 1, "secret": "none", "workers": 1}
+    options: dict[str, Any] = {"seed": 1, "random_key": "none", "workers": 1}
     with pytest.warns(UserWarning, match="synthetic rows may break") as caught:
         Synthesizer(**options).fit(trips)
     for words in ("rows (forbid: end < start)", "code (follows: code)"):
@@ -250,9 +250,9 @@ def test_datasets_are_nested_seeds_decide_and_the_frame_is_left_alone() -> None:
     assert not first.equals(fitted.generate(seed=2)[0])
 
 
-@pytest.mark.usefixtures("drawn_secret")
+@pytest.mark.usefixtures("drawn_key")
 def test_a_saved_model_draws_the_same_again(tmp_path: Path) -> None:
-    """With strata, without what was dropped, by the secret of its fit."""
+    """With strata, without what was dropped, by the key of its fit."""
     options: dict[str, Any] = {"strata": ["sex"], "drop": ["age"], "seed": 3, "workers": 1}
     fitted, other = (Synthesizer(**options).fit(frame()) for _ in range(2))
     made = fitted.generate(rows=30)[0]
@@ -260,5 +260,5 @@ def test_a_saved_model_draws_the_same_again(tmp_path: Path) -> None:
     assert not made.equals(other.generate(rows=30)[0])
     fitted.save(tmp_path / "model")
     assert (tmp_path / "model").stat().st_mode & 0o777 == 0o600
-    assert str(fitted.model.seed.secret) not in repr(fitted.model)
+    assert str(fitted.model.seed.random_key) not in repr(fitted.model)
     pd.testing.assert_frame_equal(Synthesizer.load(tmp_path / "model").generate(rows=30)[0], made)

@@ -48,7 +48,7 @@ def files() -> Frames:
     for name in ("age", "yrs_married", "affairs"):
         noise[name] += rng.normal(0, 0.01 * original[name].std(), SIZE)
     declared = {name: {"kind": entry.kind} for name, entry in DECLARED.items()}
-    leaf = {"cart": {"min_leaf": 1, "tilt": False}}
+    leaf = {"cart": {"min_leaf": 1, "leaf_regression": False}}
     return {
         "control": control,
         "original": original,

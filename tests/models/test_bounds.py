@@ -18,7 +18,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numbers import SafeNumbers
 from tests.models.fits import numeric
 
-PLAIN: dict[str, Any] = {"seed": 1, "models": {"cart": {"tilt": False}}, "checks": {}}
+PLAIN: dict[str, Any] = {"seed": 1, "models": {"cart": {"leaf_regression": False}}, "checks": {}}
 
 
 def synthetic(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def test_draws_equal_slow_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
     table = Table([numeric("a", low, 0), numeric("d", low + 7, 0)])
     target = numeric("b", low + 3, 0)
     rng = np.random.default_rng(1)
-    model = Cart(safe=0, tilt=False)
+    model = Cart(min_holders=0, leaf_regression=False)
     fitted = FittedBounds.of(model, Bounds(low=("a",)), table, target, rng)
     assert fitted.draw(table, rng).data.tolist() == [value + 3 for value in low]
     below = FittedBounds.of(model, Bounds(high=("d",)), table, target, rng)
@@ -106,7 +106,7 @@ def test_draws_equal_slow_arithmetic(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_that_break_the_bounds_teach_nothing_unless_all_do() -> None:
-    rng, model = np.random.default_rng(1), Cart(safe=0, tilt=False)
+    rng, model = np.random.default_rng(1), Cart(min_holders=0, leaf_regression=False)
     low = np.tile([0.0, 10.0], 50)
     values = np.where(np.arange(100) < 40, low - 7, low + 3)  # the first forty break them
     table, bounds = Table([numeric("a", low, 0)]), Bounds(low=("a",))
@@ -224,7 +224,7 @@ def test_the_ends_of_a_chain_hold_where_its_middle_is_missing() -> None:
 
 def test_a_saved_model_draws_the_same(tmp_path: Path) -> None:
     rules = ["a <= b <= c", "total > b"]
-    options = PLAIN | {"m": 1, "secret": "none", "rules": rules, "on_violation": "ignore"}
+    options = PLAIN | {"m": 1, "random_key": "none", "rules": rules, "on_violation": "ignore"}
     original = chain(200).assign(total=lambda table: (table.a + table.c).round(4))
     model = Synthesizer(**options).fit(original)
     assert (model.generate(seed=3)[0].eval("total > b or a + c - b < .0002")).all()

@@ -16,7 +16,7 @@ from synthesizer.engine.testing import (
 
 REGISTRY = Registry.load()
 
-PLAIN = {"base": {"model": "cart", "tilt": False}}
+PLAIN = {"base": {"model": "cart", "leaf_regression": False}}
 """Tilted trees inside other models are those of `lag_one` below."""
 
 # Models that cannot be built from defaults, or that make sense for some kinds of target only.
@@ -48,7 +48,11 @@ def test_model_keeps_the_contract(name):
     ("name", "options", "kinds"),
     [
         ("cart", {"min_leaf": 1, "shrinkage": 5.0, "proper": True}, None),
-        ("cart", {"min_leaf": 5, "tilt": True, "even": False}, [Kind.ORDERED, Kind.NUMERIC]),
+        (
+            "cart",
+            {"min_leaf": 5, "leaf_regression": True, "even": False},
+            [Kind.ORDERED, Kind.NUMERIC],
+        ),
         ("pmm", {"draw_parameters": True}, None),
         ("lag_one", {}, [Kind.CATEGORICAL, Kind.NUMERIC]),
         (

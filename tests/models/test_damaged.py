@@ -69,7 +69,7 @@ MADE: dict[str, Callable[[], Any]] = {
     "pmm": fitted(Pmm()),
     "ordinal": fitted(Ordinal(), 4),
     "tilted": tilted,
-    "cart": fitted(Cart(min_leaf=5, tilt=False)),
+    "cart": fitted(Cart(min_leaf=5, leaf_regression=False)),
     "forest": fitted(Forest(n_trees=2, min_leaf=5)),
     "grouped": fitted(Grouped(by=("c",), base=Sample(), min_rows=2)),
     "near": fitted(Nominal(given=("c",), near="x", base=Sample())),

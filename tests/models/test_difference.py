@@ -43,7 +43,7 @@ def strangers(model: ConditionalModel) -> float:
 def test_children_are_of_a_parents_group():
     base = Cart()
     assert strangers(Difference(of=("father", "mother"), base=base)) < 0.005
-    assert strangers(Difference(of=("father", "mother"), base=Cart(tilt=False))) < 0.005
+    assert strangers(Difference(of=("father", "mother"), base=Cart(leaf_regression=False))) < 0.005
     assert strangers(base) > 0.02  # the control: a tree alone mixes small groups
 
 
@@ -107,7 +107,7 @@ def test_differences_are_drawn_within_the_range_and_make_new_values_as_the_model
     rng = np.random.default_rng(3)
     mother = np.floor(rng.uniform(20, 80, 300))
     table, age = Table([numeric("mother", mother)]), numeric("age", mother - 18 - mother % 7)
-    model = Difference(of=("mother",), base=Cart(tilt=False, safe=0))
+    model = Difference(of=("mother",), base=Cart(leaf_regression=False, min_holders=0))
     drawn = model.fit(table, age, rng=rng).sample(Table([numeric("mother", mother + 1)]), rng=rng)
     gaps = mother + 1 - drawn.data
     inner = (drawn.data > age.data.min()) & (drawn.data < age.data.max())

@@ -11,7 +11,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances, Masks, mask_of
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.limits import Limits, Support, found_supports
+from synthesizer.models.limits import Limits, StructuralZeros, found_structural_zeros
 from tests.models.fits import coded
 
 N = 4_000
@@ -44,7 +44,7 @@ def test_chances_are_those_of_the_draws(model: Cart | Grouped) -> None:
         assert np.abs(slow * allowed / slow[allowed].sum() - quick).max() < 0.05
     some = np.flatnonzero(table["group"].data == 1)
     assert (chances.take(some).shares == chances.shares[some]).all()
-    assert Cart(tilt=False).fit(table, target, rng=rng).chances(table, steps=0) is None
+    assert Cart(leaf_regression=False).fit(table, target, rng=rng).chances(table, steps=0) is None
 
 
 def test_what_is_refused_in_some_rows_is_drawn_in_others() -> None:
@@ -119,20 +119,20 @@ def three(n: int = 60) -> Table:
 def test_a_lookup_says_what_the_support_says(excludes: bool) -> None:
     data = three()
     if excludes:
-        (support,) = found_supports(data, {("a", "b", "c"): 0.0}, np.random.default_rng(6))
+        (zeros,) = found_structural_zeros(data, {("a", "b", "c"): 0.0}, np.random.default_rng(6))
     else:
-        support = Support.of(data, ["a", "b", "c"], "c")
+        zeros = StructuralZeros.of(data, ["a", "b", "c"], "c")
     cells = np.indices((6, 6, 6)).reshape(3, -1)
     every = Table([coded(name, c, 6) for name, c in zip("abc", cells, strict=True)])
-    lookup = support.lookup(every.select(["a", "b"]))
+    lookup = zeros.lookup(every.select(["a", "b"]))
     assert lookup is not None
-    slow = support.broken(every)
+    slow = zeros.broken(every)
     assert 0 < slow.sum() < len(slow)
     rows = np.arange(every.n_rows)
     assert np.array_equal(lookup.broken(rows, every["c"]), slow)
     mask = lookup.mask(every["c"].variable)(rows)
     assert np.array_equal(~mask[rows, every["c"].data], slow)
-    assert support.lookup(every.select(["a"])) is None
+    assert zeros.lookup(every.select(["a"])) is None
 
 
 def test_limits_give_way_one_by_one_and_firm_ones_never() -> None:

@@ -11,8 +11,8 @@ from synthesizer.models.limits import (
     RESERVE,
     WIDENINGS,
     Limits,
-    Support,
-    found_supports,
+    StructuralZeros,
+    found_structural_zeros,
     redrawn,
     reserve_of,
     with_implied,
@@ -127,13 +127,13 @@ def test_rows_are_broken_where_the_data_lack_the_pair_of_values_or_missing_codes
         return list(zip(table["a"].data, b, strict=True))
 
     data, drawn = pairs(12), pairs(60)
-    support = Support.of(data, ("a", "b"), "b")
+    zeros = StructuralZeros.of(data, ("a", "b"), "b")
     known = set(keys(data))
     slow = [pair not in known for pair in keys(drawn)]
-    assert support.broken(drawn).tolist() == slow
+    assert zeros.broken(drawn).tolist() == slow
     assert 0 < sum(slow) < len(slow)
-    again = Codec().typed(Support, Codec().plain(Support, support))
-    assert (again.variable, again.text) == ("b", "support [a, b]")
+    again = Codec().typed(StructuralZeros, Codec().plain(StructuralZeros, zeros))
+    assert (again.variable, again.text) == ("b", "structural_zeros [a, b]")
     assert again.broken(drawn).tolist() == slow
 
 
@@ -182,7 +182,7 @@ def everything():
 def test_what_leaves_nothing_for_a_third_variable_is_not_drawn():
     pairs = with_implied({("job", "branch"): 0.0, ("branch", "town"): 0.0}, jobs().names)
     assert pairs["job", "town"] == 1.0
-    supports = found_supports(jobs(), pairs, np.random.default_rng(1))
+    supports = found_structural_zeros(jobs(), pairs, np.random.default_rng(1))
     (implied,) = (s for s in supports if s.combinations.names == ("job", "town"))
     drawn = everything()
     allowed = {
@@ -201,7 +201,7 @@ def test_of_three_variables_only_what_their_pairs_allow_is_excluded():
     codes = rng.integers(0, [[4], [3], [5]], (3, 25))
     names = "abc"
     table = Table([coded(n, c, [*map(str, range(5))]) for n, c in zip(names, codes, strict=True)])
-    (support,) = found_supports(table, {tuple(names): 0.0}, rng)
+    (zeros,) = found_structural_zeros(table, {tuple(names): 0.0}, rng)
     cells = np.indices((5, 5, 5)).reshape(3, -1)
     every = Table([coded(n, c, [*map(str, range(5))]) for n, c in zip(names, cells, strict=True)])
     seen = set(zip(*codes.tolist(), strict=True))
@@ -211,8 +211,8 @@ def test_of_three_variables_only_what_their_pairs_allow_is_excluded():
         for cell in zip(*cells.tolist(), strict=True)
     ]
     assert 0 < sum(slow) < len(slow)
-    assert support.broken(every).tolist() == slow
-    assert not list(found_supports(table, {tuple(names): 1.0}, rng))
+    assert zeros.broken(every).tolist() == slow
+    assert not list(found_structural_zeros(table, {tuple(names): 1.0}, rng))
 
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
@@ -226,15 +226,15 @@ def test_of_three_variables_nothing_is_opened_that_leaves_a_further_one_without_
     names = "abcd"
     table = Table([coded(n, c, [*map(str, range(6))]) for n, c in zip(names, codes, strict=True)])
     opened = {("c", "d"): 0.0, ("a", "b", "c"): 0.99, ("a", "b", "d"): 0.0}
-    support = next(
-        s for s in found_supports(table, opened, rng) if s.combinations.names == (*"abc",)
+    zeros = next(
+        s for s in found_structural_zeros(table, opened, rng) if s.combinations.names == (*"abc",)
     )
     seen = {tuple(row) for row in codes.T.tolist()}
     cells = np.indices((3, 3, 3)).reshape(3, -1)
     every = Table([coded(n, c, [*map(str, range(6))]) for n, c in zip("abc", cells, strict=True)])
     new = [
         cell
-        for cell, broken in zip(cells.T.tolist(), support.broken(every), strict=True)
+        for cell, broken in zip(cells.T.tolist(), zeros.broken(every), strict=True)
         if not broken
         and not any(row[:3] == tuple(cell) for row in seen)
         and all(any(cell[i] == s[i] and cell[j] == s[j] for s in seen) for i, j in PAIRS)
@@ -243,7 +243,7 @@ def test_of_three_variables_nothing_is_opened_that_leaves_a_further_one_without_
     for a, b, c in new:
         left = {row[3] for row in seen if row[:2] == (a, b)}
         assert left & {row[3] for row in seen if row[2] == c}
-    assert support.broken(every).any()
+    assert zeros.broken(every).any()
 
 
 def test_opened_combinations_are_some_of_those_that_nobody_has():
@@ -251,10 +251,10 @@ def test_opened_combinations_are_some_of_those_that_nobody_has():
     codes = rng.integers(0, 20, (2, 30))
     table = Table([coded(n, c, [*map(str, range(20))]) for n, c in zip("ab", codes, strict=True)])
     for opened in (0.0, 0.3):
-        (support,) = found_supports(table, {("a", "b"): opened}, np.random.default_rng(1))
-        assert not support.is_firm
-        assert not support.broken(table).any()
-        size = np.prod([len(v) for v in support.combinations.values])
+        (zeros,) = found_structural_zeros(table, {("a", "b"): opened}, np.random.default_rng(1))
+        assert not zeros.is_firm
+        assert not zeros.broken(table).any()
+        size = np.prod([len(v) for v in zeros.combinations.values])
         n_seen = len(set(zip(*codes.tolist(), strict=True)))
-        share = (len(support.known) - n_seen) / (size - n_seen)
+        share = (len(zeros.known) - n_seen) / (size - n_seen)
         assert share == 0 if not opened else abs(share - opened) < 0.1

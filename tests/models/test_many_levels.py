@@ -55,7 +55,7 @@ def excess(original: Table, made: Table, seed: int, *, skewed: bool) -> float:
 @pytest.mark.parametrize("skewed", [False, True])
 def test_independent_levels_point_to_nobody_as_those_of_a_new_sample(skewed: bool) -> None:
     found: dict[str, list[float]] = {"model": [], "new sample": [], "leaves copied": []}
-    copies = Cart(tilt=False, min_leaf=5)
+    copies = Cart(leaf_regression=False, min_leaf=5)
     for seed in range(3):
         original = sample(seed, skewed=skewed)
         for name, made in (

@@ -90,7 +90,13 @@ def test_every_number_has_a_lowest_value_and_what_lies_beyond_its_range_is_refus
 def test_by_default_no_model_copies_what_few_persons_have() -> None:
     for name in REGISTRY.names:
         model = REGISTRY.get(name)(**NEEDED.get(name, {}))
-        least = {"safe": 5, "min_cell": 5, "cap": 30, "person_min_leaf": 50, "candidates": 32}
+        least = {
+            "min_holders": 5,
+            "min_cell": 5,
+            "min_effective_rows": 30,
+            "person_min_leaf": 50,
+            "candidates": 32,
+        }
         for option in least.keys() & vars(model).keys():
             assert getattr(model, option) >= least[option], f"{name}: {option}"
     assert Forest().min_leaf >= 20
@@ -113,7 +119,7 @@ def test_options_are_frozen_named_and_survive_copies() -> None:
 
 
 def test_researchers_are_told_what_differs_from_the_defaults_and_no_value() -> None:
-    assert Cart(min_leaf=7, even=False, tilt=True).told == {"min_leaf": 7, "even": False}
+    assert Cart(min_leaf=7, even=False, leaf_regression=True).told == {"min_leaf": 7, "even": False}
     assert Constant(value="secret").told == {}
     for name in REGISTRY.names:
         told = REGISTRY.get(name).told_options
@@ -133,8 +139,8 @@ def test_other_options_that_a_model_offers_are_options_of_it_and_say_why() -> No
 
 
 def test_safer_leaves_are_larger_and_truer_ones_smaller() -> None:
-    model = Cart(tilt=False, min_leaf=40)
+    model = Cart(leaf_regression=False, min_leaf=40)
     assert [o.options.get("min_leaf") for o in model.safer()] == [None, None, 100]
-    assert [o.options.get("cap") for o in model.safer()] == [None, 100, None]
+    assert [o.options.get("min_effective_rows") for o in model.safer()] == [None, 100, None]
     assert [o.options.get("min_leaf") for o in model.truer()] == [None, None, 5]
-    assert [o.options.get("cap") for o in model.truer()] == [None, 15, None]
+    assert [o.options.get("min_effective_rows") for o in model.truer()] == [None, 15, None]

@@ -171,7 +171,7 @@ def test_window_holds_the_nearest(ordered, point, width):
 
 def test_only_donors_are_drawn_and_they_are_near():
     table, y = wages()
-    fitted = fit(Pmm(neighbours=5, safe=0), table, y)
+    fitted = fit(Pmm(neighbours=5, min_holders=0), table, y)
     means = fitted.regression.mean(table)
     for seed in range(5):
         for value, mean in zip(draw(fitted, table, seed), means, strict=True):
@@ -182,14 +182,14 @@ def test_only_donors_are_drawn_and_they_are_near():
 
 def test_one_neighbour_is_the_row_itself():
     table, y = wages()
-    assert (draw(fit(Pmm(neighbours=1, safe=0), table, y), table) == y.data).all()
+    assert (draw(fit(Pmm(neighbours=1, min_holders=0), table, y), table) == y.data).all()
 
 
 def test_tied_donors_have_the_same_chance():
     g = np.repeat([0, 1], 500)
     table = Table([coded("g", g, 2)])
     y = numeric("y", np.concatenate([np.arange(500), 1000 + np.arange(500)]))
-    drawn = draw(fit(Pmm(safe=0), table, y), Table([coded("g", np.zeros(20_000), 2)]))
+    drawn = draw(fit(Pmm(min_holders=0), table, y), Table([coded("g", np.zeros(20_000), 2)]))
     counts = np.bincount(drawn.astype(int), minlength=1500)
     assert (counts[500:] == 0).all()
     assert ((counts[:500] - 40) ** 2 / 40).sum() < 499 + 4 * np.sqrt(2 * 499)

@@ -20,7 +20,7 @@ RNG = np.random.default_rng(1)
 X = coded("x", [0, 1, 2, 3], 5)
 PAY = numeric("pay", [5, 6, np.nan, np.nan], 0, states=[0, 0, 1, 2], missing=("", "-8"))
 TABLE = Table([X, PAY])
-EXACT = Cart(min_leaf=1, tilt=False, safe=0)
+EXACT = Cart(min_leaf=1, leaf_regression=False, min_holders=0)
 
 
 def rule(text: str, value: str = "1") -> Rule:
@@ -50,7 +50,11 @@ def test_missing_codes_are_drawn_first_and_then_the_observed() -> None:
         assert drawn.variable == PAY.variable
     never = Constant(value="observed")
     step = Step(
-        variable="pay", method="a", model=Sample(safe=0), missing_method="b", missing_model=never
+        variable="pay",
+        method="a",
+        model=Sample(min_holders=0),
+        missing_method="b",
+        missing_model=never,
     )
     fitted = step.fit(TABLE, [], RNG)
     assert fitted.missing_method == "b"
@@ -75,7 +79,7 @@ def test_likelihoods_are_those_of_the_missing_code_and_then_of_the_value() -> No
     states = np.repeat([0, 0, 1, 2], [100, 300, 200, 400])
     values = np.repeat([5.0, 6.0, np.nan, np.nan], [100, 300, 200, 400])
     table = Table([numeric("pay", values, 0, states=states, missing=("", "-8"))])
-    tree = Cart(min_leaf=1000, safe=0)
+    tree = Cart(min_leaf=1000, min_holders=0)
     fitted = Step(variable="pay", method="cart", model=tree).fit(table, [], RNG)
     some = table.take([999, 0, 400, 100])
     told = fitted.log_likelihood(some)
@@ -101,7 +105,7 @@ def test_every_large_group_is_drawn_from_its_own_rows_and_others_from_all() -> N
     counts = [int(((one == a) & (two == b)).sum()) for a in range(3) for b in range(2)]
     least = sorted(counts)[3]  # just so many rows are enough
     target = numeric("y", 1000 * one + 100 * two + np.arange(90) % 7)
-    model = Grouped(by=("one", "two"), base=Sample(safe=0), min_rows=least)
+    model = Grouped(by=("one", "two"), base=Sample(min_holders=0), min_rows=least)
     fitted = model.fit(table, target, rng=rng)
     assert len(fitted.own) == sum(count >= least for count in counts) == 3
     asked = Table([coded("two", np.arange(800) % 2, 2), coded("one", np.arange(800) // 2 % 4, 4)])

@@ -42,7 +42,7 @@ def test_weak_gaps_are_kept(kind: str) -> None:
             target = coded("y", y > 0.5, 2)
         own = gap(np.asarray(target.data, dtype=float), group, strong)
         for tilt, found in ((False, lost), (True, kept)):
-            fitted = fit(Cart(tilt=tilt), table, target)
+            fitted = fit(Cart(leaf_regression=tilt), table, target)
             drawn = fitted.sample(table, rng=np.random.default_rng(2))
             found.append(gap(np.asarray(drawn.data, dtype=float), group, strong) / own)
     assert np.mean(lost) < 0.6
@@ -65,7 +65,7 @@ def test_numbers_of_small_files_hang_together(n: int) -> None:
 def test_the_law_of_a_draw_does_not_depend_on_the_order_of_rows() -> None:
     """Predictors that hang together less than in the data: as in the whole file, not in a block."""
     table, y, *_ = example(7)
-    fitted = fit(Cart(tilt=True), table, numeric("y", y))
+    fitted = fit(Cart(leaf_regression=True), table, numeric("y", y))
     assert isinstance(fitted.leaves, TiltedLeaves)
     loose = Table(
         [numeric(c.name, 3 * np.asarray(c.data)) for c in table.columns if not c.is_coded]

@@ -16,7 +16,7 @@ from synthesizer.models.kit.trees import Drawing, Leaves, Tree, centred_response
 from tests.models.fits import coded, numeric
 
 N = 2000
-COPIES = {"tilt": False, "safe": 0}
+COPIES = {"leaf_regression": False, "min_holders": 0}
 """Options of a plain tree that copies donors as they are."""
 
 
@@ -242,7 +242,7 @@ def test_projected_trees_are_nearly_as_pure_as_trees_by_the_gini_index():
     place = table["a"].data + table["b"].data * (table["c"].data > 0) + 0.3 * r.normal(size=4000)
     codes = np.digitize(place, np.quantile(place, np.linspace(0, 1, 61)[1:-1]))
     target = coded("t", codes, 60)
-    fitted = Cart(min_leaf=20, tilt=False).fit(table, target, rng=rng(seed))
+    fitted = Cart(min_leaf=20, leaf_regression=False).fit(table, target, rng=rng(seed))
     matrix = fitted.encoding.matrix(table)
     gini = DecisionTreeClassifier(min_samples_leaf=20, random_state=0).fit(matrix, codes).tree_
     reached = leaf_impurity(fitted.leaves.tree, codes, matrix)
@@ -265,7 +265,7 @@ def test_wider_draws_end_at_the_margin():
 def test_shrinkage_draws_from_ancestors_with_the_stated_probability():
     codes = np.repeat([0, 1], 100)
     table, target = Table([coded("x", codes, 2)]), coded("y", codes, 2)
-    fitted = Cart(shrinkage=200.0, even=False, tilt=False).fit(table, target, rng=rng())
+    fitted = Cart(shrinkage=200.0, even=False, leaf_regression=False).fit(table, target, rng=rng())
     many = Table([coded("x", np.zeros(40_000), 2)])
     # The root has 200 donors: half of the draws leave for it, half of those find the other level.
     assert fitted.sample(many, rng=rng(2)).data.mean() == pytest.approx(0.25, abs=0.01)

@@ -32,7 +32,7 @@ TABLE = Table(
 
 
 def plan(table: Table = TABLE, **options: Any) -> Plan:
-    config = read_chain_config({"secret": "none", "default_method": "cart"} | options)
+    config = read_chain_config({"random_key": "none", "default_method": "cart"} | options)
     return make_plan(config, Input.of(table), Registry.load())
 
 
@@ -61,7 +61,7 @@ def test_what_the_configuration_asks_for_comes_first(options: dict[str, Any], to
     "options",
     [
         {"rules": [{"if": "sex == 'f'", "then": {"band": "low"}}]},
-        {"support": ["auto", ["sex", "hours"], ["sex", "band"]]},
+        {"structural_zeros": ["auto", ["sex", "hours"], ["sex", "band"]]},
     ],
 )
 def test_what_is_computed_is_neither_set_nor_redrawn(options: dict[str, Any]) -> None:

@@ -130,14 +130,14 @@ def test_plan_with_faulty_columns_tells_the_other_problems_only() -> None:
 def test_a_configuration_is_repeated_in_its_own_words_and_without_a_password() -> None:
     content = {
         "data": {"sql": {"url": "postgresql://ann:hidden@host/db", "query": "SELECT 1"}},
-        "secret": {"from": "/out/manifest.json"},
+        "random_key": {"from": "/out/manifest.json"},
         "rules": [{"if": "age < 15", "then": {"income": "5"}}],
     }
     config = read_config(content)
     told = plain_config(config)
     assert "hidden" not in str(told)
-    assert {key: told[key] for key in ("rules", "secret")} == {
-        key: content[key] for key in ("rules", "secret")
+    assert {key: told[key] for key in ("rules", "random_key")} == {
+        key: content[key] for key in ("rules", "random_key")
     }
 
 

@@ -54,7 +54,7 @@ def test_histories_follow_from_how_many_persons_change() -> None:
         {"visit_sequence": ["state"]},
         {"variables": {"sex": {"predictors": ["career.moves"]}}},
         {"forbid": ["sex == 'f' and state == 'work'"]},
-        {"support": [["sex", "state"]]},
+        {"structural_zeros": [["sex", "state"]]},
     ],
 )
 def test_what_hangs_on_the_careers_comes_after_them(options: dict[str, Any]) -> None:
@@ -127,10 +127,10 @@ def test_rules_are_compiled_for_their_variable_and_counted() -> None:
 
 
 def test_support_is_planned_on_its_last_variable() -> None:
-    plan = planned(support=[["sex", "race"], ["grade", "year"]])
+    plan = planned(structural_zeros=[["sex", "race"], ["grade", "year"]])
     assert [(s.text, s.variable) for s in plan.spec.forbids] == [
-        ("support [sex, race]", "race"),
-        ("support [year, grade]", "grade"),
+        ("structural_zeros [sex, race]", "race"),
+        ("structural_zeros [year, grade]", "grade"),
     ]
 
 
@@ -151,16 +151,16 @@ def with_branches(n: int = 300) -> pd.DataFrame:
 
 def test_impossible_pairs_are_found_and_kept_with_those_that_are_listed() -> None:
     data = with_branches()
-    plan = planned(data, support="auto")
+    plan = planned(data, structural_zeros="auto")
     found = {zero.combinations.names: zero for zero in plan.spec.forbids}
     assert not found["branch", "job"].is_firm
     made = next(plan.spec.fit(plan.table, plan.seed, n_jobs=1).generate(plan.seed, n_jobs=1))
     assert not found["branch", "job"].broken(made).any()
-    listed = planned(data, support=["auto", ["branch", "job"]])
+    listed = planned(data, structural_zeros=["auto", ["branch", "job"]])
     firm = {zero.combinations.names: zero.is_firm for zero in listed.spec.forbids}
     assert firm["branch", "job"]
     assert not planned(data).spec.forbids
-    other = planned(data.drop(columns="job"), support="auto").spec.forbids
+    other = planned(data.drop(columns="job"), structural_zeros="auto").spec.forbids
     # who changes the branch is at school then: at work branches go with sexes
     assert {zero.combinations.names for zero in other} == {("sex", "state", "branch")}
 

@@ -38,7 +38,11 @@ def test_a_pair_is_drawn_last_and_the_time_knows_the_event() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"default_method": "parametric"}, {"models": {"cart": {"tilt": False}}}, {"keep": ["futime"]}],
+    [
+        {"default_method": "parametric"},
+        {"models": {"cart": {"leaf_regression": False}}},
+        {"keep": ["futime"]},
+    ],
 )
 def test_where_cox_models_do_not_hold_is_noted(options: dict[str, Any]) -> None:
     made = plan(table(), **options, **PAIR)

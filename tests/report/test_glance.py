@@ -65,9 +65,9 @@ def test_every_figure_of_utility_and_risk_is_in_one_table() -> None:
 
 
 def test_configuration_is_escaped_yaml_without_the_seed() -> None:
-    config = {"version": 1, "seed": 987654321, "variables": {EVIL: {"kind": "numeric"}}}
+    config = {"version": 2, "seed": 987654321, "variables": {EVIL: {"kind": "numeric"}}}
     text = html(run_section(run(config=config)))
-    assert "version: 1\n" in text
+    assert "version: 2\n" in text
     assert EVIL not in text
     assert "987654321" not in text
     assert "seed: see manifest.json" in text

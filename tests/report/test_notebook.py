@@ -102,7 +102,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     people.assign(ill=draws.choice(["no", "yes"], 120)).to_csv(place / "people.csv", index=False)
     content = {
         "data": {"path": str(place / "people.csv")}, "output": {"directory": str(place / "out")},
-        "secret": "none", "workers": 1, "checks": {"propensity": False, "keys": ["age", "sex"],
+        "random_key": "none", "workers": 1, "checks": {"propensity": False, "keys": ["age", "sex"],
         "target": "ill"}, "limits": {"cap": 0.01},
     }  # fmt: skip
     return run(content, seed=123454321)
@@ -124,7 +124,7 @@ def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) ->
         "How far every pair of variables is off", "How closely variables go together", "Rates",
     ]  # fmt: skip
     assert done.manifest.seed == 123454321
-    assert done.manifest.config["secret"] == "none"
+    assert done.manifest.config["random_key"] == "none"
     assert {*done.verdict.to_frame("lines.evidence").columns} >= {"test", "value", "low", "mark"}
     assert "cap = " in repr(done.checks.summary)
 
@@ -136,7 +136,7 @@ def test_a_number_replaces_the_seed_of_a_configuration_and_a_seed_its_secret(
     again = read_config(done.manifest.config | {"output": {"directory": str(tmp_path / "a")}})
     options: dict[str, Any] = {"overrides": {"checks": False, "limits": None}}
     assert run(again, seed=123454321, **options).datasets[0].read_bytes() == first
-    options["overrides"] |= {"output": {"directory": tmp_path / "b"}, "secret": None}
+    options["overrides"] |= {"output": {"directory": tmp_path / "b"}, "random_key": None}
     content = done.manifest.config
     assert run(content, seed=Seed(123454321), **options).datasets[0].read_bytes() == first
 

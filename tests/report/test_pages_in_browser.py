@@ -102,7 +102,7 @@ return faults;
 def of_files():
     """Return the record of a file that somebody else made, with labels."""
     own = run(risk=risk_examples.risk())
-    return Record(manifest(chain=(), config={"version": 1, "variables": LABELS}), own.results)
+    return Record(manifest(chain=(), config={"version": 2, "variables": LABELS}), own.results)
 
 
 def comparisons(where):

@@ -99,8 +99,8 @@ def failed() -> Record:
     return Record(manifest(), results, ("limits.cap: CAP is 0.3",), changes=("it has changed",))
 
 
-TILTED = TreesEntry(even=True, tilt=True)
-ODD = TreesEntry(even=False, tilt=False)
+TILTED = TreesEntry(even=True, leaf_regression=True)
+ODD = TreesEntry(even=False, leaf_regression=False)
 REPORTS: dict[str, Callable[[], Record]] = {
     "a run": lambda: use(risk=risk_examples.risk()),
     "a proper run, partly copied": lambda: use(proper=True, kept=("age", EVIL)),
@@ -139,7 +139,7 @@ SAID = {
 }
 IMPOSED: dict[str, Any] = {
     "panel": {"person": "person", "time": "year", "rules": panels.RULES},
-    "support": [["sex", "job"]],
+    "structural_zeros": [["sex", "job"]],
     "forbid": ["`career.moves` > 2 and year < 1991"],
     "rules": [{"if": "sex == 'f'", "then": {"job": "x"}}],
 }
@@ -172,7 +172,7 @@ CODEBOOKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     ),
     "a wide panel": lambda folder: panels.wide_codebook(
         folder, panel={"wide": {"state": ["s1", "s2", "s3"]}, "rules": panels.RULES[:1]},
-        forbid=["state == 'b' and period < 2"], support=[["state", "pay"]],
+        forbid=["state == 'b' and period < 2"], structural_zeros=[["state", "pay"]],
         rules=[{"if": "pay > 3", "then": {"state": "a"}}],
     ),
 }  # fmt: skip

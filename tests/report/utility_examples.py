@@ -44,7 +44,7 @@ def step(name: str, **changes: Any) -> StepEntry:
         "model_of_missing_codes": None,
         "predictors": (),
         "kept": False,
-        "trees": TreesEntry(even=True, tilt=False),
+        "trees": TreesEntry(even=True, leaf_regression=False),
     }
     return StepEntry(**(content | changes))
 
@@ -60,7 +60,7 @@ def manifest(**changes: Any) -> Manifest:
     usual = run_directories.manifest_of(
         chain=chain(), data={"origin": "persons.csv", "sha256": "e86a", "columns": 4},
         created="2026-11-21T10:43:17+00:00", seconds={"fit": 0.25}, packages={}, variables=(),
-        seed=987654321, config={"version": 1, "seed": 987654321, "m": 2},
+        seed=987654321, config={"version": 2, "seed": 987654321, "m": 2},
     )  # fmt: skip
     return usual.model_copy(update=changes)
 

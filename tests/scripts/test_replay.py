@@ -24,28 +24,28 @@ def release(file: pd.DataFrame) -> script.Release:
     return script.Release(script.levels_of(file), m=3, rows=len(file), min_leaf=5)
 
 
-@pytest.mark.parametrize(("secret", "whole"), [("none", RECORDS), (None, 0)])
-def test_a_record_is_rebuilt_from_all_others_only_without_a_secret(file, release, secret, whole):
-    published = release.made(file, secret)
+@pytest.mark.parametrize(("random_key", "whole"), [("none", RECORDS), (None, 0)])
+def test_a_record_is_rebuilt_from_all_others_only_without_a_secret(file, release, key, whole):
+    published = release.made(file, key)
     found = [script.rebuilt(release, file, place, published) for place in range(RECORDS)]
     assert sum(one.whole for one in found) == whole
     assert {one.refits for one in found} == {3 + 3 + 3}
     guessed = sum(one.guessed for one in found)
     assert guessed < RECORDS * 3
-    if secret is None:
+    if key is None:
         assert sum(one.right for one in found) <= guessed + 2
 
 
 def test_replay_tells_who_was_in_the_file_only_without_a_secret(file, release):
     others = file.iloc[:-1]
     right = {
-        secret: np.mean(
+        key: np.mean(
             [
-                script.told_membership(release, others, file.iloc[[place]], secret)
+                script.told_membership(release, others, file.iloc[[place]], key)
                 for place in range(RECORDS)
             ]
         )
-        for secret in ("none", None)
+        for key in ("none", None)
     }
     assert right["none"] == 1
     assert right[None] <= 0.75

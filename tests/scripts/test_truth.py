@@ -72,5 +72,6 @@ def test_ratio_of_sums_and_its_error():
 def test_settings_are_names_or_yaml():
     settings = script.settings_of(["plain", "fresh", "mine={cart: {min_leaf: 7}}"])
     assert settings == {
-        "plain": '{"cart": {"tilt": false}}', "fresh": None, "mine": '{"cart": {"min_leaf": 7}}',
+        "plain": '{"cart": {"leaf_regression": false}}', "fresh": None,
+        "mine": '{"cart": {"min_leaf": 7}}',
     }  # fmt: skip

@@ -108,7 +108,7 @@ r_words <- c(
   "^output\\.(directory|format):" = "\\1:",
   "--(risk|utility|vary|seed|rule|weight|groups) ([A-Za-z_.0-9]+)(?=[:,; ]|$)" = "\\1 = \"\\2\"",
   "(?<![\\w-])-m ([0-9]+)" = "m = \\1",
-  "(plugins|codes|secret|seed|control|weight|rule) \\(--[a-z-]+(?: [A-Z]+)?\\)" = "\\1",
+  "(plugins|codes|key|seed|control|weight|rule) \\(--[a-z-]+(?: [A-Z]+)?\\)" = "\\1",
   ", or say --json" = "",
   "--set plugins=\\[([A-Za-z_.]+)\\]" = "plugins = \"\\1\"",
   "--set ([A-Za-z_.]+)(?=[=:])" = "\\1",

@@ -179,12 +179,12 @@ checked_matrix <- function(matrix, columns) {
   matrix
 }
 
-# The secret as the configuration says it: none, or the manifest of the run that is repeated.
-secret_of <- function(secret) {
-  if (is.null(secret) || identical(secret, "none")) return(secret)
-  path <- if (inherits(secret, "synthesis")) result_directory(secret) else secret
+# The key as the configuration says it: none, or the manifest of the run that is repeated.
+key_of <- function(key) {
+  if (is.null(key) || identical(key, "none")) return(key)
+  path <- if (inherits(key, "synthesis")) result_directory(key) else key
   if (!is.character(path) || length(path) != 1 || is.na(path)) {
-    fail("secret must be \"none\", an earlier result, or the directory of one")
+    fail("random_key must be \"none\", an earlier result, or the directory of one")
   }
   if (dir.exists(path)) path <- file.path(path, "manifest.json")
   list(from = absolute_path(path))

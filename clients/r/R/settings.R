@@ -9,7 +9,7 @@
 #' @param vary Named list of settings and their values, such as
 #'   `list(cart.cap = c(30, 100), proper = c(TRUE, FALSE))`.
 #' @param ... For `advise()` and `frontier()` any argument of [synthesize()]; for `refine()` options of the command,
-#'   such as `generations = 50`, `risk = "cap"`, `codes = "all"`, `secret = "none"`.
+#'   such as `generations = 50`, `risk = "cap"`, `codes = "all"`, `random_key = "none"`.
 #' @param risk,utility Keys of the figures to compare by, such as `"cap"` and `"mean_two_way"`.
 #' @return `advise()` returns a data frame of class `synthetic_advice` with a row for each setting: the
 #'   figure of the finding (`value`), its `limit` and `word`, near-verbatim `persons` with their
@@ -178,12 +178,12 @@ refine <- function(object, data, keys, target, ..., risk_at_most = NULL, dataset
 
 # Of the command, beside those that have arguments of their own.
 options_of_refine <- c("risk", "utility", "codes", "population", "generations", "patience",
-                       "mutation", "crossover", "aimed", "seconds", "secret", "workers")
+                       "mutation", "crossover", "aimed", "seconds", "random_key", "workers")
 
 option_of_refine <- function(name, text) {
   name <- gsub(".", "_", name, fixed = TRUE)
   if (name %in% c("codes", "risk_at_most")) return(c(paste0("--", gsub("_", "-", name)), text))
-  if (name == "secret" && text != "none") name <- "secret.from"
+  if (name == "random_key" && text != "none") name <- "random_key.from"
   c("--set", paste0(name, "=", text))
 }
 

@@ -23,7 +23,7 @@
 #' @param predictor.matrix A 0/1 matrix whose rows are targets, or a named list of predictors.
 #' @param variables Named list of what is known of columns, such as
 #'   `list(age = list(kind = "numeric", missing = -8))`.
-#' @param secret What keeps others from repeating the draws: drawn when absent; an earlier result,
+#' @param random_key What keeps others from repeating the draws: drawn when absent; an earlier result,
 #'   or its directory, repeats its draws; `"none"` lets the seed alone decide, for public data only.
 #' @param directory Where the result is kept; removed with the R object when absent.
 #' @param overwrite Whether an earlier result in `directory` is replaced.
@@ -43,14 +43,14 @@
 #' }
 #' @export
 synthesize <- function(data, m = 1, seed = NULL, visit.sequence = NULL, method = NULL, ...,
-                       predictor.matrix = NULL, variables = NULL, secret = NULL,
+                       predictor.matrix = NULL, variables = NULL, random_key = NULL,
                        directory = NULL, overwrite = FALSE, format = NULL, quiet = FALSE) {
   name <- name_of(substitute(data))
   folder <- private_directory()
   on.exit(unlink(folder, recursive = TRUE))
   run <- written_run(data, name, folder, m = m, seed = seed, visit.sequence = visit.sequence,
                      method = method, ..., predictor.matrix = predictor.matrix,
-                     variables = variables, secret = secret, format = format,
+                     variables = variables, random_key = random_key, format = format,
                      where = list(directory, overwrite, quiet))
   run_file(run$file, directory, overwrite, quiet, run$forms)
 }
@@ -59,12 +59,12 @@ synthesize <- function(data, m = 1, seed = NULL, visit.sequence = NULL, method =
 # the arguments is told at once; `where` are those of the result.
 written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence = NULL,
                         method = NULL, ..., predictor.matrix = NULL, variables = NULL,
-                        secret = NULL, format = NULL, where = list(NULL, FALSE, FALSE)) {
+                        random_key = NULL, format = NULL, where = list(NULL, FALSE, FALSE)) {
   source <- NULL
   known <- together(
     check_arguments(m, seed, where[[1]], where[[2]], where[[3]], format),
     further = further_keys(data, names(formals(synthesize)), ...),
-    secret = secret_of(secret),
+    random_key = key_of(random_key),
     check_reader(ending_of(format %||% if (is.character(data)) data[1] else "")),
     source <- source_of(data, folder, name),
     given = if (!is.null(source)) by_name(method, visit.sequence, predictor.matrix, source$forms),
@@ -74,7 +74,7 @@ written_run <- function(data, name, folder, m = 1, seed = NULL, visit.sequence =
   content <- c(
     list(version = 1, data = source$data),
     list(output = dropped_nulls(list(directory = "result", format = format))),
-    dropped_nulls(list(m = m, seed = seed, secret = known$secret)),
+    dropped_nulls(list(m = m, seed = seed, random_key = known$random_key)),
     dropped_nulls(known$given),
     known$further
   )

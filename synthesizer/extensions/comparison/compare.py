@@ -100,7 +100,7 @@ def _place_problem(directory: Path) -> str:
     return ""
 
 
-NO_SETTINGS = frozenset({"data", "output", "secret", "seed", "version", "workers"})
+NO_SETTINGS = frozenset({"data", "output", "random_key", "seed", "version", "workers"})
 """Keys of a configuration that say nothing about how the data were made."""
 
 
@@ -136,7 +136,7 @@ def _run_of(name: str, record: Record) -> ComparedRun:
         exceeded=record.exceeded,
         verdict={line.title: line.word for line in record.verdict.lines},
         alike=_alike(manifest, results),
-        draws=digest(f"{manifest.seed} {manifest.secret}".encode()).hexdigest(),
+        draws=digest(f"{manifest.seed} {manifest.random_key}".encode()).hexdigest(),
         datasets=tuple(hashes[name] for name in manifest.datasets),
         notes=tuple(f"{name}: {note}." for note in notes),
     )
@@ -347,7 +347,7 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
             "any other one of 1."
         )
     yield (
-        "All runs have the same seed and secret, which removes a part of the chance only: each "
+        "All runs have the same seed and key, which removes a part of the chance only: each "
         "setting uses the same random numbers in another way."
         if len({run.draws for run in runs}) == 1
         else "The runs have different seeds or secrets: a part of every difference between them is "

@@ -57,7 +57,7 @@ class ComparedRun(Row):
     alike: Mapping[str, Any]
     """What must be the same in all runs whose figures are compared."""
     draws: str
-    """A digest of seed and secret: runs with the same one draw the same random numbers."""
+    """A digest of seed and key: runs with the same one draw the same random numbers."""
     datasets: tuple[str, ...]
     """SHA-256 of each dataset."""
     notes: tuple[str, ...]

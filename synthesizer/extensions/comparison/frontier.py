@@ -1,6 +1,6 @@
 """Many settings of one configuration, each a whole run, and the comparison of all of them.
 
-Every setting runs with the same data, seed and secret. Finished settings wait in
+Every setting runs with the same data, seed and key. Finished settings wait in
 ``DIRECTORY.unfinished``; when all are done the whole result takes its name in one step. A call
 that is interrupted leaves what is finished there, and the same call goes on from it: a setting is
 kept if configuration, data, draws and versions of the software are the same.
@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from synthesizer.config.keys import Config, SecretConfig
+from synthesizer.config.keys import Config, KeyConfig
 from synthesizer.config.reading import AnyForm, has_faulty_panel, sound_config
 from synthesizer.data.errors import (
     ConfigError,
@@ -36,7 +36,7 @@ from synthesizer.data.files import (
     write_text,
     written_paths,
 )
-from synthesizer.data.randomness import NO_SECRET, Seed
+from synthesizer.data.randomness import NO_KEY, Seed
 from synthesizer.data.workers import Listener, silent
 from synthesizer.engine.registry import Registry
 from synthesizer.extensions.comparison.compare import (
@@ -79,7 +79,7 @@ class FrontierPlan:
     first: Plan
     """Of the first setting."""
     seed: Seed
-    """Of all settings, with its secret."""
+    """Of all settings, with its key."""
     registry: Registry
     """Models to choose from."""
     overwrite: bool
@@ -209,10 +209,10 @@ def plan_frontier(
 
 def _seed(base: Config, waiting: Path) -> Seed:
     """Return what decides the draws of all settings: what an interrupted call had, if it can."""
-    for manifest in () if isinstance(base.secret, SecretConfig) else waiting.glob(f"*/{MANIFEST}"):
+    for manifest in () if isinstance(base.random_key, KeyConfig) else waiting.glob(f"*/{MANIFEST}"):
         with suppress(ConfigError):
-            earlier = seed_of(base.model_copy(update={"secret": SecretConfig(manifest=manifest)}))
-            if (earlier.secret is None) == (base.secret == NO_SECRET):
+            earlier = seed_of(base.model_copy(update={"random_key": KeyConfig(manifest=manifest)}))
+            if (earlier.random_key is None) == (base.random_key == NO_KEY):
                 return earlier
     return seed_of(base)
 
@@ -245,7 +245,7 @@ def _is_done(setting: Setting, waiting: Path, plan: Plan) -> bool:
         source.fingerprint is not None
         and _plan_compared(manifest.config) == _plan_compared(plain_config(setting.config))
         and manifest.data.sha256 == source.fingerprint
-        and (manifest.seed, manifest.secret) == (plan.seed.entropy, plan.seed.secret_told)
+        and (manifest.seed, manifest.random_key) == (plan.seed.entropy, plan.seed.recorded_key)
         and manifest.packages == {name: version(name) for name in PACKAGES}
         and not record.changes
     )

@@ -191,7 +191,7 @@ def declared_for_refining(path: Path, file: str) -> dict[str, Declaration]:
     config = load_config(path)
     if config.panel is not None:
         raise DataError(problem("refine_panel"))
-    if config.rules or config.forbid or config.support:
+    if config.rules or config.forbid or config.structural_zeros:
         raise DataError(problem("refine_rules", file=file))
     return declarations(config)
 

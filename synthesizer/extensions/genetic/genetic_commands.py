@@ -49,7 +49,7 @@ def refine(
         list[str] | None,
         option(
             "KEY=VALUE: any key of genetic: (risk, utility, population, generations, patience, "
-            "mutation, crossover, seconds, ...), or seed, secret, workers; may be repeated.",
+            "mutation, crossover, seconds, ...), or seed, key, workers; may be repeated.",
             "--set",
         ),
     ] = None,
@@ -73,19 +73,21 @@ def refine(
     problems = Problems()
     names = names_in(problems, keys=keys, codes=None if codes == "all" else codes)
     name_in(problems, target=target)
-    asked = settings_in(settings, problems, section="genetic", beside=("seed", "secret", "workers"))
+    asked = settings_in(
+        settings, problems, section="genetic", beside=("seed", "random_key", "workers")
+    )
     seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
     elsewhere = {"mode", "start", "risk_at_most"}
     known = [
         f"genetic.{name}" for name in GeneticOptions.__dataclass_fields__ if name not in elsewhere
     ]
-    refuse_others(asked, [*known, "secret", "secret.from"], problems)
+    refuse_others(asked, [*known, "random_key", "random_key.from"], problems)
     problems.settle(ConfigError)
     with progress(quiet=quiet) as listener:
         outcome = refine_file(
             original, synthetic, keys=names["keys"] or (), target=target, risk_at_most=risk_at_most,
             codes=True if codes == "all" else names["codes"] or (), config=config, out=out,
-            record=record, overwrite=overwrite, seed=seed or 0, secret=asked.get("secret"),
+            record=record, overwrite=overwrite, seed=seed or 0, random_key=asked.get("random_key"),
             workers=all_cores(workers), listener=listener, **asked.get("genetic", {}),
         )  # fmt: skip
     if not quiet:

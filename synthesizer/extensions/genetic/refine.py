@@ -80,7 +80,7 @@ class Refined(Displayed):
     options: GeneticOptions = field(repr=False)
     """Its settings."""
     draws: Seed = field(repr=False)
-    """Seed and secret of every draw."""
+    """Seed and key of every draw."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -192,7 +192,7 @@ def refine(
     codes: Sequence[str] | bool = (),
     declared: Declared | None = None,
     seed: AnySeed = 0,
-    secret: str | Mapping[str, Any] | None = None,
+    random_key: str | Mapping[str, Any] | None = None,
     n_jobs: int = 1,
     advance: Advance | None = None,
     told: Words | None = None,
@@ -215,10 +215,10 @@ def refine(
     declared : mapping of str to mapping or Declaration, optional
         Kinds and missing codes of the original, such as ``{"job": {"missing": ["-8"]}}``.
     seed : int or Seed
-        Decides every draw; a `Seed` also in place of ``secret``.
+        Decides every draw; a `Seed` also in place of ``random_key``.
     n_jobs : int
         Threads, which change nothing.
-    secret : str or mapping, optional
+    random_key : str or mapping, optional
         As in a configuration: drawn when absent; ``none`` lets the seed alone decide; ``{"from":
         path}`` names the record of a call to repeat.
     advance, told : callable, optional
@@ -249,7 +249,7 @@ def refine(
     keys = [keys] if isinstance(keys, str) else list(keys)
     problems = Problems()
     with problems.gathered():
-        asked = {"secret": secret} if isinstance(seed, Seed) else {"secret": secret, "seed": seed}
+        asked = {"random_key": random_key} | ({} if isinstance(seed, Seed) else {"seed": seed})
         draws = seed_of(read_chain_config(asked)).instead(seed)
     problems += worker_problems(n_jobs)
     with problems.gathered():
@@ -389,7 +389,7 @@ def refine_file(
     record: Path | None = None,
     overwrite: bool = False,
     seed: int = 0,
-    secret: str | Mapping[str, Any] | None = None,
+    random_key: str | Mapping[str, Any] | None = None,
     workers: int = 1,
     listener: Listener = silent,
     **options: Any,
@@ -419,7 +419,7 @@ def refine_file(
                 codes=codes,
                 declared=declared,
                 seed=seed,
-                secret=secret,
+                random_key=random_key,
                 n_jobs=workers,
                 advance=advance,
                 told=lambda text: listener.tell("refine", text),
@@ -430,7 +430,7 @@ def refine_file(
         write(refined.table, works[0], raw.layout, format=form)
         if record is not None:
             notes = [*files.notes, *refined.notes]
-            content = {"secret": refined.draws.secret_told, **refined.content, "notes": notes}
+            content = {"random_key": refined.draws.recorded_key, **refined.content, "notes": notes}
             write_text(works[1], files.text(seed, content))
     return RefinedFile(refined, path, files.notes)
 

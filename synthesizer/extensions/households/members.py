@@ -150,8 +150,8 @@ def _allowed(part: Part, table: Table, limits: Limits, rng: np.random.Generator)
     if len(bad):
         raise RuleError(
             f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic "
-            "persons in the same place of their households; relax the rules or the support, or "
-            f"put {drawn.name!r} earlier in the order"
+            "persons in the same place of their households; relax the rules or structural_zeros, "
+            f"or put {drawn.name!r} earlier in the order"
         )
     return drawn
 
@@ -294,7 +294,7 @@ class Member(WrappedHistory):
         """
         if isinstance(self.base, Bounded) or not self.apart:
             return self.base
-        own = replace(self.base, safe=0) if isinstance(self.base, DonorModel) else self.base
+        own = replace(self.base, min_holders=0) if isinstance(self.base, DonorModel) else self.base
         others = tuple(name for name in (PAST[0], self.head) if name not in self.left_out)
         base = Difference(of=others, base=own)
         by = [name for name in counted if name in table]

@@ -5,7 +5,7 @@ blocks of units, is drawn and written by a task that carries the path of the sav
 numbers, in processes of this machine or of others that see the same files. Fits and parts get
 their names when they are whole, in a directory beside the output which is this user's alone
 (mode 0700). So a run that was stopped goes on where it was, and its bytes are the same: a generator
-belongs to seed, secret, dataset, variable and block.
+belongs to seed, key, dataset, variable and block.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from synthesizer.data.files import (
 )
 from synthesizer.data.pairs import NEW_CODES, read_like
 from synthesizer.data.panel.arrangement import Frame
-from synthesizer.data.randomness import NO_SECRET, Seed
+from synthesizer.data.randomness import NO_KEY, Seed
 from synthesizer.data.sources import RawTable, read_path, typed
 from synthesizer.data.table import BoolArray, Kind, Table
 from synthesizer.data.workers import Phases
@@ -359,7 +359,7 @@ def _state(plan: Plan) -> dict[str, Any]:
         "configuration": hashlib.sha256(text.encode()).hexdigest(),
         "data": plan.data.fingerprint,
         "seed": plan.seed.entropy,
-        "secret": plan.seed.secret_told,
+        "random_key": plan.seed.recorded_key,
     }
 
 
@@ -379,7 +379,7 @@ def _damaged(directory: Path) -> OutputError:
 
 
 def kept_seed(output: Path) -> Seed | None:
-    """Return seed and secret of the stopped run of an output; None without one.
+    """Return seed and key of the stopped run of an output; None without one.
 
     They are needed before the plan is made, which draws.
     """
@@ -388,8 +388,8 @@ def kept_seed(output: Path) -> Seed | None:
         return None
     state = _kept(directory)
     try:
-        secret = state["secret"]
-        return Seed(state["seed"], None if secret == NO_SECRET else secret)
+        key = state["random_key"]
+        return Seed(state["seed"], None if key == NO_KEY else key)
     except (KeyError, TypeError, ValueError):
         raise _damaged(directory) from None
 

@@ -44,7 +44,7 @@ class LargeFilesOptions(Part, Section):
         return None if is_whole else read_sample(path, self.fit_rows, unit)
 
     def seed(self, output: Path) -> Seed | None:
-        """Return seed and secret of the stopped run that goes on."""
+        """Return seed and key of the stopped run that goes on."""
         if not self.resume:
             return None
         from synthesizer.extensions.large_files.dataset_parts import kept_seed

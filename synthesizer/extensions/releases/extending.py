@@ -45,7 +45,7 @@ from synthesizer.models.step import (
 Given = Callable[[Request], Iterator[PanelTable]]
 """Yields the published datasets of a request, in the codes of the confidential data."""
 
-STATES = Cart(min_leaf=5, tilt=False, safe=0)
+STATES = Cart(min_leaf=5, leaf_regression=False, min_holders=0)
 """Where those go who change their state: they are few, and leaves of more blur the moves."""
 
 

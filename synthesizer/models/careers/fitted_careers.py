@@ -467,7 +467,9 @@ def _fit(
     runs, n_periods = to_runs(array), array.shape[1]
     theta, notes = _theta(runs, options, rng)
     n_components = None if options.components == "patterns" else options.components
-    tree = Cart(min_leaf=options.person_min_leaf, even=options.even, tilt=False, safe=0)
+    tree = Cart(
+        min_leaf=options.person_min_leaf, even=options.even, leaf_regression=False, min_holders=0
+    )
     lengths, component = fit_lengths(runs, n_periods, persons, tree, n_components, theta, rng=rng)
     trees = None
     if options.transition == "cart":
@@ -565,8 +567,8 @@ def _fit_trees(
         min_leaf=leaf * copies,
         even=options.even,
         shrinkage=options.shrinkage,
-        tilt=False,
-        safe=0,
+        leaf_regression=False,
+        min_holders=0,
     )
     return fit_trees(Runs(counts, length, state), n_states, people, tree, rng=rng)
 

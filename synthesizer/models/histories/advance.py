@@ -85,7 +85,7 @@ class FittedAdvance(FittedHistory):
             starts[held] = True
         raise RuleError(
             f"variable {column.name!r}: no first value leads to allowed values in all periods "
-            f"of {len(bad)} synthetic persons; relax the rules or the support, or put "
+            f"of {len(bad)} synthetic persons; relax the rules or the structural zeros, or put "
             f"{column.name!r} earlier in the order"
         )
 
@@ -131,7 +131,7 @@ class FittedAdvance(FittedHistory):
             old = old[limits.binding(rows[old], drawn.take(old))]
         raise RuleError(
             f"variable {drawn.name!r}: the published values of {len(old)} persons lead to none "
-            "that is allowed in the new period; relax the rules or the support"
+            "that is allowed in the new period; relax the rules or the structural zeros"
         )
 
     def _gone_on(

@@ -17,7 +17,7 @@ from synthesizer.data.panel.paths import PathRule
 from synthesizer.data.table import Column, IntArray, Table
 from synthesizer.models.base import Abilities, ConditionalModel, FittedModel
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.numbers import SafeNumbers, safe_of
+from synthesizer.models.kit.numbers import SafeNumbers, min_holders_of
 from synthesizer.models.limits import Limits
 
 PathRules = Sequence[PathRule]
@@ -215,7 +215,7 @@ class WrappedHistory(HistoryModel):
 
     def safe_numbers(self, predictors: PanelTable, target: Column) -> SafeNumbers | None:
         """Return what replaces numbers that few persons hold in any period."""
-        return SafeNumbers.of(target, safe_of(self.base), predictors.owners)
+        return SafeNumbers.of(target, min_holders_of(self.base), predictors.owners)
 
 
 def panel_of(table: Table) -> PanelTable:

@@ -326,7 +326,7 @@ class _Walk:
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows "
-                "of one period; relax the rules of the panel or the support, or put "
+                "of one period; relax the rules of the panel or the structural zeros, or put "
                 f"{drawn.name!r} earlier in the order"
             )
         return drawn

@@ -14,7 +14,7 @@ from synthesizer.data.table import BoolArray, Column, IntArray, Kind, Table, Var
 from synthesizer.models.base import ConditionalModel
 from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.numbers import SafeNumbers, made_safe, safe_of
+from synthesizer.models.kit.numbers import SafeNumbers, made_safe, min_holders_of
 from synthesizer.models.limits import Limits, redrawn
 from synthesizer.models.sample import Sample
 from synthesizer.models.step import FittedStep, Step
@@ -76,7 +76,7 @@ def fit_part(
     predictors that are ``left_out``.
     """
     names = tuple(name for name in predictors.names if name not in left_out)
-    model = base if len(target) > 1 else Sample(safe=safe_of(base))
+    model = base if len(target) > 1 else Sample(min_holders=min_holders_of(base))
     step = Step(
         variable=target.name, method="", model=model, predictors=names,
         missing_model=_of_codes(base),

@@ -70,9 +70,9 @@ class FittedTimeInvariant(FittedHistory):
         if n_persons:
             raise RuleError(
                 f"variable {self.value.step.variable.name!r}: no value is allowed in all periods "
-                f"of {n_persons} synthetic persons; relax the rules or the support, draw it "
+                f"of {n_persons} synthetic persons; relax the rules or structural_zeros, draw it "
                 "period by period (lag_one), or, where few persons hold each number, allow these "
-                "(safe: 0 of its base model)"
+                "(min_holders: 0 of its base model)"
             )
 
 
@@ -210,7 +210,7 @@ class FittedEachPeriod(FittedHistory):
         if len(bad):
             raise RuleError(
                 f"variable {drawn.name!r}: no allowed value is left for {len(bad)} synthetic rows; "
-                f"relax the rules or the support, or put {drawn.name!r} earlier in the order"
+                f"relax the rules or structural_zeros, or put {drawn.name!r} earlier in the order"
             )
         return drawn
 
@@ -316,7 +316,7 @@ class FittedByClass(FittedHistory):
             if model is None:
                 raise RuleError(
                     f"no value is allowed in all periods of {len(persons)} synthetic persons, and "
-                    "nobody changes in the data; relax the rules or the support"
+                    "nobody changes in the data; relax the rules or the structural zeros"
                 )
             its, panel = index.rows_of(persons), predictors.take_units(persons)
             columns.append(_draw_changing(model, panel, limits.of_rows(its), rng))

@@ -457,29 +457,31 @@ class DonorModel(ConditionalModel):
 
     Parameters
     ----------
-    safe : int
+    min_holders : int
         Least records (persons of a panel) that must share a number for it to be drawn, >= 0; a
         rarer one is replaced by one near it, as are those of dates and of ordered codes with more
         than 60 levels; see `SafeNumbers`. 0 copies all numbers as they are.
     """
 
-    told_options: ClassVar[tuple[str, ...]] = ("safe",)
+    told_options: ClassVar[tuple[str, ...]] = ("min_holders",)
 
-    safe: NotNegativeCount = 5
+    min_holders: NotNegativeCount = 5
 
     def safe_numbers(self, predictors: Table, target: Column) -> SafeNumbers | None:
         """Return what replaces rare numbers of the target; None where nothing does."""
-        return SafeNumbers.of(target, self.safe, predictors.owners)
+        return SafeNumbers.of(target, self.min_holders, predictors.owners)
 
     @property
     def makes_new_values(self) -> bool:
         """Whether rare numbers are replaced; see `ConditionalModel.makes_new_values`."""
-        return self.safe > 0 or super().makes_new_values
+        return self.min_holders > 0 or super().makes_new_values
 
 
-def safe_of(model: ConditionalModel) -> int:
-    """Return the option ``safe`` of a model or of those that it wraps; 0 where none has it."""
-    return max((one.safe for one in model.with_bases() if isinstance(one, DonorModel)), default=0)
+def min_holders_of(model: ConditionalModel) -> int:
+    """Return ``min_holders`` of a model or of the models that it wraps; 0 if none has it."""
+    return max(
+        (one.min_holders for one in model.with_bases() if isinstance(one, DonorModel)), default=0
+    )
 
 
 def is_number_like(target: Column) -> bool:

@@ -111,7 +111,7 @@ class TiltedLeaves:
         predictors: Table,
         target: Column,
         *,
-        cap: float,
+        min_effective_rows: float,
         borrowed: float,
         max_rows: int | None,
         weights: FloatArray | None,
@@ -134,7 +134,13 @@ class TiltedLeaves:
         even = np.ones(n_rows) if weights is None else weights
         logarithms = log_probabilities(
             node_probabilities(
-                tree, leaves, places, n_classes, weights=even, cap=cap, least=borrowed
+                tree,
+                leaves,
+                places,
+                n_classes,
+                weights=even,
+                min_effective_rows=min_effective_rows,
+                least=borrowed,
             )
         )
         absent = tuple(_absent(predictors, places, n_classes))
@@ -364,7 +370,7 @@ def node_probabilities(
     n_classes: int,
     *,
     weights: FloatArray,
-    cap: float,
+    min_effective_rows: float,
     least: float,
 ) -> FloatArray:
     """Return the probabilities of the classes in every node, shape (n_nodes, K).
@@ -372,7 +378,7 @@ def node_probabilities(
     p(node) = (counts + b p(parent)) / (rows + b), from the root down: hierarchical shrinkage
     (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is
     what the evidence prefers for the children of each node (`_backing`), and more in nodes where
-    a row would otherwise weigh more than 1 / cap in the distribution. What nobody in a node has is
+    a row would otherwise weigh more than 1 / min_effective_rows. What nobody in a node has is
     lowered, see `unseen_left`.
 
     Parameters
@@ -383,7 +389,7 @@ def node_probabilities(
         Class of each row, below ``n_classes``.
     weights : ndarray, shape (n,)
         Of the rows.
-    cap : float
+    min_effective_rows : float
         At least 1; 1 for no bound.
     least : float
         Rows that every node borrows at least.
@@ -401,7 +407,9 @@ def node_probabilities(
     for node in range(1, len(counts)):
         parent = tree.parent[node]
         above = _without_impossible(probabilities[parent], counts[node], totals[node])
-        borrowed = max(backing[node], least, _least_backing(totals[node], weight[parent], cap))
+        borrowed = max(
+            backing[node], least, _least_backing(totals[node], weight[parent], min_effective_rows)
+        )
         probabilities[node] = (counts[node] + borrowed * above) / (totals[node] + borrowed)
         weight[node] = (1.0 + borrowed * weight[parent]) / (totals[node] + borrowed)
     return probabilities
@@ -440,13 +448,13 @@ def unseen_left(counts: FloatArray, expected: FloatArray) -> FloatArray:
     return np.asarray(np.where(lowered, np.minimum(left, share), left))
 
 
-def _least_backing(total: float, weight_above: float, cap: float) -> float:
-    """Return the rows to borrow so that no row of a node weighs more than 1 / cap."""
-    if cap <= 1 or total >= cap:
+def _least_backing(total: float, weight_above: float, min_effective_rows: float) -> float:
+    """Return the rows to borrow for at least ``min_effective_rows`` behind a node."""
+    if min_effective_rows <= 1 or total >= min_effective_rows:
         return 0.0
-    room = 1.0 / cap - weight_above
+    room = 1.0 / min_effective_rows - weight_above
     # a parent that is as small itself cannot lend enough: nearly all comes from it
-    return (1.0 - total / cap) / room if room > 1e-9 else 1e9
+    return (1.0 - total / min_effective_rows) / room if room > 1e-9 else 1e9
 
 
 def _backing(tree: Tree, counts: FloatArray) -> FloatArray:

@@ -73,7 +73,7 @@ class TreeOptions(DonorModel):
     }
     told_options: ClassVar[tuple[str, ...]] = (
         "min_leaf", "max_depth", "complexity", "penalty", "shrinkage", "prior", "even",
-        "proper", "max_fit_rows", "safe",
+        "proper", "max_fit_rows", "min_holders",
     )  # fmt: skip
 
     min_leaf: Count | None = None

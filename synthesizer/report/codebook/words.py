@@ -36,7 +36,7 @@ class Imposed(Result):
     """Values that were set."""
     forbidden: tuple[str, ...]
     """Conditions that no record fulfils."""
-    support: tuple[str, ...]
+    structural_zeros: tuple[str, ...]
     """Combinations that were limited."""
     paths: tuple[str, ...]
     """What no person does from period to period."""
@@ -44,7 +44,7 @@ class Imposed(Result):
     @property
     def sentences(self) -> tuple[str, ...]:
         """All of them."""
-        return (*self.rules, *self.forbidden, *self.support, *self.paths)
+        return (*self.rules, *self.forbidden, *self.structural_zeros, *self.paths)
 
 
 class Level(Row):
@@ -112,7 +112,7 @@ def imposed(facts: Facts) -> Imposed:
     return _imposed(facts) if facts.is_modelled else _NOTHING
 
 
-_NOTHING = Imposed(rules=(), forbidden=(), support=(), paths=())
+_NOTHING = Imposed(rules=(), forbidden=(), structural_zeros=(), paths=())
 
 
 def limits(facts: Facts) -> tuple[str, ...]:
@@ -138,7 +138,7 @@ def _imposed(facts: Facts) -> Imposed:
                 if is_public(condition, facts)
             ),
         ),
-        support=tuple(_support(facts)),
+        structural_zeros=tuple(_structural_zeros(facts)),
         paths=tuple(
             sentence
             for path in config.panel.rules
@@ -148,12 +148,12 @@ def _imposed(facts: Facts) -> Imposed:
     )
 
 
-def _support(facts: Facts) -> Iterator[str]:
+def _structural_zeros(facts: Facts) -> Iterator[str]:
     limited = "were limited: others than those that the data holder's setting allows were not drawn"
-    for names in facts.config.support:
+    for names in facts.config.structural_zeros:
         if not isinstance(names, str) and names and facts.knows(names):
             yield f"Combinations of {listed(names)} {limited}."
-    if "auto" in facts.config.support:
+    if "auto" in facts.config.structural_zeros:
         yield f"Combinations of two or three variables of which most cannot occur {limited}."
 
 
@@ -239,7 +239,9 @@ _FEW = 6
 def tilted(facts: Facts, released: Released) -> list[str]:
     """Return the columns whose draws from trees were tilted."""
     return [
-        name for name, trees in facts.trees.items() if trees.tilt and name in released.variables
+        name
+        for name, trees in facts.trees.items()
+        if trees.leaf_regression and name in released.variables
     ]
 
 

@@ -442,7 +442,7 @@ def _synthesis(codebook: ReleaseCodebook) -> Section:
     for title, said in (
         ("Rules that every record follows", synthesis.rules),
         ("Combinations that do not occur", synthesis.forbidden),
-        ("Combinations that were limited", synthesis.support),
+        ("Combinations that were limited", synthesis.structural_zeros),
         ("Rules from one period to the next", synthesis.paths),
         ("What was done to every dataset in the end", synthesis.after),
     ):

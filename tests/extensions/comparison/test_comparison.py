@@ -174,7 +174,7 @@ def test_the_data_are_not_replaced(tmp_path: Path) -> None:
     [
         {"rows": 101},  # as good as 100
         {"seed": 2},
-        {"secret": "0f" * 32},
+        {"random_key": "0f" * 32},
         # the checks are right about it, whatever the configuration says
         {"checks": checks_of(0.3, 2.0, proper=True)},
         {"settings": {"checks": {"keys": ["sex", "age"]}}},
@@ -187,7 +187,7 @@ def test_other_differences_hinder_nothing(tmp_path: Path, changes: dict[str, Any
     assert found.frontier
     told = {
         "seed": "different seeds",
-        "secret": "different seeds",
+        "random_key": "different seeds",
         "checks": "Some runs are proper",
     }
     (what,) = changes

@@ -1,4 +1,4 @@
-"""The commands that set runs side by side: their screens, axes, exit codes and secret."""
+"""The commands that set runs side by side: their screens, axes, exit codes and key."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from synthesizer.extensions.comparison import frontier
 from synthesizer.extensions.comparison.frontier import plan_frontier, workshop
 from tests.cli.test_commands import ends_on_one_screen, made  # noqa: F401 - a fixture
 from tests.end_to_end.commands import call
+from tests.end_to_end.test_key import assert_kept, config_for
 from tests.end_to_end.test_plugin import MODULE, command, folder  # noqa: F401 - a fixture
-from tests.end_to_end.test_secret import assert_kept, config_for
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_a_grid_knows_the_plugins_of_its_configuration() -> None:
     assert "2 settings" in command(0, *words)
 
 
-@pytest.mark.usefixtures("drawn_secret")
+@pytest.mark.usefixtures("drawn_key")
 def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
     """A finished one keeps it in the manifests of its settings alone."""
     config, grid = config_for(tmp_path, seed=None), tmp_path / "grid"
@@ -92,11 +92,11 @@ def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
     (workshop(grid) / "grid.json").write_text("{}")
     again = plan_frontier(config, vary, directory=grid)
     assert (again.seed, again.kept) == (plan.seed, (setting.name,))
-    bare = plan_frontier(config, vary, directory=grid, overrides={"secret": "none"})
-    assert (bare.seed.secret, bare.kept) == (None, ())
+    bare = plan_frontier(config, vary, directory=grid, overrides={"random_key": "none"})
+    assert (bare.seed.random_key, bare.kept) == (None, ())
     told = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
     runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]
     told += call("compare", *runs, "-o", grid / "map.html", "--json", grid / "map.json").output
-    assert told.count("All runs have the same seed and secret") == 2
-    secret = str(plan.seed.secret)
-    assert_kept(secret, grid, told, {f"{run.name}/manifest.json" for run in runs})
+    assert told.count("All runs have the same seed and random_key") == 2
+    key = str(plan.seed.random_key)
+    assert_kept(key, grid, told, {f"{run.name}/manifest.json" for run in runs})

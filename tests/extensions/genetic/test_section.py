@@ -118,7 +118,7 @@ def test_refined_and_evolved_data_are_displayed() -> None:
     refined = refine(people, people.head(225), keys=["a"], target="b", risk_at_most=0.6, codes=True)
     for result in (refined, evolved()):
         assert 0 < len(repr(result).splitlines()) <= 20
-        assert "secret" not in repr(result)
+        assert "random_key" not in repr(result)
         page_of(result._repr_html_())
         assert len(result.to_frame()) > 0
     risks = refined.to_frame().set_index("name")["value"]

@@ -40,7 +40,7 @@ def write(folder: Path, frame: pd.DataFrame, **config: Any) -> Path:
         "data": {"path": "data.csv"},
         "output": {"directory": "out", "report": False},
         "seed": 1,
-        "secret": "none",
+        "random_key": "none",
         "checks": False,
     }
     return write_yaml(folder / "run.yaml", content | config)
@@ -204,7 +204,7 @@ def test_steps_after_synthesis(tmp_path):
     household_frame(150).to_csv(tmp_path / "homes.csv", index=False)
     steps = {"top_code": {"age": 60}, "round": {"age": 5}, "label": {"what": "synthetic"}}
     keys = {"household": HOUSEHOLD, "variables": RULES["variables"]}
-    said = {"data": {"path": str(tmp_path / "homes.csv")}, "seed": 2, "secret": "none"} | keys
+    said = {"data": {"path": str(tmp_path / "homes.csv")}, "seed": 2, "random_key": "none"} | keys
     said["checks"] = dict(ALL_OFF) | {"one_way": True}
     said["output"] = {"directory": str(tmp_path / "out"), "report": False}
     result = run(said | {"after": steps})

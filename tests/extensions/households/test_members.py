@@ -29,7 +29,7 @@ def test_numbers_of_few_members_that_others_have_are_kept():
     old = drawn.data[1::2] > 75
     assert 0 < old.sum() <= 3 * (target.data[1::2] > 75).sum()
     assert drawn.data.max() < 101  # what three households have leaves nowhere
-    _, open_ended = ages(Member(base=Cart(safe=0)))
+    _, open_ended = ages(Member(base=Cart(min_holders=0)))
     assert open_ended.data.max() > 100  # the control
     _, narrow = ages(Member(apart=0))
     assert narrow.data[1::2].max() < drawn.data[1::2].max()  # safe within 18 members alone

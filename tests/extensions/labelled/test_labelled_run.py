@@ -25,7 +25,7 @@ HAVEN = Path(__file__).parent / "haven"
 def config(tmp_path: Path, source: str = "made.sav", **keys) -> Path:
     path = tmp_path / "run.yaml"
     output = {"directory": str(tmp_path / "out")} | keys.pop("output", {})
-    content = {"data": {"path": str(HAVEN / source)}, "seed": 1, "secret": "none"}
+    content = {"data": {"path": str(HAVEN / source)}, "seed": 1, "random_key": "none"}
     path.write_text(yaml.safe_dump({**content, "checks": False, "output": output, **keys}))
     return path
 

@@ -180,8 +180,8 @@ def _stopping(name: str, calls: int) -> Iterator[Any]:
 def test_a_stopped_run_goes_on_where_it_was(
     rows: Path, tmp_path: Path, name: str, calls: int, left: int
 ) -> None:
-    undisturbed = _bytes(run(_of_rows(rows, tmp_path / "whole", secret="none")))
-    config = _of_rows(rows, tmp_path / "out", secret="none")
+    undisturbed = _bytes(run(_of_rows(rows, tmp_path / "whole", random_key="none")))
+    config = _of_rows(rows, tmp_path / "out", random_key="none")
     for _ in _stopping(name, calls):
         with pytest.raises(StoppedError):
             run(config)
@@ -199,7 +199,7 @@ def test_a_stopped_run_goes_on_where_it_was(
 
 
 def test_the_secret_of_a_stopped_run_is_kept_with_it(
-    rows: Path, tmp_path: Path, drawn_secret: None
+    rows: Path, tmp_path: Path, drawn_key: None
 ) -> None:
     config = _of_rows(rows, tmp_path / "out")
     for _ in _stopping("draw_part", 1):
@@ -208,10 +208,10 @@ def test_the_secret_of_a_stopped_run_is_kept_with_it(
     state = json.loads((parts.kept_directory(tmp_path / "out") / parts.STATE).read_text())
     first = next(parts.kept_directory(tmp_path / "out").rglob("part-*.parquet")).read_bytes()
     result = run(config, overrides=GO_ON)
-    assert result.manifest.secret == state["secret"]
+    assert result.manifest.random_key == state["random_key"]
     assert _bytes(result)["synthetic_1/part-00001.parquet"] == first
     other = run(_of_rows(rows, tmp_path / "other"))
-    assert other.manifest.secret != state["secret"]
+    assert other.manifest.random_key != state["random_key"]
 
 
 def test_damaged_fits_and_parts_are_made_again(rows: Path, tmp_path: Path) -> None:

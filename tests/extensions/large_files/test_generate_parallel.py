@@ -19,8 +19,8 @@ SCRIPT = str(ROOT / "scripts" / "generate_parallel.py")
 def test_the_script_gives_the_bytes_of_run(tmp_path: Path) -> None:
     config = persons_config(tmp_path, m=2, output={"directory": "out"}, checks=False, seed=7)
     model = tmp_path / "model"
-    assert call("run", config, "-q", "--set", "secret=none").exit_code == 0
-    assert call("fit", config, "-o", model, "--set", "secret=none").exit_code == 0
+    assert call("run", config, "-q", "--set", "random_key=none").exit_code == 0
+    assert call("fit", config, "-o", model, "--set", "random_key=none").exit_code == 0
     main = runpy.run_path(SCRIPT)["main"]
     for backend in ("threading", "sequential"):
         main(model, tmp_path / backend, m=2, backend=backend, workers=2)

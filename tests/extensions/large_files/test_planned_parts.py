@@ -55,7 +55,7 @@ def test_a_run_in_parts_that_cannot_fit_is_refused(
 def problems_of(config: dict[str, Any]) -> dict[str, str]:
     """Return the problems of a configuration, by the key that each begins with."""
     with pytest.raises(ConfigError) as caught:
-        prepare({"secret": "none", "seed": 1} | config, check_directory=False)
+        prepare({"random_key": "none", "seed": 1} | config, check_directory=False)
     return {problem.partition(":")[0]: problem for problem in caught.value.problems}
 
 

@@ -197,9 +197,9 @@ def test_python_goes_on_as_the_command_does(published: Path, tmp_path: Path) -> 
     [
         ({"m": 3}, r"m \(3\) must be at most 2"),
         ({"strata": ["sex"]}, "take strata out"),
-        ({"drop": ["pay"], "support": [], "variables": {"id": {"kind": "id"}}},
+        ({"drop": ["pay"], "structural_zeros": [], "variables": {"id": {"kind": "id"}}},
          "'pay' in the published run, but not here"),
-        ({"panel": LONG["panel"] | {"career": "level"}, "variables": {}, "support": []},
+        ({"panel": LONG["panel"] | {"career": "level"}, "variables": {}, "structural_zeros": []},
          "career is 'level' here and 'state'"),
         ({"data": "old.csv"}, "name the file that has all of these and new ones"),
         ({"data": "late.csv"}, "are not those that the run was made of; .*extends.revised: true"),

@@ -78,7 +78,7 @@ def test_saved_models_keep_the_totals(survey, tmp_path):
     folder, frame = survey
     settings = folder / "saved.yaml"
     settings.write_text(
-        "version: 1\ndata: {path: survey.csv}\nweights: {variable: wgt, totals: {region: "
+        "version: 2\ndata: {path: survey.csv}\nweights: {variable: wgt, totals: {region: "
         "from_data, sex: sex.csv}}\n"
     )
     fit_file(settings, tmp_path / "model.synth")

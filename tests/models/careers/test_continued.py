@@ -11,7 +11,7 @@ from tests.tables import coded
 
 ABSENT = 3
 TIMES = np.array([2000.0, 2001.0, 2002.0, 2003.0])
-MODELS = (Cart(), Cart(min_leaf=5, tilt=False, safe=0))
+MODELS = (Cart(), Cart(min_leaf=5, leaf_regression=False, min_holders=0))
 
 
 def careers(n=4_000, seed=1):

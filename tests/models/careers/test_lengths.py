@@ -170,7 +170,8 @@ def test_fitted_lengths_reproduce_who_has_which():
     data = np.repeat([[0, 0, 0, 0, 0], [0, 0, 1, 1, 1], [0, 1, 2, 2, 2]], 4, axis=0)
     person = Table([coded("g", np.repeat(np.arange(3), 4), "abc")])
     fitted, component = lengths.fit_lengths(
-        to_runs(data), 5, person, Cart(min_leaf=1, tilt=False, safe=0), None, math.inf,
+        to_runs(data), 5, person, Cart(min_leaf=1, leaf_regression=False, min_holders=0), None,
+        math.inf,
         rng=np.random.default_rng(1),
     )  # fmt: skip
     assert fitted.groups.tolist() == [1, 2, 3]

@@ -61,7 +61,7 @@ def test_relations_hold_among_persons_and_among_their_rows() -> None:
         return np.mean([gaps(column) for column in columns], axis=0)
 
     np.testing.assert_allclose(drawn(Cart(min_leaf=4000)), gaps(target), atol=0.02)
-    assert abs(drawn(Cart(min_leaf=4000, tilt=False)) - gaps(target)).min() > 0.04
+    assert abs(drawn(Cart(min_leaf=4000, leaf_regression=False)) - gaps(target)).min() > 0.04
 
 
 @pytest.mark.parametrize("kind", [Kind.ORDERED, Kind.NUMERIC])

@@ -51,7 +51,7 @@ def test_small_and_new_cells_are_drawn_by_the_base():
     table = pay_table()
     rng = np.random.default_rng(2)
     known = table.select(("grade", "step"))
-    base = Cart(min_leaf=5, safe=0)
+    base = Cart(min_leaf=5, min_holders=0)
     fitted = Nominal(given=("grade", "step"), base=base, min_cell=10_000).fit(
         known, table["x"], rng=rng
     )
@@ -106,7 +106,7 @@ def bands(n=300, periods=6, *, below=0.0, seed=1):
 LAGGED = LagOne(
     stay_or_move=False,
     first_apart=False,
-    base=Nominal(given=("wave", "plan"), min_cell=1, near="own.before", base=Cart(safe=0)),
+    base=Nominal(given=("wave", "plan"), min_cell=1, near="own.before", base=Cart(min_holders=0)),
 )
 
 

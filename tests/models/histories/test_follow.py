@@ -15,7 +15,7 @@ from synthesizer.models.histories.wrapped import EachPeriod, Monotone, MostlyCon
 from synthesizer.models.limits import Limits
 
 N, PERIODS = 120, 5
-BASE = Cart(min_leaf=5, tilt=False, safe=0)
+BASE = Cart(min_leaf=5, leaf_regression=False, min_holders=0)
 ORDER = tuple("abcdefgh")
 
 

@@ -117,7 +117,9 @@ def test_numbers_rise_by_what_they_rise_in_the_data():
     index = full_index(100, 4)
     start = np.random.default_rng(4).integers(0, 5, 100)
     values = (10 * start[:, None] + np.arange(4)).ravel()
-    drawn = drawn_by(LagOne(base=Cart(min_leaf=2, tilt=False)), panel(index), numeric("x", values))
+    drawn = drawn_by(
+        LagOne(base=Cart(min_leaf=2, leaf_regression=False)), panel(index), numeric("x", values)
+    )
     steps = np.diff(drawn.data.reshape(100, 4), axis=1)
     assert (steps == 1).all()
 
@@ -192,7 +194,7 @@ def test_a_missing_code_is_the_last_resort():
 
 def test_new_moves_are_made_only_where_they_may_be():
     index, column = markov(steps=np.array([[0.6, 0.2, 0.2], [0.3, 0.7, 0.0], [0.0, 0.3, 0.7]]))
-    coarse = Cart(min_leaf=10**6, tilt=False)  # knows no value before
+    coarse = Cart(min_leaf=10**6, leaf_regression=False)  # knows no value before
     free = drawn_by(LagOne(base=coarse), panel(index), column)
     kept = drawn_by(LagOne(base=coarse, new_moves=False), panel(index), column)
     assert transitions(index, free)[0][1, 2] > 0.05

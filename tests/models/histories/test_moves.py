@@ -13,7 +13,7 @@ from tests.data.panel.panels import full_index, panel, random_index
 from tests.models.histories.drawing import drawn_by
 from tests.tables import coded
 
-COARSE = Cart(min_leaf=10**6, tilt=False)
+COARSE = Cart(min_leaf=10**6, leaf_regression=False)
 """Knows neither the value before nor any other variable."""
 LEVELS = tuple("abcdef")
 

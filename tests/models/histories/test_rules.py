@@ -10,7 +10,7 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.histories.advance import Advance
 from synthesizer.models.histories.lag_one import LagOne
 from synthesizer.models.histories.wrapped import EachPeriod, Monotone, MostlyConstant, TimeInvariant
-from synthesizer.models.limits import Support
+from synthesizer.models.limits import StructuralZeros
 from tests.data.panel.panels import full_index, panel, random_column, random_index
 from tests.models.histories.drawing import drawn_by
 from tests.tables import coded, numeric
@@ -72,8 +72,8 @@ def test_what_advances_may_never_fall():
     assert not broken_steps(index, drawn, [RISES]).any()
 
 
-def judging(support, table):
-    return lambda rows, values: support.broken(table.take(rows).with_column(values))
+def judging(zeros, table):
+    return lambda rows, values: zeros.broken(table.take(rows).with_column(values))
 
 
 def with_occupation(seed=3, n=150):
@@ -91,9 +91,9 @@ def test_support_is_never_broken(name):
     if name == "time_invariant":  # a pair that every occupation has
         own = coded("occupation", table.index.person % 4, tuple("pqrs"))
         table = table.with_column(own)
-    support = Support.of(table, ("occupation", "x"), "x")
-    drawn = drawn_by(HISTORIES[name], table, table["x"], judge=judging(support, table))
-    assert not support.broken(table.with_column(drawn)).any()
+    zeros = StructuralZeros.of(table, ("occupation", "x"), "x")
+    drawn = drawn_by(HISTORIES[name], table, table["x"], judge=judging(zeros, table))
+    assert not zeros.broken(table.with_column(drawn)).any()
 
 
 def test_support_of_what_advances_holds_in_all_periods():
@@ -102,10 +102,10 @@ def test_support_of_what_advances_holds_in_all_periods():
     age = numeric("x", start[index.person] + index.period)
     school = coded("school", (age.data < 26).astype(int), ("no", "yes"))
     table = panel(index, school, age)
-    support = Support.of(table, ("school", "x"), "x")
+    zeros = StructuralZeros.of(table, ("school", "x"), "x")
     for model in (Advance(base=Cart(min_leaf=50)), Advance(base=Cart(min_leaf=2))):
-        drawn = drawn_by(model, table, age, judge=judging(support, table))
-        assert not support.broken(table.with_column(drawn)).any()
+        drawn = drawn_by(model, table, age, judge=judging(zeros, table))
+        assert not zeros.broken(table.with_column(drawn)).any()
         assert (np.diff(drawn.data.reshape(150, 4), axis=1) == 1).all()
 
 
@@ -123,10 +123,10 @@ def test_nothing_is_allowed(name):
 def test_falls_that_stay_keep_rules_and_support():
     """At most one fall each must not be bought with steps or pairs that do not exist."""
     table = with_occupation(n=300)
-    support = Support.of(table, ("occupation", "x"), "x")
+    zeros = StructuralZeros.of(table, ("occupation", "x"), "x")
     rule = never(1, 2, 3)
     drawn = drawn_by(
-        Monotone(base=BASE), table, table["x"], judge=judging(support, table), rules=[rule]
+        Monotone(base=BASE), table, table["x"], judge=judging(zeros, table), rules=[rule]
     )
-    assert not support.broken(table.with_column(drawn)).any()
+    assert not zeros.broken(table.with_column(drawn)).any()
     assert not broken_steps(table.index, drawn, [rule]).any()

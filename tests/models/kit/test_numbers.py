@@ -230,11 +230,11 @@ def test_ranges_are_kept_where_the_bounds_allow() -> None:
     assert not np.isin(drawn, rare(values)).any()
 
 
-@pytest.mark.parametrize(("n", "tilt"), [(1, True), (12, True), (12, False), (60, True)])
-def test_few_numbers_are_not_drawn_beside_those_of_persons(n: int, tilt: bool) -> None:
+@pytest.mark.parametrize(("n", "leaf_regression"), [(1, True), (12, True), (12, False), (60, True)])
+def test_few_numbers_are_not_drawn_beside_those_of_persons(n: int, leaf_regression: bool) -> None:
     values = np.round(np.random.default_rng(n).lognormal(11, 0.8, n), 2)
     table = Table([coded("job", np.arange(n) % 2, 2)])
-    drawn = draw(fit(Cart(tilt=tilt), table, numeric("x", values)), table)
+    drawn = draw(fit(Cart(leaf_regression=leaf_regression), table, numeric("x", values)), table)
     distance = np.abs(drawn[:, None] - values).min(axis=1)
     assert (distance < 0.03).mean() < 0.1
 
@@ -257,8 +257,8 @@ def panel_of(values: np.ndarray) -> tuple[PanelTable, Column]:
 @pytest.mark.parametrize(
     "model",
     [
-        Sample(), Pmm(), Normrank(), Cart(), Cart(tilt=False), Forest(n_trees=2),
-        Cart(min_leaf=2, cap=2),
+        Sample(), Pmm(), Normrank(), Cart(), Cart(leaf_regression=False), Forest(n_trees=2),
+        Cart(min_leaf=2, min_effective_rows=2),
     ],
     ids=lambda model: type(model).__name__,
 )  # fmt: skip

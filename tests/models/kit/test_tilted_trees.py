@@ -60,7 +60,7 @@ CLASSES = np.array([0, 0, 0, 1, 0, 1, 1, 1, 1, 1])
 def test_nodes_borrow_from_their_parents(least: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tilted, "BACKING", (2.0,))
     p = node_probabilities(
-        TREE, LEAVES, CLASSES, 2, weights=np.ones(10), cap=1, least=least
+        TREE, LEAVES, CLASSES, 2, weights=np.ones(10), min_effective_rows=1, least=least
     )  # fmt: skip
     b = max(2.0, least)
     np.testing.assert_allclose(p[0], [0.4, 0.6])
@@ -101,7 +101,9 @@ def test_no_row_weighs_more_than_the_cap(monkeypatch: pytest.MonkeyPatch) -> Non
     classes = np.random.default_rng(1).integers(0, 2, 400)
 
     def probabilities(codes: np.ndarray) -> np.ndarray:
-        return node_probabilities(tree, leaves, codes, 2, weights=np.ones(400), cap=cap, least=0)
+        return node_probabilities(
+            tree, leaves, codes, 2, weights=np.ones(400), min_effective_rows=cap, least=0
+        )
 
     before = probabilities(classes)
     for row in (0, 3, 8, 150):

@@ -58,7 +58,7 @@ def frame(seed: int, n: int = 40) -> pd.DataFrame:
 def manifest_of(directory: Path, chain: Sequence[StepEntry] = STEPS, **config: Any) -> Manifest:
     """What a run writes beside such datasets."""
     files = run_directories.entries(directory)
-    settings = {"version": 1, "m": len(files), "data": {"path": "original.csv"}}
+    settings = {"version": 2, "m": len(files), "data": {"path": "original.csv"}}
     settings |= {"output": {"publish_rows": True}, **config}
     manifest = run_directories.manifest_of(
         settings, chain=chain, data={"rows": 40}, rows=40, m=len(files), files=files

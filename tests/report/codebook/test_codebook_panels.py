@@ -26,8 +26,8 @@ from tests.report.codebook.books import book, executed, page_of
 from tests.run_directories import REGISTRY, step, words_of
 
 MARK = "MARKER"
-EVEN = {"even": True, "tilt": False}
-TILTED = {"even": True, "tilt": True}
+EVEN = {"even": True, "leaf_regression": False}
+TILTED = {"even": True, "leaf_regression": True}
 ONE, LAG = "time_invariant", "lag_one"
 LONG = (
     step("state", "categorical", "career", trees=EVEN),
@@ -139,7 +139,7 @@ def test_a_wide_file_without_a_career_variable_has_a_codebook(tmp_path: Path) ->
         "data": {"path": str(tmp_path / "wide.csv")},
         "output": {"directory": str(tmp_path / "out")},
         "panel": {"wide": {"state": ["s1..s3"]}},
-        "secret": "none",
+        "random_key": "none",
         "checks": False,
     }
     result = run(read_config(config))
@@ -208,7 +208,9 @@ def test_persons_of_the_original_are_told_only_if_they_are_published(tmp_path: P
 def test_names_of_a_panel_that_are_not_released_stay_untold(tmp_path: Path) -> None:
     long_frame(1).to_csv(tmp_path / "synthetic_1.csv", index=False)
     panel = {"person": MARK, "time": MARK, "career": MARK, "persons": 30}
-    given = manifest_of(LONG, panel, support=[[MARK]], panel={"rules": RULES[2:], MARK: MARK})
+    given = manifest_of(
+        LONG, panel, structural_zeros=[[MARK]], panel={"rules": RULES[2:], MARK: MARK}
+    )
     content = book(given, [tmp_path / "synthetic_1.csv"])
     assert MARK not in json.dumps(content)
     assert MARK not in page_of(content)

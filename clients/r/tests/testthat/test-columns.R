@@ -95,7 +95,7 @@ test_that("what cannot be synthesised is told, all at once", {
   expect_match(problems_of_error(synthesize(twice)), "two columns 'a'")
   expect_match(problems_of_error(synthesize(42)), "must be a data frame")
   expect_match(problems_of_error(synthesize(small_frame(), 1, 1, NULL, NULL, 3)), "need names")
-  expect_match(problems_of_error(internal("secret_of")(3)), "secret must be \"none\"")
+  expect_match(problems_of_error(internal("key_of")(3)), "random_key must be \"none\"")
 })
 
 test_that("bytes that are no letters are refused, with their number", {

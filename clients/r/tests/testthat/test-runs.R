@@ -4,13 +4,13 @@ test_that("a run is that of the command line, byte by byte, and comes back typed
   people <- small_frame()
   kept <- tempfile("kept")
   before <- left_behind()
-  s <- synthesize(people, m = 2, seed = 7, secret = "none", checks = FALSE, directory = kept,
+  s <- synthesize(people, m = 2, seed = 7, random_key = "none", checks = FALSE, directory = kept,
                   default_method = "cart", quiet = TRUE)
   expect_identical(left_behind(), before)
   folder <- tempfile("by hand")
   dir.create(folder)
   internal("write_frame")(people, internal("forms_of")(people), file.path(folder, "x.csv"))
-  writeLines(c("data: {path: x.csv}", "output: {directory: r, report: false, codebook: false}", "m: 2", "secret: none",
+  writeLines(c("data: {path: x.csv}", "output: {directory: r, report: false, codebook: false}", "m: 2", "random_key: none",
                "checks: false", "variables:",
                "  sex: {kind: categorical, levels: [m, f, x]}",
                "  edu: {kind: ordered, levels: [low, mid, high]}"), file.path(folder, "x.yaml"))
@@ -129,7 +129,7 @@ test_that("settings are compared, and a file is refined", {
   expect_output(print(f), "cart.cap=100")
   age <- rep(20:59, 8)
   related <- data.frame(age, edu = ifelse((age * 7) %% 11 + age > 45, "high", "low"), pay = 90 * age)
-  a <- advise(related, seed = 1, secret = "none", default_method = "sample", quiet = TRUE)
+  a <- advise(related, seed = 1, random_key = "none", default_method = "sample", quiet = TRUE)
   expect_identical(a$setting[1], "present setting")
   expect_true(all(a$word %in% c("pass", "unclear", "fail")) && nrow(a) > 1)
   expect_identical(a$word[1], "fail")
@@ -138,7 +138,7 @@ test_that("settings are compared, and a file is refined", {
   codes <- data.frame(lapply(people[c("sex", "edu")], factor), age = factor(people$age %/% 20))
   r <- suppressWarnings(refine(
     transform(codes, edu = rev(edu)), codes, c("sex", "age"), "edu", risk = "cap",
-    risk_at_most = 0.3, generations = 3, population = 6, secret = "none"
+    risk_at_most = 0.3, generations = 3, population = 6, random_key = "none"
   ))
   expect_identical(lapply(r$data, levels), lapply(codes, levels))
   expect_lte(r$after[["risk"]], r$before[["risk"]])

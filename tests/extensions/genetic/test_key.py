@@ -16,9 +16,9 @@ from synthesizer.data.errors import ConfigError, SynthesizerError
 from synthesizer.extensions.genetic.refine import refine, refine_file
 from tests.cli.test_commands import ends_on_one_screen
 from tests.end_to_end.commands import NO_HALVES, persons_frame
-from tests.end_to_end.test_secret import assert_in_manifest_only, assert_kept
+from tests.end_to_end.test_key import assert_in_manifest_only, assert_kept
 
-pytestmark = pytest.mark.usefixtures("drawn_secret")
+pytestmark = pytest.mark.usefixtures("drawn_key")
 
 
 def test_a_secret_stands_in_the_manifest_only(tmp_path: Path) -> None:
@@ -70,12 +70,14 @@ def test_refining_draws_a_secret_and_repeats_from_its_record(tmp_path: Path) -> 
     persons_frame(120).drop(columns=["person_id", "income"]).to_csv(original, index=False)
     persons_frame(120).iloc[:, 1:5].head(110).to_csv(made, index=False)
     options: Any = {"keys": ["age"], "target": "marital", "codes": ["age"], "risk_at_most": 0.2}
-    texts, secret = [], None
+    texts, key = [], None
     for name in "abc":
         out, record = tmp_path / f"{name}.csv", tmp_path / f"{name}.json"
-        refine_file(original, made, out=out, record=record, secret=secret, generations=2, **options)
+        refine_file(
+            original, made, out=out, record=record, random_key=key, generations=2, **options
+        )
         texts.append(out.read_bytes())
-        secret = {"from": str(tmp_path / "a.json")} if name == "b" else None
+        key = {"from": str(tmp_path / "a.json")} if name == "b" else None
     assert texts[0] == texts[2] != texts[1]
-    drawn = json.loads((tmp_path / "a.json").read_text())["secret"]
+    drawn = json.loads((tmp_path / "a.json").read_text())["random_key"]
     assert_kept(drawn, tmp_path, "", {"a.json", "c.json"})
