@@ -13,7 +13,11 @@ from fill_pages import blocks as fences
 from measure_dependencies import requirements
 from pydantic import Field
 from site_pages import filled as made_parts
+from typer.main import get_command
 
+from synthesizer import LimitConfig, Registry
+from synthesizer.cli.commands import app
+from synthesizer.config.reading import config_schema
 from synthesizer.engine.testing import check_model
 from synthesizer.measures.catalogue import MEASURES, in_order
 from synthesizer.measures.figure import Measured, in_units, plain, typed
@@ -119,6 +123,26 @@ def test_the_reference_has_every_figure_in_the_words_of_its_kind(axis):
     page = made_parts((ROOT / "docs" / "reference.md").read_text(encoding="utf-8")).splitlines()
     table = in_units("\n".join(rows), "records").replace("{}", "...")
     assert [row for row in table.splitlines() if row not in page] == []
+
+
+def test_the_reference_names_every_command_option_model_measure_limit_and_key():
+    pages = [ROOT / "docs" / f"{name}.md" for name in ("install", "reference", "configuration")]
+    text = " ".join(made_parts(page.read_text(encoding="utf-8")) for page in pages)
+    registry = Registry.load()
+    wanted = {entry.name for entry in registry.entries()} | {*LimitConfig.model_fields}
+    wanted |= {measure.check for measure in MEASURES.values() if measure.words}
+    commands, parts = [get_command(app)], [config_schema(registry)]
+    for command in commands:
+        commands += getattr(command, "commands", {}).values()
+        wanted |= {option for one in command.params for option in one.opts if option[0] == "-"}
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            wanted |= {*part["properties"]} if isinstance(part.get("properties"), dict) else set()
+            parts += part.values()
+        parts += part if isinstance(part, list) else []
+    assert len(wanted) > 300
+    assert sorted(name for name in wanted if f"`{name}`" not in text) == []
 
 
 def test_the_table_of_dependencies_is_that_of_the_project():

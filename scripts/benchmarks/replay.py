@@ -6,7 +6,7 @@ level that the variable may have, draws, and takes the level whose draws agree b
 released ones. By the same means he asks whether a record was in the file at all. Last, the attack
 that needs no replay: whoever was in the file lies nearer to the synthetic records than others.
 
-Every attack is tried with ``secret: none``, where the first two must succeed, and with the
+Every attack is tried with ``random_key: none``, where the first two must succeed, and with the
 default; beside each stands what guessing gives. Data: the women of Fair (1978), all variables
 grouped, which statsmodels ships.
 
@@ -42,7 +42,7 @@ Replay = Callable[[pd.DataFrame], Frames]
 
 @dataclass(frozen=True)
 class Release:
-    """How datasets are made of a file of labels: all that the attacker knows but the secret."""
+    """How datasets are made of a file of labels: all that the attacker knows but the key."""
 
     levels: Mapping[str, Sequence[str]]
     """What each variable may be; the order is that of the chain."""
@@ -56,7 +56,7 @@ class Release:
         """The variables."""
         return list(self.levels)
 
-    def made(self, file: pd.DataFrame, secret: str | None = None) -> Frames:
+    def made(self, file: pd.DataFrame, random_key: str | None = None) -> Frames:
         """Return the datasets of a file; the columns may be the first few of the chain."""
         options: dict[str, Any] = {
             "variables": {
@@ -66,13 +66,13 @@ class Release:
             },
             "models": {"cart": {"min_leaf": self.min_leaf}},
             "seed": SEED,
-            "secret": secret,
+            "random_key": random_key,
             "workers": 1,
         }
         return Synthesizer(registry=REGISTRY, **options).fit(file).generate(self.m, rows=self.rows)
 
     def replayed(self, file: pd.DataFrame) -> Frames:
-        """Return what the attacker draws: he knows the seed and has no secret."""
+        """Return what the attacker draws: he knows the seed and has no key."""
         return self.made(file, "none")
 
 
@@ -127,7 +127,7 @@ def rebuilt(release: Release, file: pd.DataFrame, place: int, published: Frames)
 
 
 def told_membership(
-    release: Release, others: pd.DataFrame, record: pd.DataFrame, secret: str | None
+    release: Release, others: pd.DataFrame, record: pd.DataFrame, random_key: str | None
 ) -> tuple[float, float]:
     """Return whether the attacker tells rightly that a record is in the file, and that it is not.
 
@@ -138,7 +138,7 @@ def told_membership(
     replays = release.replayed(with_it), release.replayed(others)
     verdicts = []
     for file, truth in ((with_it, 1), (others, -1)):
-        published = release.made(file, secret)
+        published = release.made(file, random_key)
         gap = agreement(replays[0], published, names) - agreement(replays[1], published, names)
         verdicts.append(0.5 + 0.5 * float(np.sign(gap)) * truth)
     return verdicts[0], verdicts[1]
@@ -174,7 +174,7 @@ def levels_of(frame: pd.DataFrame) -> dict[str, list[str]]:
     return {str(name): sorted(column.unique()) for name, column in frame.items()}
 
 
-SECRETS = (("secret: none", "none"), ("default", None))
+SECRETS = (("random_key: none", "none"), ("default", None))
 
 
 @job(rows=100, records=1, m=2, splits=1)
@@ -185,21 +185,21 @@ def attacks(
     frame = people()
     release = Release(levels_of(frame), m, rows, min_leaf)
     file, others = frame.head(rows), frame.iloc[: rows - 1]
-    for words, secret in SECRETS:
-        published = release.made(file, secret)
+    for words, key in SECRETS:
+        published = release.made(file, key)
         found = [rebuilt(release, file, place, published) for place in range(records)]
         cells = records * len(release.names)
         whole, guessed = sum(one.whole for one in found), sum(one.guessed for one in found)
         lucky = sum(one.guessed == one.variables for one in found)
         holds = None  # a smaller file may have draws that no longer name the record
         if rows >= 500:
-            holds = whole == records if secret else whole <= lucky + 1
+            holds = whole == records if key else whole <= lucky + 1
         yield Row(f"rebuilt, {words}", f"records, of {records}", whole, holds=holds)
         yield Row(f"rebuilt, {words}", f"variables, of {cells}", sum(one.right for one in found))
         yield Row(f"rebuilt, {words}", "variables by guessing", guessed)
         yield Row(f"rebuilt, {words}", "refits a record", found[0].refits)
         right = [
-            told_membership(release, others, frame.iloc[[rows + place]], secret)
+            told_membership(release, others, frame.iloc[[rows + place]], key)
             for place in range(records)
         ]
         inside, outside = (100 * share for share in np.mean(right, axis=0))
