@@ -10,8 +10,9 @@ import os
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar, get_args
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
@@ -19,15 +20,17 @@ from pydantic_core import ErrorDetails
 from synthesizer.config.keys import (
     ChainConfig,
     Config,
+    DataConfig,
     KeyConfig,
     PanelConfig,
 )
-from synthesizer.data.errors import ConfigError, Problem, Problems
+from synthesizer.data.errors import ConfigError, Problem, Problems, did_you_mean
 from synthesizer.data.options import UNKNOWN, nearest, public, sentences, unwritable
 from synthesizer.data.plugins import arranging_keys, keyed, makers
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.engine.registry import DEFAULT_SETS, METHOD_ALIASES, Registry
 from synthesizer.measures.measure_options import Labels
+from synthesizer.measures.settings import CheckSettings, LimitConfig
 
 ALIASES: Mapping[str, str] = {
     "k": "rows",
@@ -207,22 +210,22 @@ AnyForm: TypeAlias = Config | Mapping[str, Any] | str | Path
 
 @public
 def load_config(path: str | Path) -> Config:
-    """Return the configuration in a file, without reading data.
+    """Return the configuration of a YAML file.
 
     Parameters
     ----------
     path : str or Path
-        A YAML file; relative paths in it begin at its directory.
+        A YAML file; paths in it are relative to its directory.
 
     Returns
     -------
     Config
-        For `run`.
+        For `run`; no data were read.
 
     Raises
     ------
     ConfigError
-        With every unknown key, its nearest name, and every wrong value.
+        With all problems of form: unknown keys with the nearest name, wrong values.
 
     Examples
     --------
@@ -238,14 +241,14 @@ def load_config(path: str | Path) -> Config:
 
 @public
 def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -> Config:
-    """Return a configuration from a mapping with the keys of the YAML; see `load_config`.
+    """Return the configuration of a mapping with the keys of the YAML; see `load_config`.
 
     Parameters
     ----------
     content : mapping
         Keys and values of the YAML.
     base : str or Path, optional
-        Start of relative paths; the working directory by default.
+        Directory of relative paths; the working directory by default.
 
     Returns
     -------
@@ -255,7 +258,7 @@ def read_config(content: Mapping[str, Any], *, base: str | Path | None = None) -
     Raises
     ------
     ConfigError
-        With every unknown key and wrong value, as in `load_config`.
+        With all problems of form, as in `load_config`.
 
     Examples
     --------
@@ -403,25 +406,32 @@ def _canonical(content: Mapping[str, Any], keys: set[str], problems: Problems) -
         elif "." in str(key):
             dotted[str(key)] = value
         else:
-            hint = _nested_hint(name) or nearest(name, keys)
-            problems.append(Problem(f"{key}: unknown key{hint}", "unknown_key"))
+            problems.append(Problem(f"{key}: unknown key; {instead_of(name, keys)}", "unknown_key"))
     problems += _add_dotted(result, dotted, keys) + translate(result)
     return result
 
 
-def _nested_hint(name: str) -> str:
-    """Return where a key belongs that sections have; "" for other keys.
+def instead_of(name: str, keys: Collection[str], *, python: bool = False) -> str:
+    """Return what to write for an unknown key: the section or model that has it, or a near key.
 
     Examples
     --------
-    >>> _nested_hint("delimiter"), _nested_hint("agee")
-    (" at this level; write it under 'data'", '')
+    >>> instead_of("min_leaf", ["m"]), instead_of("target", ["m"], python=True)
+    ('write models: {cart: {min_leaf: ...}}', "write checks={'target': ...}")
     """
-    for section, field in Config.model_fields.items():
-        for kind in (field.annotation, *get_args(field.annotation)):
-            if name in getattr(kind, "model_fields", ()):
-                return f" at this level; write it under {section!r}"
-    return ""
+    kinds = {"checks": CheckSettings, "limits": LimitConfig, "data": DataConfig}
+    path = [[section, name] for section, kind in kinds.items() if name in kind.model_fields]
+    if not path:
+        entries = sorted(Registry.load().entries(), key=lambda entry: entry.name != "cart")
+        having = (e.name for e in entries if name in signature(e.model_class).parameters)
+        path = [["models", model, name] for model in having]
+    if not path:
+        return nearest(name, keys).removeprefix("; ")
+    text = "..."
+    for key in reversed(path[0][1:]):
+        text = f"{{{key!r}: {text}}}" if python else f"{{{key}: {text}}}"
+    near = did_you_mean(name, keys)
+    return f"write {path[0][0]}{'=' if python else ': '}{text}{f', or {near}' if near else ''}"
 
 
 def _add_dotted(

@@ -335,16 +335,16 @@ class Registry:
         Parameters
         ----------
         name : str
-            New name of the model, for configurations.
+            New name of the model in configurations.
         model_class : type
             A subclass of `ConditionalModel`.
         package : str, optional
-            Its package; by default the one that defines the class.
+            Package of the model; by default that of the class.
 
         Raises
         ------
         ModelError
-            If the name exists already or the class is no `ConditionalModel`.
+            If the name exists or the class is no `ConditionalModel`.
 
         Examples
         --------
@@ -362,7 +362,7 @@ class Registry:
 
     @public
     def with_plugins(self, modules: Iterable[str]) -> Self:
-        """Return a new registry that also has the models of plug-ins.
+        """Return a copy of the registry with the models of plug-ins.
 
         Importing a module runs its code: name only modules that you trust.
 
@@ -375,8 +375,7 @@ class Registry:
         Raises
         ------
         ConfigError
-            With every module that cannot be imported, has no model, has an entry that is no model,
-            or uses an existing name.
+            With each module that cannot be imported, has no valid model, or uses an existing name.
 
         Examples
         --------
@@ -442,9 +441,9 @@ MODELS = ...
             return alias
         hint = did_you_mean(name, self.names)
         text = (
-            f"unknown model {name!r}; {hint}{' Models' if hint else 'models'}: "
-            f"{', '.join(self.names)}. For a model of another package, install it, or name its "
-            "module under plugins (--set plugins=[MODULE])"
+            f"unknown model {name!r}; {hint}{' Known' if hint else 'known'}: "
+            f"{', '.join(self.names)}; a model of your own: name its module "
+            "under plugins, or install its package or extension"
         )
         raise ConfigError(Problem(text, "unknown_model", (name,)))
 
@@ -485,7 +484,7 @@ MODELS = ...
         return self.get(name).fitted_type
 
     def name_of_fitted(self, fitted: type) -> str:
-        """Return the name of the model whose fitted form has a class, for saved models.
+        """Return the name of the model whose fit returns a class, for saved models.
 
         Raises
         ------
@@ -515,17 +514,17 @@ MODELS = ...
         name : str
             A registered name or a synthpop alias.
         options : mapping, optional
-            Options as read from YAML. Aliases (``option_aliases``) are allowed; whole numbers are
-            valid floats; texts are never numbers. An option that is a model is written as a name
-            or as ``{model: NAME, OPTION: VALUE, ...}``.
+            Options from YAML, also by their aliases (``option_aliases``). A whole number is valid
+            for a float, a text is not. A model as an option is a name or
+            ``{model: NAME, OPTION: VALUE, ...}``.
         usual : mapping, optional
-            Options by registered name, for this model and all models inside it; ``options`` have
-            priority.
+            Options by registered name, for this model and all models inside it; ``options``
+            replace them.
 
         Raises
         ------
         ConfigError
-            With every unknown, missing, mistyped or forbidden option.
+            With all unknown, missing or wrong options.
 
         Examples
         --------
@@ -581,8 +580,8 @@ options
     def options_schema(self, name: str) -> dict[str, Any]:
         """Return the JSON Schema of a model's options.
 
-        Types and defaults come from the dataclass, descriptions from the Parameters section of its
-        docstring. Aliases are separate properties.
+        Types and defaults come from the dataclass, descriptions from the Parameters section of
+        its docstring; aliases are separate properties.
         """
         model_class = self.get(name)
         types = option_types(model_class)
