@@ -80,7 +80,7 @@ def test_models_of_installed_packages_come_through_the_entry_points():
     [
         ("no_such_module:Model", "ModuleNotFoundError: No module named 'no_such_module'"),
         ("synthesizer.models.sample:Nobody", "AttributeError"),
-        ("synthesizer.models.sample:FittedSample", "is no subclass of ConditionalModel"),
+        ("synthesizer.models.sample:FittedSample", "is not a subclass of ConditionalModel"),
     ],
 )
 def test_a_broken_package_is_named_and_breaks_no_other(target, reason, registry):
@@ -251,7 +251,7 @@ def test_a_plugin_adds_its_models_to_a_copy(plugin, registry):
 @pytest.mark.parametrize(
     ("models", "named"),
     [
-        ("{'sample': Marginal}", "'sample' is offered by package 'synthesizer'"),
+        ("{'sample': Marginal}", "'sample' exists already, in package 'synthesizer'"),
         ("[Marginal]", "registers no model"),
         ("{'marginal': 3}", "'marginal'"),
         ("{'~ age': Marginal}", "'~ age'"),

@@ -71,12 +71,12 @@ def test_neither_blocks_nor_cells_change_a_deviate_and_large_files_are_sampled(
         return Screen.of(rows, names, np.random.default_rng(1)).deviates
 
     whole = deviates(table)
-    monkeypatch.setattr(chain, "AT_ONCE", 3)
+    monkeypatch.setattr(chain, "BLOCK_VARIABLES", 3)
     np.testing.assert_allclose(deviates(table), whole, rtol=1e-4, atol=1e-4)
     rows = np.sort(np.random.default_rng(1).choice(N, size=200, replace=False))
     part = deviates(table.take(rows))
     width = 1 + 1 + 2 + 2 + 2 + 0 + 1
-    for limits in ({"MAX_ROWS": 200}, {"MAX_CELLS": 200 * width}):
+    for limits in ({"MAX_SCREEN_ROWS": 200}, {"MAX_SCREEN_CELLS": 200 * width}):
         with monkeypatch.context() as patch:
             for name, value in limits.items():
                 patch.setattr(chain, name, value)

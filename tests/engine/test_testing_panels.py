@@ -67,7 +67,7 @@ def ignores_limits(self, predictors, limits, *, rng):
 
 FAULTS = {
     "own randomness": (broken(free=own_randomness), "two draws differ"),
-    "limits": (broken(draw=ignores_limits), "rows hold what is forbidden"),
+    "limits": (broken(draw=ignores_limits), "rows have a forbidden value"),
     "rules": (broken(keeps_rules=True), "rows break"),
     "one person": (broken(lambda table: table.n_units > 1), "on one row or person"),
     "one period": (broken(lambda table: table.index.n_periods > 1), "in the only period"),
@@ -115,8 +115,8 @@ def of_one_row(index, states):
     ("fault", "message"),
     [
         (of_others, "careers of other persons were drawn"),
-        (never_there, "a person is there in no period"),
-        (in_other_periods, "the periods are others"),
+        (never_there, "a person is present in no period"),
+        (in_other_periods, "the periods differ"),
         (of_one_row, "1 values were drawn for"),
     ],
 )

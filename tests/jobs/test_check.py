@@ -113,7 +113,7 @@ def test_frames_are_a_panel_by_the_configuration() -> None:
     found = check(frame, frame, keys=["sex"], target="state@last", config=panel)
     assert (found.risk.units, found.risk.careers.n, found.failed) == ("persons", 60, {})
     assert found.panel is not None
-    with pytest.raises(DataError, match="panel: needs frames"):
+    with pytest.raises(DataError, match="panel: tables of codes do not work"):
         check(persons(200), persons(100, 1), config=panel)
 
 

@@ -74,7 +74,7 @@ def test_periods_that_are_words_get_an_order(tmp_path: Path) -> None:
     [
         ({"person": "who"}, "needs both person and time"),
         ({"wide": ["=jan"]}, "VARIABLE=FIRST..LAST"),
-        ({"wide": ["a=b..c"], "time": "t"}, "not both"),
+        ({"wide": ["a=b..c"], "time": "t"}, "needs either"),
     ],
 )
 def test_options_that_do_not_fit_together(options: dict[str, object], words: str) -> None:

@@ -56,7 +56,7 @@ def test_every_column_has_a_role_and_a_run_goes_through(tmp_path: Path) -> None:
     nasty_frame().to_csv(tmp_path / "data.csv", index=False)
     told = call("init", tmp_path / "data.csv", "-o", tmp_path / "run.yaml")
     assert told.exit_code == 0, told.output
-    assert "9 of 13 columns to look at" in told.output
+    assert "check 9 of 13 columns" in told.output
     content = yaml.safe_load((tmp_path / "run.yaml").read_text())
     left = ["comment", "odd", "large", "hid", "empty"]
     assert sorted(content["drop"]) == sorted(left)
