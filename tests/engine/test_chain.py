@@ -211,7 +211,7 @@ def test_kept_rows_stay_in_place(strata: tuple[str, ...]) -> None:
     names = ["sex", "age", *strata]
     for made in chain.generate(Seed(1), m=2):
         assert_same(made.select(names), table.select(names))
-    with pytest.raises(ModelError, match="kept row by row"):
+    with pytest.raises(ModelError, match="copied row by row"):
         next(chain.generate(Seed(1), rows=10))
 
 

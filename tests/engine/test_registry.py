@@ -273,5 +273,5 @@ def test_faulty_plugins_are_named_all_at_once(plugin, registry, models, named):
 
 def test_two_plugins_with_one_name_clash(plugin, registry):
     names = [plugin("{'marginal': Marginal}", name) for name in ("plugin_one", "plugin_two")]
-    with pytest.raises(ConfigError, match="'plugin_two'.*by package 'plugin_one' already"):
+    with pytest.raises(ConfigError, match="'plugin_two'.*in package 'plugin_one'"):
         registry.with_plugins(names)

@@ -145,7 +145,7 @@ def test_the_plugins_that_are_missing_are_named(tmp_path: Path) -> None:
     step(altered)["value_model"].update(name="absent")
     path.unlink()
     write_archive(path, altered, kind=KIND)
-    with pytest.raises(SavedModelError, match="say --plugin one.module --plugin two$"):
+    with pytest.raises(SavedModelError, match="add --plugin one.module --plugin two$"):
         load_model(path, REGISTRY)
     has_one = Registry.load()
     has_one.plugins = ("one.module",)

@@ -70,7 +70,7 @@ FAULTS = {
     "limits": (broken(draw=ignores_limits), "rows have a forbidden value"),
     "rules": (broken(keeps_rules=True), "rows break"),
     "one person": (broken(lambda table: table.n_units > 1), "on one row or person"),
-    "one period": (broken(lambda table: table.index.n_periods > 1), "in the only period"),
+    "one period": (broken(lambda table: table.index.n_periods > 1), "in a single period"),
 }
 
 
