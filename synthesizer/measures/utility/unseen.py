@@ -51,10 +51,10 @@ from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, SampleSc
 from synthesizer.measures.utility.tables import ASSOCIATIONS, table_utility
 
 _SENTENCES: Mapping[str, str] = {
-    "unseen_pairs": "Pairs of variables are as accurate as in a random {value}% of the holdout",
-    "associations": "{value}% of the associations between variables in the holdout are kept",
+    "unseen_pairs": "Two-way tables are as accurate as those of a random {value}% of the holdout",
+    "associations": "{value}% of the associations between variables in the holdout are preserved",
     "impossible_records": "{value}% of the {records} are impossible ({what})",
-    "tails": "The {what} differs from the holdout by {value} times what chance explains",
+    "tails": "The {what} differs from the holdout's by {value} times the margin of error",
     "conditional_spread": "The spread of {what} than in the holdout by a factor of {value}",
 }
 """What the value of each look is, with places for it and for what was compared."""
@@ -70,14 +70,14 @@ def _kind(
 _KINDS = (
     _kind(
         "unseen_pairs",
-        "accuracy of pairs",
+        "accuracy of two-way tables",
         "share of the holdout that, drawn at random, is as accurate for pairs of variables",
         "higher is better",
     ),
     _kind(
         "associations",
-        "associations kept",
-        "share of the associations between variables in the holdout that are kept",
+        "associations preserved",
+        "share of the associations between variables in the holdout that are preserved",
         "higher is better",
     ),
     _kind(
@@ -88,7 +88,7 @@ _KINDS = (
     _kind(
         "tails",
         "means and tails of numbers",
-        "difference from the holdout, in multiples of what chance explains",
+        "difference from the holdout over its margin of error (95 %, all tests together)",
     ),
     _kind(
         "conditional_spread",
