@@ -39,8 +39,8 @@ from synthesizer.report.charts import Bar, DotRow, bars, el, text
 from synthesizer.report.decision import glance_section, worst_things
 from synthesizer.report.figures import (
     FIGURES,
+    HIDDEN,
     MOST_DRAWN,
-    UNTOLD,
     about,
     cells_of,
     dot_chart,
@@ -52,7 +52,7 @@ from synthesizer.report.figures import (
     tables_of,
     values_of,
 )
-from synthesizer.report.page import chart_style, fragment, from_template, own_style, sound_text
+from synthesizer.report.page import chart_style, fragment, frame_style, from_template, sound_text
 from synthesizer.report.scale import sentence_of
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def frame_of(result: object, table: str | None = None) -> pd.DataFrame:
     if name != FIGURES:
         return pd.DataFrame([cells_of(row) for row in tables[name]])
     frame = pd.DataFrame(
-        [{"place": place} | {n: getattr(f, n) for n in _OF_FIGURE} for place, f in tables[name]]
+        [{"place": about} | {n: getattr(f, n) for n in _OF_FIGURE} for about, f in tables[name]]
     )
     return frame if frame["place"].any() else frame.drop(columns="place")
 
@@ -140,7 +140,7 @@ def text_of(result: object) -> str:
         decisive = frame["key"].isin(kind.key for kind, _ in SUMMARY.values())
         frame = frame.loc[decisive.sort_values(ascending=False, kind="stable").index]
         frame = frame[[name for name in _IN_TEXT if name in frame]].dropna(axis=1, how="all")
-    frame = frame[[name for name in frame if name not in UNTOLD]]
+    frame = frame[[name for name in frame if name not in HIDDEN]]
     table = frame.head(_MAX_TEXT_ROWS).to_string(
         max_cols=9, max_colwidth=32, index=False, na_rep="-",
         float_format=lambda value: written(value).replace("−", "-"),
@@ -183,7 +183,7 @@ def _head(result: object) -> str:
     plain = [
         (name, value)
         for name, value in values_of(result)
-        if is_plain(value) and value not in (None, (), "") and name not in UNTOLD
+        if is_plain(value) and value not in (None, (), "") and name not in HIDDEN
     ]
     values = ", ".join(f"{name}={_brief(value)}" for name, value in plain)
     return f"{type(result).__name__}({values})" if values else type(result).__name__
@@ -192,7 +192,7 @@ def _head(result: object) -> str:
 def _short(result: object) -> str:
     """Return the type of a result with its fields, on one line if they fit."""
     fields_text = [
-        f"{name}={'...' if name in UNTOLD else _brief(value)}" for name, value in values_of(result)
+        f"{name}={'...' if name in HIDDEN else _brief(value)}" for name, value in values_of(result)
     ]
     name = type(result).__name__
     whole = f"{name}({', '.join(fields_text)})"
@@ -226,7 +226,7 @@ def framed(blocks: Iterable[Block], title: str) -> str:
 
     Values from data are escaped twice, by the templates and by the frame.
     """
-    blocks = [with_tables(block, lambda table: first_rows(table, _MAX_HTML_ROWS)) for block in blocks]
+    blocks = [with_tables(b, lambda table: first_rows(table, _MAX_HTML_ROWS)) for b in blocks]
     page = _page(blocks, title)
     height = min(60 + sum(map(_height, blocks)), 640)
     attrs: dict[str, Any] = {"srcdoc": page, "width": "100%", "height": height, "sandbox": ""}
@@ -235,7 +235,7 @@ def framed(blocks: Iterable[Block], title: str) -> str:
 
 def _page(blocks: Sequence[Block], title: str) -> str:
     body = Markup("\n").join(fragment(block) for block in blocks)
-    return sound_text(from_template("frame.html", title=title, body=body, **own_style()))
+    return sound_text(from_template("frame.html", title=title, body=body, **frame_style()))
 
 
 def _height(block: Block) -> int:
@@ -292,7 +292,7 @@ class Charts:
         if path.suffix.lower() == ".html":
             body = Markup("\n").join(fragment(chart) for chart in self.charts)
             content = sound_text(
-                from_template("frame.html", title="Charts", body=body, **own_style())
+                from_template("frame.html", title="Charts", body=body, **frame_style())
             )
         write_texts({path: sound_text(content)}, overwrite=overwrite)
 

@@ -37,8 +37,8 @@ class Positions(NamedTuple):
     low: float
     value: float | None
     high: float
-    left: str
-    right: str
+    good_end: str
+    bad_end: str
 
 
 def positions_of(e: Evidence) -> Positions:
@@ -48,30 +48,30 @@ def positions_of(e: Evidence) -> Positions:
     --------
     >>> e = Evidence(key="k", test="t", word="pass", sentence="", value=0.1, mark=0.2, released=1.0)
     >>> positions_of(e)
-    Positions(low=0.25, value=0.25, high=0.25, left='new sample', right='original')
+    Positions(low=0.25, value=0.25, high=0.25, good_end='new sample', bad_end='original')
     >>> positions_of(e.model_copy(update={"value": None}))[:3]
     (0.0, None, 1.0)
     """
     sign = -1 if e.key in AT_LEAST else 1
-    left, bad = "0" if e.fresh is None else "new sample", "useless" if sign < 0 else "original"
+    good_end, bad = "0" if e.fresh is None else "new sample", "useless" if sign < 0 else "original"
     if e.value is None or e.mark is None:
-        return Positions(0.0, None, 1.0, left, bad)
+        return Positions(0.0, None, 1.0, good_end, bad)
     known = [sign * (e.value if x is None else x) for x in (e.low, e.value, e.high)]
     low, value, high = known[::sign]
     mark, start = sign * e.mark, 0.0 if e.fresh is None else sign * e.fresh
     released = 0.0 if sign < 0 else e.released
     if start >= mark:
         start = mark - max(abs(mark), abs(high - mark), abs(low - mark), 1e-9)
-        left = "better"
+        good_end = "better"
     before = mark - start
     # unknown end: as steep as before the limit, and at least as far as the interval
     end = max(mark + before * (1 - LIMIT) / (LIMIT - START), high)
-    right = f"worse: {abs(end):.2g}"
+    bad_end = f"worse: {abs(end):.2g}"
     if released is not None and released > mark:
-        end, right = released, bad
+        end, bad_end = released, bad
     ends = (start - before * START / (LIMIT - START), start, mark, end)
     first, middle, last = np.interp([low, value, high], ends, [0, START, LIMIT, 1]).tolist()
-    return Positions(first, middle, last, left, right)
+    return Positions(first, middle, last, good_end, bad_end)
 
 
 def in_letters(e: Evidence) -> str:
@@ -101,7 +101,7 @@ def in_letters(e: Evidence) -> str:
         row[number] = "?" if at.value is None else "="
     if at.value is not None:
         row[first], row[last], row[value] = "[", "]", "o"
-    return f"{at.left:>12} |{''.join(row)}| {at.right}"
+    return f"{at.good_end:>12} |{''.join(row)}| {at.bad_end}"
 
 
 _WIDTH, _HEIGHT, _SIDE, _Y = 280.0, 60.0, 6.0, 28.0
@@ -116,8 +116,8 @@ def picture(e: Evidence, title: str) -> Markup:
         *(line(x, _Y - 5, x, _Y + 5, class_="line-baseline") for x in (_SIDE, right)),
         line(limit, _Y - 13, limit, _Y + 13, class_="line-bad thick"),
         text(limit, 12, "limit", class_="label", text_anchor="middle"),
-        text(_SIDE, _HEIGHT - 6, at.left, class_="label"),
-        text(right, _HEIGHT - 6, at.right, class_="label", text_anchor="end"),
+        text(_SIDE, _HEIGHT - 6, at.good_end, class_="label"),
+        text(right, _HEIGHT - 6, at.bad_end, class_="label", text_anchor="end"),
     ]
     if e.measured and at.value is None:
         parts = [text(_SIDE, _Y, "a yes-or-no test: there is no scale", class_="label")]
