@@ -106,7 +106,7 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         persons = [("Original persons", f"{panel.persons:,}"), ("Periods", f"{panel.periods:,}")]
     if manifest.groups is not None:
         persons = [(f"Original {manifest.groups.unit}s", f"{manifest.n_groups:,}")]
-    no_key = "none: reproducible from the seed alone, for public or simulated data only"
+    no_key = "none: reproducible from the seed alone, for public data only"
     key = no_key if manifest.random_key == NO_KEY else _IN_MANIFEST
     return [
         ("Data", manifest.data.origin),
