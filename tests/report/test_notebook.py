@@ -111,7 +111,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
 def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) -> None:
     text = repr(done)
     assert len(text.splitlines()) <= 20
-    for words in ("RunResult: 1 dataset in", "A person in the data: ", "Use: ", "Above a limit: ",
+    for words in ("RunResult: 1 dataset in", "A person in the data: ", "Use: ", "Limit exceeded: ",
                   "What to change: ", "Report: "):  # fmt: skip
         assert words in text
     assert "123454321" not in text + repr(done.manifest) + repr(done.record.manifest.to_frame())
@@ -121,7 +121,7 @@ def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) ->
     assert {"cap", "mean_two_way"} <= {*done.to_frame()["key"]}
     assert len(done.to_frame("utility.tables.rows")) == 6
     assert [chart.title for chart in done.plot().charts] == [
-        "How far every pair of variables is off", "How closely variables go together", "Rates",
+        "Distance of each pair of variables from the original", "Associations between variables", "Rates",
     ]  # fmt: skip
     assert done.manifest.seed == 123454321
     assert done.manifest.config["random_key"] == "none"

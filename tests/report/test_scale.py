@@ -144,7 +144,9 @@ def records() -> dict[str, Record]:
 def test_both_ends_of_real_files(records: dict[str, Record]) -> None:
     def values(kind: str) -> dict[str, float]:
         lines = records[kind].verdict.lines
-        return {e.key: positions_of(e).value or 0.0 for x in lines for e in x.evidence if e.measured}
+        return {
+            e.key: positions_of(e).value or 0.0 for x in lines for e in x.evidence if e.measured
+        }
 
     copied, fresh = values("the original"), values("a new sample")
     assert copied["copied_uniques"] == pytest.approx(1.0)
