@@ -330,7 +330,7 @@ class Checks:
             run = control_run(self.original, self.control, case.synthetic, units)
             look([_by_group(run)], None)
         elif refit is not None:
-            attempts.of("half split", lambda: look(self._half_runs(refit, units), 1))
+            attempts.of("train-holdout test", lambda: look(self._half_runs(refit, units), 1))
         return splits
 
     @property

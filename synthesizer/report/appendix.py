@@ -186,7 +186,7 @@ _TERMS = (
      "utility are compared with it."),
     ("New sample", "Another sample of the same size from the same population."),
     ("Near copy", "A synthetic record that agrees with one real record in most variables, and "
-     "clearly more than with any other; also called near-verbatim."),
+     "clearly more than with any other. It points to this record; also called near-verbatim."),
     ("Train-holdout test", "The models are fitted to one half of the data; the risks of both "
      "halves are compared."),
     ("Overlap", "Share that two confidence intervals have in common. 1: equal; below 0: no "

@@ -66,7 +66,7 @@ def glance_section(record: Record) -> Iterator[Block]:
     if alerts := list(_alerts(record)):
         yield Note(f"{'; '.join(alerts)}.", "alert", "Warning:")
     worst = [one for one in worst_things(record.verdict, record) if one.measured]
-    tries = [one.change for one in worst if one.change]
+    tries = [f"{one.remedy[:1].upper()}{one.remedy[1:]}." for one in worst if one.remedy]
     yield Note(_next_step(record.verdict, has_remedy=bool(tries)), start="Next step:")
     yield Fold("Why", list(_reasons(record)))
     if tries:

@@ -180,8 +180,8 @@ def fit_notes(fit: FitComparison) -> list[str]:
 def overlap_in_words(expected: float | None) -> str:
     """Return the reference of an overlap in words."""
     if expected is None:
-        return "1: equal intervals; a right synthesis has less"
-    return f"1: equal intervals; expected of a right synthesis: {written(expected, 'share')}"
+        return "1 is equal, a right synthesis has less"
+    return f"1 is equal, a right synthesis has {written(expected, 'share')} on average"
 
 
 def cautions(record: Record) -> list[str]:

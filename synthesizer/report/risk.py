@@ -38,7 +38,7 @@ from synthesizer.report.figures import (
 )
 from synthesizer.report.record import Record
 
-_FAILED_HALVES = "half split"
+_FAILED_HALVES = "train-holdout test"
 """Name of the failed check if no half could be synthesised."""
 
 

@@ -150,4 +150,4 @@ def test_files_in_the_wrong_order_are_noticed(run: Path, made: Path) -> None:
     assert "name the original first" in swapped[0]
     assert "is the original of the other files" in swapped[1]
     (other,) = order_notes(original, [first, second], hashes | {original: "another"})
-    assert "2 of 2 synthetic files come from another file" in other
+    assert "2 of 2 synthetic files were made from another file" in other

@@ -77,7 +77,7 @@ _KINDS = (
     _kind(
         "associations",
         "associations preserved",
-        "share of the associations between variables in the holdout that are preserved",
+        "share of the associations between variables in the holdout that are kept",
         "higher is better",
     ),
     _kind(
@@ -88,7 +88,7 @@ _KINDS = (
     _kind(
         "tails",
         "means and tails of numbers",
-        "difference from the holdout over its margin of error (95 %, all tests together)",
+        "difference from the holdout, in multiples of what chance explains",
     ),
     _kind(
         "conditional_spread",
