@@ -196,8 +196,7 @@ def index_chart(shown: ShownStates) -> Iterator[Chart]:
         return
     means = [f"{fmean(map(_changes, side)):.2f}" for side in sides]
     summary = (
-        f"A line changes its state {means[0]} times on average in the original and {means[1]} "
-        "times in the synthetic data. Single careers change more often."
+        f"A line changes its state {_in_both(*means)} on average. Single careers change more often."
     )
     yield Chart(
         title="Ordered careers, original and synthetic",
@@ -207,6 +206,12 @@ def index_chart(shown: ShownStates) -> Iterator[Chart]:
         "patterns at the same heights.",
         summary=summary,
     )
+
+
+def _in_both(original: str, synthetic: str) -> str:
+    if original == synthetic:
+        return f"{original} times in both files (equal)"
+    return f"{original} times in the original and {synthetic} times in the synthetic data"
 
 
 def _changes(career: Sequence[int]) -> int:
@@ -282,8 +287,7 @@ def moves_chart(sequences: SequenceResult) -> Iterator[Block]:
         list(zip(labels, original, synthetic, strict=True))[: used + 1],
         axis="share of persons",
         reads="Both bars of a pair should be equal. Absence counts as a state.",
-        summary=f"On average a person changes state {written(means[0])} times in the original and "
-        f"{written(means[1])} times in the synthetic data.",
+        summary=f"On average a person changes state {_in_both(*map(written, means))}.",
         caption="Changes of state of a person: shares of persons",
         first="Changes",
         form="share",

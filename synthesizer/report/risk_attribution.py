@@ -129,10 +129,10 @@ def _panel(cap: CapResult, subset: str, rule: str) -> Panel:
 
 def _first_and_last(cap: CapResult, subset: str) -> str:
     first, last = cap.row(1, subset), cap.row(cap.last, subset)
-    return (
-        f"{SUBSETS[subset].capitalize()}: {written(first.zero, 'share')} with 1, "
-        f"{written(last.zero, 'share')} with {last.m} datasets where no match counts as 0."
-    )
+    ends, name = [written(row.zero, "share") for row in (first, last)], SUBSETS[subset].capitalize()
+    if ends[0] == ends[1]:
+        return f"{name}: {ends[0]} with 1 and with {last.m} datasets (equal; no match counts as 0)."
+    return f"{name}: {ends[0]} with 1, {ends[1]} with {last.m} datasets (no match counts as 0)."
 
 
 def _cap_table(cap: CapResult) -> DataTable:
