@@ -1,7 +1,7 @@
 """Tests of the verdict about a person in the data, and about anybody.
 
 A test of a person compares training records with holdout records. A test of anybody compares the
-release with a new sample of the same population. ``docs/decision.md`` explains the limits.
+release with a new sample of the same population. ``docs/verdict.md`` explains the limits.
 """
 
 from __future__ import annotations

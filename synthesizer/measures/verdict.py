@@ -6,7 +6,7 @@
 
 Each line is pass, fail or unclear, with a reason (`synthesizer.measures.evidence`). A test that was
 not made is "unclear": no line passes by default. The tests are about one release. They do not prove
-that an intruder can learn nothing. ``docs/decision.md`` has the sources of the limits, and results
+that an intruder can learn nothing. ``docs/verdict.md`` has the sources of the limits, and results
 on files with known truth.
 """
 
