@@ -32,7 +32,7 @@ from synthesizer.measures.halves import (
     half_runs,
     units_of,
 )
-from synthesizer.measures.measure import Axis, Case, Family, Measure, Synthesis
+from synthesizer.measures.measure import Axis, Case, Stage, Measure, Synthesis
 from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.risk.comparable import OriginalNumbers
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -242,7 +242,7 @@ class Checks:
         for name, codes in missing_otherwise(self.original, other, self.case.names).items():
             self._unlike.setdefault(name, (*codes, what))
 
-    def _on(self, family: Family) -> Iterator[Measure]:
+    def _on(self, family: Stage) -> Iterator[Measure]:
         """Yield the measures of a family that are switched on and have what they need."""
         for measure in MEASURES.values():
             available = {

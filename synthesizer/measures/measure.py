@@ -18,11 +18,11 @@ from synthesizer.measures.measure_options import Part
 from synthesizer.measures.scenario import Scenario
 
 Axis = Literal["risk", "utility"]
-Family = Literal["datasets", "scenario", "splits", "halves"]
+Stage = Literal["datasets", "scenario", "splits", "halves"]
 """When a measure is computed: while datasets come in; for each scenario; for each scenario and
 half split; of the first half split (or the control file) alone."""
 Need = Literal["scenario", "halves", "models", "panel", "names", "weight"]
-_OF_FAMILY: Mapping[Family, tuple[Need, ...]] = {
+_OF_FAMILY: Mapping[Stage, tuple[Need, ...]] = {
     "datasets": (),
     "scenario": ("scenario",),
     "splits": ("scenario", "halves"),
@@ -201,7 +201,7 @@ class Measure:
 
     key: str
     """Its name where it is said to have failed; ``{}`` is the place of an item."""
-    family: Family
+    family: Stage
     """When it is computed."""
     _: KW_ONLY
     compute: Compute

@@ -37,7 +37,7 @@ Labels = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 
 
-class _Told(ModelMetaclass):
+class _PartClass(ModelMetaclass):
     """Tells what is wrong with options in sentences; where they are a part of others, those do."""
 
     def __call__(self: Any, **options: Any) -> Any:
@@ -72,7 +72,7 @@ class _Told(ModelMetaclass):
         """Ignore that of pydantic."""
 
 
-class Part(BaseModel, metaclass=_Told):
+class Part(BaseModel, metaclass=_PartClass):
     """Frozen, and an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)

@@ -129,7 +129,7 @@ _FAMILIES = {"ols": "gaussian", "logit": "binomial", "poisson": "poisson"}
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class SurveyDesign:
     """How the records of one dataset were sampled; None for what was not done."""
 
     strata: Codes | None
@@ -155,9 +155,9 @@ class Design:
         pairs = np.unique(np.stack([self.strata, units]), axis=1)
         return int((np.unique(pairs[0], return_counts=True)[1] == 1).sum())
 
-    def take(self, rows: BoolArray) -> Design:
+    def take(self, rows: BoolArray) -> SurveyDesign:
         """Return the design of some records."""
-        return Design(
+        return SurveyDesign(
             None if self.strata is None else self.strata[rows],
             None if self.psu is None else self.psu[rows],
             None if self.replicates is None else self.replicates[rows],
@@ -166,7 +166,7 @@ class Design:
 
 
 def design_fit(
-    family: str, y: FloatArray, X: FloatArray, weights: FloatArray | None, design: Design
+    family: str, y: FloatArray, X: FloatArray, weights: FloatArray | None, design: SurveyDesign
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return coefficients, shape (p,), their covariance and its degrees of freedom.
 
@@ -205,7 +205,7 @@ def check_svy() -> None:
 
 
 def svy_sample(
-    columns: Mapping[str, FloatArray], weights: FloatArray | None, design: Design
+    columns: Mapping[str, FloatArray], weights: FloatArray | None, design: SurveyDesign
 ) -> Sample:
     """Return the records of a survey with its design, weight ``w``."""
     import polars

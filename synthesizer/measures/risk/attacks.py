@@ -554,7 +554,7 @@ class Conditions:
         )
 
 
-class _Term(NamedTuple):
+class _ConditionTerm(NamedTuple):
     """One term of a condition, and where its range starts and stops among sorted values."""
 
     variable: int
@@ -631,7 +631,7 @@ class SortedRecords:
         columns = [np.take_along_axis(c, order, axis=1).tolist() for c in (*terms, start, stop)]
         return np.array(
             [
-                self._one_meets([_Term(*term) for term in zip(*rows, strict=True)])
+                self._one_meets([_ConditionTerm(*term) for term in zip(*rows, strict=True)])
                 for rows in zip(*columns, strict=True)
             ],
             dtype=bool,
@@ -647,7 +647,7 @@ class SortedRecords:
             stop[terms] = np.searchsorted(values, high, side="right")
         return start, stop
 
-    def _one_meets(self, terms: list[_Term]) -> bool:
+    def _one_meets(self, terms: list[_ConditionTerm]) -> bool:
         """Return whether just one record meets all terms, of which the narrowest is the first."""
         narrowest, *others = terms
         order = self._orders[narrowest.variable]

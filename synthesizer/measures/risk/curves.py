@@ -20,7 +20,7 @@ from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.cap import mean_or_none
-from synthesizer.measures.risk.public_cells import Cells, Pairs
+from synthesizer.measures.risk.public_cells import PublicCells, Pairs
 from synthesizer.measures.risk.tcap import agreement
 
 MAX_POINTS = 1000
@@ -152,7 +152,7 @@ class RocCurve(Row):
     at most as many, spread evenly along the curve."""
 
 
-def scores(cells: Cells, margin: Codes) -> InferenceScores:
+def scores(cells: PublicCells, margin: Codes) -> InferenceScores:
     """Return probabilities and guesses; ``margin`` is each original record's published cell."""
     pairs, order = cells.pairs, cells.preference
     pair, cell = cells.pair_of_original, cells.cell_of_original
@@ -173,7 +173,7 @@ def scores(cells: Cells, margin: Codes) -> InferenceScores:
 
 
 def threshold_risk(
-    cells: Cells, shares: InferenceScores, thresholds: Sequence[float]
+    cells: PublicCells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> ThresholdRisk:
     """Return analysis 5."""
     guess = cells.pairs.majority(cells.theirs, cells.preference)
@@ -201,7 +201,7 @@ def threshold_risk(
 
 
 def _rows(
-    cells: Cells, shares: InferenceScores, thresholds: Sequence[float]
+    cells: PublicCells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> Iterator[ThresholdRow]:
     n, chances = cells.n, exceeding_by_chance(cells, thresholds)
     for threshold, chance in zip(thresholds, chances, strict=True):
@@ -267,7 +267,7 @@ class Scored:
         return twice / (2 * int(rejections[-1]) * int(hits[0]))
 
 
-def roc(cells: Cells) -> tuple[RocCurve, ...]:
+def roc(cells: PublicCells) -> tuple[RocCurve, ...]:
     """Return analysis 4: of two levels the positive one, of more each against the rest."""
     levels = range(len(cells.levels))
     if len(levels) == 2 and cells.positive is not None:
@@ -275,7 +275,7 @@ def roc(cells: Cells) -> tuple[RocCurve, ...]:
     return tuple(_curve(cells, level) for level in levels)
 
 
-def _curve(cells: Cells, level: int) -> RocCurve:
+def _curve(cells: PublicCells, level: int) -> RocCurve:
     scored = _scored(cells, level, cells.theirs, cells.cell_theirs)
     positives, negatives = int(scored.positives.sum()), int(scored.negatives.sum())
     at_level = cells.pairs.of_level(level)
@@ -302,7 +302,7 @@ def _curve(cells: Cells, level: int) -> RocCurve:
     )
 
 
-def _scored(cells: Cells, level: int, counts: Codes, totals: Codes) -> Scored:
+def _scored(cells: PublicCells, level: int, counts: Codes, totals: Codes) -> Scored:
     """Return original records by the proportion of a class that ``counts`` show in their cell."""
     at_level = cells.pairs.of_level(level)
     cell, shown = cells.pairs.cell[at_level], totals > 0
@@ -339,7 +339,7 @@ def _thinned(scored: Scored) -> tuple[tuple[float | None, float, float], ...]:
     return tuple((thresholds[i], float(tpr[i]), float(tnr[i])) for i in kept)
 
 
-def right_by_chance(cells: Cells, guess: Codes) -> float | None:
+def right_by_chance(cells: PublicCells, guess: Codes) -> float | None:
     """Return the expected share guessed right of the original records with a synthetic cell.
 
     Guessed and true levels are as frequent as they are, but independent of each other. ``guess``
@@ -351,7 +351,7 @@ def right_by_chance(cells: Cells, guess: Codes) -> float | None:
     return agreement(guessed, _sums(cells.pairs.level[use], cells.ours[use], size))
 
 
-def exceeding_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float]:
+def exceeding_by_chance(cells: PublicCells, thresholds: Sequence[float]) -> list[float]:
     """Return the expected share of original records whose true level exceeds each threshold.
 
     True levels are kept; the level of every synthetic record is drawn from the distribution of
@@ -371,7 +371,7 @@ def exceeding_by_chance(cells: Cells, thresholds: Sequence[float]) -> list[float
     ]
 
 
-def exceeding_with_kept_shares(cells: Cells, threshold: float) -> float:
+def exceeding_with_kept_shares(cells: PublicCells, threshold: float) -> float:
     """Return the expected share of original records whose true level exceeds a threshold.
 
     The synthetic records are kept; the true level of every original record is drawn from the

@@ -33,7 +33,7 @@ MOST = 10_000
 """Records of each half that are looked at: they give a gap to within 0.02 or so."""
 
 
-class MemoryRow(Row):
+class MemorisationRow(Row):
     """A variable, given those before it in the chain."""
 
     variable: str = column("Variable", "text")
@@ -70,12 +70,12 @@ LARGEST_MEMORY = FigureKind(
 )
 
 
-class Memory(Measured):
+class Memorisation(Measured):
     """What the models remember of the {records} that they were fitted on."""
 
     n: int
     """Number of fitted records."""
-    variables: tuple[MemoryRow, ...]
+    variables: tuple[MemorisationRow, ...]
     """Log-probabilities of fitted and unseen {records}, the largest gap first."""
     left_out: tuple[str, ...]
     """Variables whose log-probabilities nobody can tell."""
@@ -126,7 +126,7 @@ class _Moments(NamedTuple):
 
 def memory(
     fitted: Table, unseen: Table, log_likelihoods: LogLikelihoods, *, most: int = MOST
-) -> Memory:
+) -> Memorisation:
     """Return what models remember of the records that they were fitted on.
 
     Parameters
@@ -143,7 +143,7 @@ def memory(
 
     Returns
     -------
-    Memory
+    Memorisation
         The standard error of a gap takes records as independent, the models as given: it is
         sqrt(s1^2 / n1 + s2^2 / n2) with the variances within both.
 
@@ -167,7 +167,7 @@ def memory(
         for table in (_spread(fitted, most), _spread(unseen, most))
     )
     rows = (
-        MemoryRow(
+        MemorisationRow(
             variable=name,
             fitted=own.mean,
             unseen=held_out[name].mean,
@@ -180,7 +180,7 @@ def memory(
     variables = tuple(sorted(rows, key=lambda row: -row.gap))
     told = {row.variable for row in variables}
     names = (c.name for c in fitted.columns if c.variable.kind is not Kind.ID)
-    return Memory(
+    return Memorisation(
         n=fitted.n_rows,
         variables=variables,
         left_out=tuple(name for name in names if name not in told),
@@ -194,7 +194,7 @@ def _spread(table: Table, most: int) -> Table:
     return table.take(np.linspace(0, table.n_rows - 1, most).astype(np.intp))
 
 
-def _remembered(case: Case) -> Memory | None:
+def _remembered(case: Case) -> Memorisation | None:
     run = case.halves
     if run.log_likelihoods is None:
         return None
@@ -209,7 +209,7 @@ MEASURES = (
         switch=None,
         needs=("models",),
         compute=_remembered,
-        result=Memory,
+        result=Memorisation,
         figures=(MEMORY, LARGEST_MEMORY),
     ),
 )

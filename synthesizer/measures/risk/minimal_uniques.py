@@ -34,7 +34,7 @@ def count_sets(n_keys: int, max_size: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class KeyCells:
     """The distinct combinations of all keys: those of one record first, then the shared ones."""
 
     columns: npt.NDArray[np.int32]
@@ -50,7 +50,7 @@ class Cells:
     of it is observed."""
 
     @classmethod
-    def of(cls, table: Table, keys: Sequence[str], groups: GroupsOf, *, unknown: bool) -> Cells:
+    def of(cls, table: Table, keys: Sequence[str], groups: GroupsOf, *, unknown: bool) -> KeyCells:
         """Find the combinations in a table; ``unknown``: missing codes identify nobody."""
         full, sizes = _encoded(table, keys, groups or {})
         number, size = _combined(full, sizes, tuple(range(len(keys))), slice(None))
@@ -70,7 +70,7 @@ class Cells:
 
 
 def minimal_uniques(
-    cells: Cells,
+    cells: KeyCells,
     weights: Sequence[float],
     by_record: bool,
     progress: Callable[[int, int], None] | None,
@@ -111,7 +111,7 @@ def minimal_uniques(
     return counts, by_key, shares
 
 
-def _alive_on_parts(cells: Cells, subset: Subset, above: Mapping[Subset, Bits]) -> Bits | None:
+def _alive_on_parts(cells: KeyCells, subset: Subset, above: Mapping[Subset, Bits]) -> Bits | None:
     """Return who is alive on every part with one key less, as bits; None where nobody is."""
     if len(subset) == 1:
         return np.packbits(cells.observed[subset[0]])
@@ -124,7 +124,7 @@ def _alive_on_parts(cells: Cells, subset: Subset, above: Mapping[Subset, Bits]) 
     return alive
 
 
-def _count(cells: Cells, prefixes: _Prefixes, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
+def _count(cells: KeyCells, prefixes: _Prefixes, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
     """Return who is alone on the keys, and as bits who remains alive."""
     mask = np.unpackbits(alive, count=cells.columns.shape[1]).view(bool)
     rows = np.flatnonzero(mask)
@@ -147,7 +147,7 @@ def _count(cells: Cells, prefixes: _Prefixes, subset: Subset, alive: Bits) -> tu
 class _Prefixes:
     """Codes of all combinations on the first keys of a set, kept while the next sets begin so."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: KeyCells) -> None:
         self._cells = cells
         self._kept: list[tuple[int, Codes, int]] = []
 

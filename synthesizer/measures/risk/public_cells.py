@@ -113,7 +113,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class PublicCells:
     """Counts of original and of pooled synthetic records by cell and by pair."""
 
     levels: tuple[str, ...]
@@ -164,7 +164,7 @@ def count_cells(
     public: Sequence[str],
     positive: str | float | None = None,
     groups: GroupsOf = None,
-) -> Cells:
+) -> PublicCells:
     """Count records by cell and level; see `inference` for the parameters."""
     # Quantiles are those of the original alone.
     cuts = fixed_groups(original, groups)
@@ -183,7 +183,7 @@ def count_cells(
     if len(levels) == 2:
         chosen = preference[0] if chosen is None else chosen
         preference = [chosen, 1 - chosen]
-    return Cells(
+    return PublicCells(
         levels=levels,
         positive=chosen,
         preference=tuple(preference),
@@ -228,7 +228,7 @@ class CellUniqueness(Result):
     """Number of records in a cell, and number of original cells with that many."""
 
 
-def uniqueness(cells: Cells) -> CellUniqueness:
+def uniqueness(cells: PublicCells) -> CellUniqueness:
     """Return analysis 1."""
     ours, theirs = cells.cell_ours, cells.cell_theirs
     present, absent = ours > 0, (ours > 0) & (theirs == 0)
@@ -333,7 +333,7 @@ class Classification(Result):
     """Share when the original is its own synthetic copy."""
 
 
-def differences(cells: Cells) -> Differences:
+def differences(cells: PublicCells) -> Differences:
     """Return analysis 3."""
     present, shown = cells.cell_ours > 0, cells.cell_theirs > 0
     both = present & shown
@@ -353,7 +353,7 @@ def differences(cells: Cells) -> Differences:
     )
 
 
-def _distances(cells: Cells, both: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _distances(cells: PublicCells, both: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Return how far synthetic proportions are from own and from marginal ones, by cell."""
     pairs, compared = cells.pairs, both[cells.pairs.cell]
     if cells.positive is not None:
@@ -410,7 +410,7 @@ def _distribution(values: FloatArray) -> CellSpread:
     )
 
 
-def classification(cells: Cells) -> Classification:
+def classification(cells: PublicCells) -> Classification:
     """Return analysis 2."""
     pairs, n = cells.pairs, cells.n_synthetic
     most_frequent = int(cells.marginal.argmax())
@@ -426,13 +426,13 @@ def classification(cells: Cells) -> Classification:
     )
 
 
-def _revealed(cells: Cells, of_class: BoolArray) -> int:
+def _revealed(cells: PublicCells, of_class: BoolArray) -> int:
     # min(synthetic / m, original) with whole numbers: both are multiplied by m.
     visible = cells.cell_theirs[cells.pairs.cell[of_class]]
     return int(np.minimum(visible, cells.m * cells.ours[of_class]).sum())
 
 
-def _by_chance(cells: Cells, guess: Codes) -> float:
+def _by_chance(cells: PublicCells, guess: Codes) -> float:
     """Return the expected share of synthetic records that give away a true level.
 
     The guesses are kept; the true level of every original record is drawn from the distribution

@@ -34,7 +34,7 @@ from synthesizer.measures.risk.curves import (
 )
 from synthesizer.measures.risk.public_cells import (
     MAX_LEVELS,
-    Cells,
+    PublicCells,
     CellUniqueness,
     Classification,
     Differences,
@@ -406,7 +406,7 @@ def inference_scores(
     return scores(cells, margin)
 
 
-def _counted(original: Data, synthetic: Synthetic, **asked: Any) -> tuple[Cells, Codes]:
+def _counted(original: Data, synthetic: Synthetic, **asked: Any) -> tuple[PublicCells, Codes]:
     """Return the checked counts, and the cell of each original record in the published table."""
     check_lists(public=asked["public"], baseline=asked["baseline"])
     original, tables = as_tables(original, synthetic, [*asked["public"], asked["sensitive"]])

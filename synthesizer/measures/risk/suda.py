@@ -31,7 +31,7 @@ from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
 from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.comparable import GroupsOf, problems_of
-from synthesizer.measures.risk.minimal_uniques import Cells, count_sets, minimal_uniques
+from synthesizer.measures.risk.minimal_uniques import KeyCells, count_sets, minimal_uniques
 
 Missing = Literal["value", "unknown"]
 
@@ -295,7 +295,7 @@ def suda(
     sampling_fraction = options.sampling_fraction
     size = len(keys) if options.max_size is None else options.max_size
     _check(table, keys, groups, size, sampling_fraction, missing)
-    cells = Cells.of(table, keys, groups, unknown=missing == "unknown")
+    cells = KeyCells.of(table, keys, groups, unknown=missing == "unknown")
     weights = _weights(len(keys), size)
     counts, by_key, by_record = minimal_uniques(cells, weights, record_contributions, progress)
     n, rows, scores = table.n_rows, cells.records, counts @ np.asarray(weights)

@@ -331,7 +331,7 @@ def _alike(one: IntArray, other: IntArray, told: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _Matches:
     """What careers tell of original ones by one kind of knowledge, means over its sets."""
 
     told: FloatArray
@@ -346,7 +346,7 @@ class _Told:
     """Of every original person: the sum of what is told of her."""
 
     @classmethod
-    def of(cls, known: _Known, original: IntArray, careers: IntArray) -> _Told:
+    def of(cls, known: _Known, original: IntArray, careers: IntArray) -> _Matches:
         n, sets = len(original), len(known.sets)
         told, hits = np.zeros(len(careers)), 0
         found, risk, weight = np.zeros((3, n))
@@ -386,7 +386,7 @@ class _Seen:
     squares: float = 0.0
     found: float = 0.0
 
-    def add(self, dataset: _Told) -> None:
+    def add(self, dataset: _Matches) -> None:
         self.n += len(dataset.told)
         self.hits += dataset.hits
         self.told += float(dataset.told.sum())
@@ -489,7 +489,7 @@ class TrajectoryIntruder:
         """Look at the next dataset, of the same states and periods."""
         careers = np.asarray(synthetic)
         for place, (known, seen) in enumerate(zip(self._known, self._seen, strict=True)):
-            told = _Told.of(known, self._original, careers)
+            told = _Matches.of(known, self._original, careers)
             seen.add(told)
             if place == self._points - 1:
                 self._found += told.found
@@ -596,7 +596,7 @@ def trajectories_of_halves(
     made, n_periods = np.concatenate(synthetic), fitted.shape[1]
     rows = []
     for known in knowledge(n_periods, n, options, rng):
-        seen, other = (_Told.of(known, side, made) for side in sides)
+        seen, other = (_Matches.of(known, side, made) for side in sides)
         difference = seen.told - other.told
         variance = difference.var(ddof=1) / len(made) if len(made) > 1 else 0.0
         variance += (seen.spread + other.spread) / len(made) ** 2

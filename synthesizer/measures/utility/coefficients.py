@@ -14,7 +14,7 @@ from synthesizer.data.table import FloatArray
 from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
 from synthesizer.measures.utility.combining import FIXED, CombinedEstimates, Lower, Rule, Upper
 from synthesizer.measures.utility.fits import Fit
-from synthesizer.measures.utility.formulas import Family
+from synthesizer.measures.utility.formulas import ModelFamily
 
 
 class CoefficientComparison(Row):
@@ -138,7 +138,7 @@ class FitComparison(Result):
     """The same model fitted to the original and to synthetic datasets."""
 
     formula: str
-    family: Family
+    family: ModelFamily
     rule: Rule
     clusters: str | None
     """Variable of clusters."""

@@ -25,7 +25,7 @@ from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, 
 from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.data.values import finite_number
 from synthesizer.measures.measure_options import Label, Labels, Part, each_once
-from synthesizer.measures.survey_design import Design, ReplicateWeights
+from synthesizer.measures.survey_design import SurveyDesign, ReplicateWeights
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -37,7 +37,7 @@ from synthesizer.measures.utility.fits import Extras, Fit, fit_model, informativ
 from synthesizer.measures.utility.fixed_effects import Codes
 from synthesizer.measures.utility.formulas import (
     Atom,
-    Family,
+    ModelFamily,
     Model,
     atom_values,
     learn_model,
@@ -76,7 +76,7 @@ class FitRequest(Part):
     """
 
     formula: str = Field(description="such as income ~ age + sex:region")
-    family: Family = Field("ols", description="ols, logit, poisson or multinomial")
+    family: ModelFamily = Field("ols", description="ols, logit, poisson or multinomial")
     rule: Rule | None = Field(
         None, description="how the m fits are combined; by the kind of synthesis when absent"
     )
@@ -222,7 +222,7 @@ class FitRequest(Part):
             self.design(data, declared),
         )
 
-    def design(self, data: Data, declared: Said = None) -> Design | None:
+    def design(self, data: Data, declared: Said = None) -> SurveyDesign | None:
         """Return how the records of a survey were sampled; None where nothing says it."""
         how = (self.weight, self.strata, self.psu, self.replicates)
         return design_of(data, *how, declared=declared)
@@ -236,7 +236,7 @@ def design_of(
     replicates: ReplicateWeights | None,
     *,
     declared: Said = None,
-) -> Design | None:
+) -> SurveyDesign | None:
     """Return the replicate weights of a dataset, its strata and units, or None without any.
 
     Raises
@@ -251,10 +251,10 @@ def design_of(
     if strata is None and psu is None:
         return None
     h, i = (None if name is None else _group_codes(data, name, declared) for name in (strata, psu))
-    return Design(h, i)
+    return SurveyDesign(h, i)
 
 
-def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) -> Design:
+def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) -> SurveyDesign:
     """Return the design that the replicate weights of a dataset are."""
     if problems := replicates.problems(names):
         raise DataError(f"replicates: {problem}" for problem in problems)
@@ -265,7 +265,7 @@ def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) 
             f"replicates: {plural(wrong, 'record')} without one of the weights {names[0]!r} to "
             f"{names[-1]!r}: give every record all of them, 0 where it counts for nobody"
         )
-    return Design(None, None, values, replicates.scales(len(names)))
+    return SurveyDesign(None, None, values, replicates.scales(len(names)))
 
 
 def _group_codes(data: Data, name: str, declared: Said) -> Codes:

@@ -46,7 +46,7 @@ class Statistics(Row):
     max: float | None = column("max", "number")
 
 
-class Summary(Result):
+class NumberSummary(Result):
     """Statistics of the original, and of each synthetic dataset."""
 
     original: Statistics
@@ -71,7 +71,7 @@ class Distribution(Result):
     """Shares of the original records."""
     synthetic: tuple[tuple[float, ...], ...]
     """Shares of the records of each synthetic dataset."""
-    summary: Summary | None
+    summary: NumberSummary | None
     """For numbers and dates."""
     others: int = 0
     """How many levels the label "other levels", the last before the missing codes, stands for."""
@@ -169,7 +169,7 @@ class _LevelCounter:
         self,
         labels: tuple[str, ...],
         edges: FloatArray | None,
-        summary: Summary | None,
+        summary: NumberSummary | None,
     ) -> Distribution:
         groups = self._groups
         shown = groups.shown(np.sum(self._counts, axis=0))
@@ -205,7 +205,7 @@ class _NumberCounter(_LevelCounter):
 
     def result(self) -> Distribution:
         original, *synthetic = self._statistics
-        summary = Summary(original=original, synthetic=tuple(synthetic))
+        summary = NumberSummary(original=original, synthetic=tuple(synthetic))
         cells = self._cells
         if cells is None:
             return self._distribution(self._groups.labels[:1], None, summary)

@@ -23,9 +23,9 @@ import scipy
 
 from synthesizer.data.errors import DataError, listed
 from synthesizer.data.table import BoolArray, FloatArray
-from synthesizer.measures.survey_design import Design, design_fit
+from synthesizer.measures.survey_design import SurveyDesign, design_fit
 from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
-from synthesizer.measures.utility.formulas import Family
+from synthesizer.measures.utility.formulas import ModelFamily
 
 DEPENDENT = 1e-10
 """Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""
@@ -83,7 +83,7 @@ def check_residuals(y: FloatArray, residuals: FloatArray) -> None:
         )
 
 
-def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]) -> str:
+def unsettled(family: ModelFamily, y: FloatArray, X: FloatArray, names: Sequence[str]) -> str:
     """Return in plain words why a model has no fit, as far as its columns show it."""
     if family == "ols":
         return "the ols fit has coefficients that are not finite: look for extreme values"
@@ -132,7 +132,7 @@ class Extras:
     """Weights, shape (n,); records with weight 0 take no part."""
     offset: FloatArray | None = None
     """What is added to the linear predictor, shape (n,), NaN where it is missing."""
-    design: Design | None = None
+    design: SurveyDesign | None = None
     """How the records of a survey were sampled."""
 
     @property
@@ -176,7 +176,7 @@ class Fit:
 
 
 def fit_model(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
@@ -185,7 +185,7 @@ def fit_model(
     effects: Sequence[Codes] = (),
     weights: FloatArray | None = None,
     offset: FloatArray | None = None,
-    design: Design | None = None,
+    design: SurveyDesign | None = None,
 ) -> Fit:
     """Fit one model.
 
@@ -258,7 +258,7 @@ class _Solution:
 
 
 def _solution(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
@@ -312,7 +312,7 @@ class _Estimate:
 
 
 def _estimate(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
@@ -329,7 +329,7 @@ def _estimate(
 
 
 def _reweighted(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
@@ -361,14 +361,14 @@ def _reweighted(
     return None
 
 
-def _start(family: Family, y: FloatArray) -> FloatArray:
+def _start(family: ModelFamily, y: FloatArray) -> FloatArray:
     """Return the linear predictor of means half way to the responses, shape (n,)."""
     if family == "logit":
         return np.asarray(np.log((y + 0.5) / (1.5 - y)))
     return np.asarray(np.log((y + y.mean()) / 2))
 
 
-def _moments(family: Family, y: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _moments(family: ModelFamily, y: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return responses less their means, and variances, both exact in the tails, shapes (n,)."""
     if family == "logit":
         one, zero = scipy.special.expit(linear), scipy.special.expit(-linear)
@@ -413,7 +413,7 @@ def _multinomial(y: FloatArray, X: FloatArray, prior: FloatArray | None) -> _Est
 
 
 def _covariance(
-    estimate: _Estimate, family: Family, levels: FixedEffects | None, extras: Extras
+    estimate: _Estimate, family: ModelFamily, levels: FixedEffects | None, extras: Extras
 ) -> tuple[FloatArray, float]:
     """Return the covariance, see `fit_model`, and the degrees of freedom."""
     bread, scores, n = estimate.bread, estimate.scores, len(estimate.scores)
@@ -443,7 +443,7 @@ def _absorbed(names: Sequence[str]) -> DataError:
     )
 
 
-def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> BoolArray:
+def informative(effects: Sequence[Codes], y: FloatArray, family: ModelFamily) -> BoolArray:
     """Return which records say something about the coefficients.
 
     A record that is alone in a level says nothing: the level's constant fits it exactly (Correia

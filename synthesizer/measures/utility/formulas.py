@@ -409,7 +409,7 @@ def _categories(numbers: FloatArray, column: Column) -> AtomValues:
     return AtomValues(codes, tuple(str(value).removesuffix(".0") for value in distinct.tolist()))
 
 
-Family = Literal["ols", "logit", "poisson", "multinomial"]
+ModelFamily = Literal["ols", "logit", "poisson", "multinomial"]
 Part = tuple[Atom, int | None]
 MAX_COLUMNS = 1_000
 
@@ -439,7 +439,7 @@ class Model:
 
     formula: Formula
     """Response and terms."""
-    family: Family
+    family: ModelFamily
     """Kind of model, which decides what the response may be."""
     levels: Mapping[Atom, tuple[str, ...]]
     """Levels of the categories, the reference first."""
@@ -575,7 +575,7 @@ def _spelt_part(part: str) -> str:
 
 
 def learn_model(
-    formula: Formula, table: Table, family: Family, usable: BoolArray | None = None
+    formula: Formula, table: Table, family: ModelFamily, usable: BoolArray | None = None
 ) -> Model:
     """Return what the original decides: levels, references and columns."""
     values, faults = {}, Problems()
@@ -597,7 +597,7 @@ def learn_model(
     return model_of(formula, family, levels)
 
 
-def model_of(formula: Formula, family: Family, levels: Mapping[Atom, tuple[str, ...]]) -> Model:
+def model_of(formula: Formula, family: ModelFamily, levels: Mapping[Atom, tuple[str, ...]]) -> Model:
     """Return the model that follows from the levels of its categories, the reference first.
 
     Raises
@@ -649,7 +649,7 @@ def _term_columns(
 
 
 def _response_problems(
-    response: Atom, family: Family, levels: Mapping[Atom, tuple[str, ...]]
+    response: Atom, family: ModelFamily, levels: Mapping[Atom, tuple[str, ...]]
 ) -> Iterator[str]:
     n_levels = len(levels[response]) if response in levels else None
     if family in ("ols", "poisson") and n_levels is not None:
@@ -669,7 +669,7 @@ def _response_problems(
 
 
 def _value_problems(
-    y: FloatArray, family: Family, outcomes: tuple[str, ...], response: str
+    y: FloatArray, family: ModelFamily, outcomes: tuple[str, ...], response: str
 ) -> Iterator[str]:
     """Yield why the values are not what the family needs."""
     if family == "poisson" and (y < 0).any():

@@ -230,7 +230,7 @@ class Regressions(Measured):
 
 
 @dataclass(frozen=True, eq=False)
-class _Term:
+class _Predictor:
     """A column of the design, as the original has it; the same for any table."""
 
     variable: str
@@ -489,7 +489,7 @@ def _sample(table: Table, rng: np.random.Generator) -> Table:
     return table.take(np.sort(rng.permutation(table.n_rows)[:MOST_RECORDS]))
 
 
-def _terms(column: Column) -> tuple[_Term, ...]:
+def _terms(column: Column) -> tuple[_Predictor, ...]:
     """Return the columns that a variable has in a design."""
     name, variable = column.name, column.variable
     if not column.is_coded:
@@ -497,15 +497,15 @@ def _terms(column: Column) -> tuple[_Term, ...]:
         if not len(observed):
             return ()
         centre, scale = _standard_unit(observed)
-        missing = _Term(name, f"{name} missing", frozenset(variable.missing))
-        return (_Term(name, name, centre=centre, scale=scale), missing)
+        missing = _Predictor(name, f"{name} missing", frozenset(variable.missing))
+        return (_Predictor(name, name, centre=centre, scale=scale), missing)
     counts = np.bincount(column.data, minlength=variable.n_codes)
     frequent = [int(code) for code in np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
     labels = [variable.labels[code] for code in frequent]
     single = (
-        _Term(name, f"{name}={label or '(empty)'}", frozenset({label})) for label in labels[1:]
+        _Predictor(name, f"{name}={label or '(empty)'}", frozenset({label})) for label in labels[1:]
     )
-    return (*single, _Term(name, f"{name}=other", frozenset(labels), is_other=True))
+    return (*single, _Predictor(name, f"{name}=other", frozenset(labels), is_other=True))
 
 
 def _standard_unit(values: npt.NDArray[Any]) -> tuple[float, float]:

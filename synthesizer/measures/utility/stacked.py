@@ -118,7 +118,7 @@ class _Term:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class StackedDesign:
     """Terms of the model for ``n_rows`` stacked records, narrow ones before wide ones.
 
     Of the columns of a wide term hardly any is not 0 in a record, so that products with them are
@@ -134,11 +134,11 @@ class Design:
         """Number of columns, with the constant."""
         return sum(term.width for term in (*self.narrow, *self.wide))
 
-    def chosen(self, columns: npt.NDArray[np.intp]) -> Design:
+    def chosen(self, columns: npt.NDArray[np.intp]) -> StackedDesign:
         """Return the design with the chosen columns only, given in ascending order."""
         border = sum(term.width for term in self.narrow)
         narrow, wide = columns[columns < border], columns[columns >= border] - border
-        return Design(_chosen(self.narrow, narrow), _chosen(self.wide, wide), self.n_rows)
+        return StackedDesign(_chosen(self.narrow, narrow), _chosen(self.wide, wide), self.n_rows)
 
     def predictor(self, rows: slice, coefficients: FloatArray) -> FloatArray:
         """Return the columns of some rows times the coefficients, shape (rows,)."""
@@ -226,7 +226,7 @@ _CONSTANT = _Term((), 1)
 
 def stacked_design(
     original: Table, synthetic: Table, names: Sequence[str], *, order: int = 1, limit: int
-) -> Design | None:
+) -> StackedDesign | None:
     """Return the design of the original records followed by the synthetic ones.
 
     It has the constant and all products of up to ``order`` variables. None when it has more than
@@ -246,7 +246,7 @@ def stacked_design(
         return None
     narrow = tuple(term for term in terms if term.width <= _NARROW)
     wide = tuple(term for term in terms if term.width > _NARROW)
-    return Design(narrow, wide, original.n_rows + synthetic.n_rows)
+    return StackedDesign(narrow, wide, original.n_rows + synthetic.n_rows)
 
 
 def _fewest(pieces: tuple[Piece, ...]) -> int:
@@ -300,7 +300,7 @@ class LogitFit:
 
 
 @one_blas_thread()
-def fit_logit(design: Design, n_original: int, n_jobs: int | None) -> LogitFit:
+def fit_logit(design: StackedDesign, n_original: int, n_jobs: int | None) -> LogitFit:
     """Return the fit of a design whose first ``n_original`` records are original.
 
     Steps start from half-shrunk observations, as McCullagh and Nelder (1989) describe it; those
@@ -314,7 +314,7 @@ def fit_logit(design: Design, n_original: int, n_jobs: int | None) -> LogitFit:
 
 
 @one_blas_thread()
-def rank_of(design: Design, n_jobs: int | None) -> int:
+def rank_of(design: StackedDesign, n_jobs: int | None) -> int:
     """Return the number of linearly independent columns."""
     nothing = np.zeros(design.n_rows)
     with _threads(n_jobs) as threads:
@@ -356,7 +356,7 @@ def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
     return np.sort(pivots[:rank] - 1).astype(np.intp)
 
 
-def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
+def _fit(design: StackedDesign, truth: FloatArray, threads: Parallel) -> LogitFit:
     design, coefficients = _started(design, truth, threads)
     last: FloatArray | None = None
     deviance, halvings = math.inf, 0
@@ -379,7 +379,7 @@ def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
     return LogitFit(np.asarray(scipy.special.expit(linear)), design.width, converged=False)
 
 
-def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Design, FloatArray]:
+def _started(design: StackedDesign, truth: FloatArray, threads: Parallel) -> tuple[StackedDesign, FloatArray]:
     """Return the design without redundant columns, and the first coefficients.
 
     Half-shrunk observations are 1/4 and 3/4, whose weights are equal: X'X, which tells redundant
@@ -394,7 +394,7 @@ def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Desi
 
 
 def _deviance(
-    design: Design, coefficients: FloatArray, rows: slice, truth: FloatArray
+    design: StackedDesign, coefficients: FloatArray, rows: slice, truth: FloatArray
 ) -> tuple[FloatArray, float]:
     """Return the linear predictor of some rows, shape (rows,), and their share of the deviance."""
     linear = design.predictor(rows, coefficients)
@@ -402,7 +402,7 @@ def _deviance(
     return linear, float(-2 * scipy.special.log_expit(right).sum())
 
 
-def _weighted(design: Design, rows: slice, linear: FloatArray, truth: FloatArray) -> Sums:
+def _weighted(design: StackedDesign, rows: slice, linear: FloatArray, truth: FloatArray) -> Sums:
     """Return what some rows add to the weighted normal equations of the working response."""
     score = scipy.special.expit(linear)
     weight = score * (1 - score)
