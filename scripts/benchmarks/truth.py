@@ -68,7 +68,7 @@ from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.combining import combine, rule_for
 from synthesizer.measures.utility.fits import fit_model
-from synthesizer.measures.utility.formulas import ModelFamily, Model, learn_model, parse_formula
+from synthesizer.measures.utility.formulas import Model, ModelFamily, learn_model, parse_formula
 from synthesizer.measures.utility.regressions import RegressionCounter
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.inputs import read_frame

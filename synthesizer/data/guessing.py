@@ -252,7 +252,9 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
         (declaration.declared_kind, "declared") if declaration.declared_kind else _guess(column)
     )
     if len(codes) > MAX_MISSING:
-        raise UnreadableColumn(f"has {len(codes)} missing codes; at most {MAX_MISSING} are possible")
+        raise UnreadableColumn(
+            f"has {len(codes)} missing codes; at most {MAX_MISSING} are possible"
+        )
     storage = {}
     if texts.null is not None:
         storage["null"] = texts.null
@@ -598,7 +600,9 @@ def _coded(column: _Column) -> dict[str, Any]:
         _check_levels(column, levels)
     texts, n_levels = column.texts, int(column.is_value.sum())
     if n_levels > MAX_LEVELS:
-        raise UnreadableColumn(f"has {n_levels} levels; at most {MAX_LEVELS}; declare `kind: id` or drop it")
+        raise UnreadableColumn(
+            f"has {n_levels} levels; at most {MAX_LEVELS}; declare `kind: id` or drop it"
+        )
     if column.all_distinct and texts.ordered is None:
         raise UnreadableColumn(
             "is categorical but all its values are distinct",
@@ -619,13 +623,17 @@ def _levels(column: _Column) -> tuple[str, ...]:
     if column.declaration.declared_kind in (None, Kind.ORDERED) and (found := scale_order(levels)):
         return found
     if column.declaration.kind is Kind.ORDERED:
-        raise UnreadableColumn("is declared ordered, but its levels are words; declare `levels` in order")
+        raise UnreadableColumn(
+            "is declared ordered, but its levels are words; declare `levels` in order"
+        )
     return tuple(levels)
 
 
 def _check_levels(column: _Column, levels: tuple[str, ...]) -> None:
     if len(set(levels)) != len(levels) or set(levels) & set(column.missing):
-        raise UnreadableColumn("has `levels` that are named twice or are missing codes; name each once")
+        raise UnreadableColumn(
+            "has `levels` that are named twice or are missing codes; name each once"
+        )
     odd = column.is_value & ~column.texts.among(levels)
     if odd.any():
         raise UnreadableColumn(
@@ -691,7 +699,9 @@ def _check_decimals(column: _Column, decimals: int) -> None:
     numbers = column.numbers
     odd = ~np.isclose(np.round(numbers, decimals), numbers, rtol=1e-14, atol=1e-14)
     if odd.any():
-        raise UnreadableColumn(f"has more than the declared {decimals} decimals in {column.where(odd)}")
+        raise UnreadableColumn(
+            f"has more than the declared {decimals} decimals in {column.where(odd)}"
+        )
 
 
 def _date(column: _Column) -> dict[str, Any]:

@@ -60,10 +60,10 @@ def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
     def is_of_core(measure: Measure) -> bool:
         return measure.compute.__module__.startswith("synthesizer.measures.")
 
-    def place(measure: Measure) -> tuple[Axis, bool]:
+    def rank(measure: Measure) -> tuple[Axis, bool]:
         return measure.axis, not is_of_core(measure)
 
-    first = sorted(following.get("", ()), key=place)
+    first = sorted(following.get("", ()), key=rank)
     ordered = [measure for root in first for measure in followed(root)]
     if len(ordered) < len(entries):
         names = ", ".join(sorted(known - {measure.key for measure in ordered}))
@@ -83,13 +83,15 @@ def _refuse_doubles(measures: list[Measure]) -> None:
 
 def load() -> dict[str, Measure]:
     """Return the measures that installed packages declare, by key, in the order of computation."""
-    found = entries(GROUP, tuple, removable=f"{EXTENSIONS}.")
-    if not found:
+    by_entry_point = entries(GROUP, tuple, removable=f"{EXTENSIONS}.")
+    if not by_entry_point:
         raise ConfigError(NO_MEASURES)
-    for name, measures in found.items():
+    for name, measures in by_entry_point.items():
         if not all(isinstance(measure, Measure) for measure in measures):
             raise ConfigError(f"measures {name!r} (entry point): are no tuple of Measure")
-    return {measure.key: measure for measure in in_order(chain.from_iterable(found.values()))}
+    return {
+        measure.key: measure for measure in in_order(chain.from_iterable(by_entry_point.values()))
+    }
 
 
 MEASURES: Mapping[str, Measure] = load()

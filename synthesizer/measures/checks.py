@@ -32,7 +32,7 @@ from synthesizer.measures.halves import (
     half_runs,
     units_of,
 )
-from synthesizer.measures.measure import Axis, Case, Stage, Measure, Synthesis
+from synthesizer.measures.measure import Axis, Case, Measure, Stage, Synthesis
 from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.risk.comparable import OriginalNumbers
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -268,28 +268,28 @@ class Checks:
         for measure in self._on("datasets"):
             attempts = self._attempts[measure.axis]
             for name, item in _items(measure, self.case):
-                place = measure.key.format(name)
+                title = measure.key.format(name)
                 case = self._judged(measure, replace(self.case, done=done, item=item))
-                collecting = attempts.of(place, partial(measure.compute, case))
+                collecting = attempts.of(title, partial(measure.compute, case))
                 if collecting is not None:
-                    done[place] = collecting
-                    collected.append(_Collected(measure, place, collecting, attempts))
+                    done[title] = collecting
+                    collected.append(_Collected(measure, title, collecting, attempts))
         return collected
 
     def _scenario(
         self, case: Case, sample: Case, splits: dict[tuple[str, str], list[Any]]
     ) -> ScenarioRisk:
         """Compute a scenario for all units, and from the halves of the sample that were split."""
-        label, attempts = case.asked.label, self._attempts["risk"]
+        label, attempts = case.required_scenario.label, self._attempts["risk"]
         case, sample = _of_units(replace(case, synthesis=self._of_risk)), _of_units(sample)
         done: dict[str, Any] = {}
-        fields: dict[str, Any] = {"scenario": case.asked}
+        fields: dict[str, Any] = {"scenario": case.required_scenario}
         for measure in self._on("scenario"):
             compute = partial(measure.compute, replace(case, done=done))
             result = attempts.of(f"{measure.key} ({label})", compute)
             if result is not None:
                 done[measure.key] = result
-                result = measure.kept(result)
+                result = measure.saved(result)
             _put(fields, measure, [result], ScenarioRisk)
         for measure in self._on("splits"):
             parts = splits.get((measure.key, label))
@@ -307,8 +307,8 @@ class Checks:
         def look(runs: Iterable[HalfRun], most: int | None) -> None:
             for run in runs:
                 for measure, scenario in product(self._on("splits"), self.scenarios):
-                    asked = _of_units(replace(case, scenario=scenario, run=run))
-                    compute = partial(measure.compute, asked)
+                    of_units = _of_units(replace(case, scenario=scenario, run=run))
+                    compute = partial(measure.compute, of_units)
                     of_split = attempts.of(f"{measure.key} ({scenario.label})", compute)
                     if of_split is not None:
                         splits.setdefault((measure.key, scenario.label), []).append(of_split)
@@ -391,7 +391,7 @@ class Checks:
         notes: Sequence[str],
     ) -> CheckResults:
         utility, panel = fields["utility"], fields["utility"].pop("panel", None)
-        said = tuple(in_units(note, self.units) for note in notes)
+        sentences = tuple(in_units(note, self.units) for note in notes)
         unlike = tuple(in_units(words, self.units) for words in _unlike_words(self._unlike))
         failed = {
             axis: {name: in_units(why, self.units) for name, why in attempts.failed.items()}
@@ -401,7 +401,7 @@ class Checks:
             scenarios=scenarios,
             **fields["risk"],
             failed=failed["risk"],
-            notes=said,
+            notes=sentences,
             unlike=unlike,
             units=self.units,
         )
@@ -418,7 +418,9 @@ class Checks:
                 failed=failed["utility"],
                 unlike=unlike,
                 notes=tuple(
-                    dict.fromkeys([*said, *(n for each in self._collected for n in each.notes)])
+                    dict.fromkeys(
+                        [*sentences, *(n for each in self._collected for n in each.notes)]
+                    )
                 ),
                 units=self.units,
             )
@@ -436,7 +438,9 @@ def _by_group(run: HalfRun) -> HalfRun:
 def _of_units(case: Case) -> Case:
     """Return the case of groups where keys and target are what all their persons share."""
     original = case.original
-    if not isinstance(original, View) or not original.shared.issuperset(case.asked.names):
+    if not isinstance(original, View) or not original.shared.issuperset(
+        case.required_scenario.names
+    ):
         return case
     run = case.run
     if run is not None:
@@ -483,9 +487,9 @@ def _put(
     for result in results:
         if result is None:
             continue
-        if measure.place != "panel" and measure.place not in owner.model_fields:
+        if measure.result_name != "panel" and measure.result_name not in owner.model_fields:
             fields["further"] = fields.get("further", {}) | {measure.key: result}
         elif measure.items is not None:
-            fields[measure.place] = (*fields.get(measure.place, ()), result)
+            fields[measure.result_name] = (*fields.get(measure.result_name, ()), result)
         else:
-            fields[measure.place] = result
+            fields[measure.result_name] = result

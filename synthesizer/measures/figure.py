@@ -229,11 +229,11 @@ class Figure(Result):
     new_sample: float | None = None
     """The value of a new sample of the same population, where it is computed."""
 
-    _places: tuple[str, str] = PrivateAttr(("", ""))
+    _templates: tuple[str, str] = PrivateAttr(("", ""))
 
     def model_post_init(self, _: Any) -> None:
         """Keep the places for what is counted, and fill them with records until told otherwise."""
-        self._places = (self.name, self.meaning)
+        self._templates = (self.name, self.meaning)
         self.__dict__.update(self._worded("records"))
 
     def counting(self, units: Units) -> Figure:
@@ -241,7 +241,7 @@ class Figure(Result):
         return self.model_copy(update=self._worded(units))
 
     def _worded(self, units: Units) -> dict[str, str]:
-        name, meaning = self._places
+        name, meaning = self._templates
         return {"name": in_units(name, units), "meaning": in_units(meaning, units)}
 
 
@@ -442,7 +442,7 @@ def conclusion(figure: Figure) -> str | None:
     )
     start = f"{figure.name} {_written(figure.value)} lies"
     if baseline == chance:
-        both = "; ".join(dict.fromkeys(_told(sides)))
+        both = "; ".join(dict.fromkeys(_consequences_of(sides)))
         return f"{start} {sides[1]} baseline and chance, here both{baseline} ({both})"
     return f"{start} {_placed(sides, baseline, chance)}"
 
@@ -497,12 +497,12 @@ def _written(value: float) -> str:
     return f"{value:.4f}"
 
 
-def _told(sides: tuple[Side, Side]) -> tuple[str, str]:
+def _consequences_of(sides: tuple[Side, Side]) -> tuple[str, str]:
     return _TOLD["baseline"][sides[0]], _TOLD["chance"][sides[1]]
 
 
 def _placed(sides: tuple[Side, Side], baseline: str = "", chance: str = "") -> str:
-    first, second = _told(sides)
+    first, second = _consequences_of(sides)
     return f"{sides[0]} the baseline{baseline} ({first}), and {sides[1]} chance{chance} ({second})"
 
 

@@ -146,8 +146,8 @@ def half_runs(
             orders = [(one, other), (other, one)] if split else [(other, one)]
             with suppress(SynthesizerError):  # a half can be too small for what the whole keeps
                 yield from [
-                    made_of(repeats + 2 * split + place, *order)
-                    for place, order in enumerate(orders)
+                    made_of(repeats + 2 * split + number, *order)
+                    for number, order in enumerate(orders)
                 ]
 
     def made_of(
@@ -254,9 +254,9 @@ def pooled(tables: Sequence[Table], largest: int, rng: np.random.Generator) -> t
     sizes = [table.n_rows for table in tables]
     if sum(sizes) <= largest:
         return tuple(tables)
-    places = np.sort(rng.choice(sum(sizes), size=largest, replace=False))
+    chosen = np.sort(rng.choice(sum(sizes), size=largest, replace=False))
     ends = np.cumsum(sizes)
-    parts = np.split(places, np.searchsorted(places, ends[:-1]))
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
     return tuple(
         table.take(rows - end + table.n_rows)
         for table, rows, end in zip(tables, parts, ends, strict=True)

@@ -157,7 +157,7 @@ class Case:
         return self.original, self.synthetic
 
     @property
-    def asked(self) -> Scenario:
+    def required_scenario(self) -> Scenario:
         """The scenario of a measure that has one."""
         if self.scenario is None:
             raise ValueError("needs a scenario")
@@ -180,15 +180,15 @@ class Case:
     @property
     def by_class(self) -> dict[str, Any]:
         """Keys, target and groups of a measure that compares classes of records."""
-        asked = self.asked
-        return {"keys": asked.keys, "target": asked.target, "groups": asked.groups}
+        main = self.required_scenario
+        return {"keys": main.keys, "target": main.target, "groups": main.groups}
 
     @property
     def key_groups(self) -> dict[str, Any]:
         """Keys and their groups alone."""
-        asked = self.asked
-        groups = {name: wanted for name, wanted in asked.groups.items() if name in asked.keys}
-        return {"keys": asked.keys, "groups": groups}
+        main = self.required_scenario
+        groups = {name: wanted for name, wanted in main.groups.items() if name in main.keys}
+        return {"keys": main.keys, "groups": groups}
 
 
 Items = Callable[[Case], Sequence[tuple[str, Any]]]
@@ -234,7 +234,7 @@ class Measure:
     """Names and items, where it is computed for each of several."""
     gather: Callable[[Case, Sequence[Any]], Any] | None = None
     """Of family "splits": joins what the splits of a scenario gave."""
-    kept: Callable[[Any], Any] = lambda value: value
+    saved: Callable[[Any], Any] = lambda value: value
     """Returns the result of what ``compute`` returned, which may hold a value for each record."""
     figures: tuple[FigureKind, ...] = ()
     """Those of its figures that have a part to play."""
@@ -251,7 +251,7 @@ class Measure:
         return None if self.switch is None else self.switch or self.key
 
     @property
-    def place(self) -> str:
+    def result_name(self) -> str:
         """The field of the result that holds it."""
         return self.result_field or self.key
 

@@ -41,13 +41,13 @@ class _PartClass(ModelMetaclass):
     """Tells what is wrong with options in sentences; where they are a part of others, those do."""
 
     def __call__(self: Any, **options: Any) -> Any:
-        if found := [*unwritable(options)]:
-            raise OptionError(found)
+        if problems := [*unwritable(options)]:
+            raise OptionError(problems)
         try:
             return super().__call__(**options)
         except ValidationError as error:
-            found = sentences(self, options, error.errors(include_url=False))
-            raise OptionError(found) from None
+            problems = sentences(self, options, error.errors(include_url=False))
+            raise OptionError(problems) from None
 
     @property
     def __signature__(self: Any) -> Signature:

@@ -88,18 +88,18 @@ class RiskResult(_AxisResult):
     @property
     def other_figures(self) -> tuple[tuple[str, Figure], ...]:
         """Those of the figures that belong to no scenario."""
-        return tuple((place, figure.counting(self.units)) for place, figure in self._others())
+        return tuple((subject, figure.counting(self.units)) for subject, figure in self._others())
 
     def _others(self) -> Iterator[tuple[str, Figure]]:
         for inference in self.inference:
-            yield from ((inference.place, figure) for figure in inference.figures)
+            yield from ((inference.subject, figure) for figure in inference.figures)
         for whole in (self.copied, self.nearest, self.replicated, self.attacks):
             if whole is not None:
                 yield from ((WHOLE[self.units], figure) for figure in whole.figures)
         for key, result in self.further.items():
             is_panel = key in MEASURES and "panel" in MEASURES[key].needs
-            place = "careers" if is_panel else WHOLE[self.units]
-            yield from ((place, figure) for figure in result.figures)
+            subject = "careers" if is_panel else WHOLE[self.units]
+            yield from ((subject, figure) for figure in result.figures)
         if self.careers is not None:
             yield from (("careers", figure) for figure in self.careers.figures)
 
@@ -165,7 +165,7 @@ class UtilityResult(_AxisResult):
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
         """Every figure with what it is about: tables, a propensity model, a formula."""
-        measured = ((place, figure.counting(self.units)) for place, figure in self._figures())
+        measured = ((subject, figure.counting(self.units)) for subject, figure in self._figures())
         fits = (
             (f"{fit.family}: {fit.title}", figure.counting("records"))
             for fit in self.fits
@@ -179,11 +179,11 @@ class UtilityResult(_AxisResult):
             for figure in self.tables.figures(n=n, expected=self.expected, fresh=self.fresh):
                 yield "tables", figure
         for score in self.propensity:
-            place = f"propensity score by {score.model}"
+            subject = f"propensity score by {score.model}"
             for figure in score.figures:
                 is_logit_ratio = figure.key == "pmse_ratio" and score.model == "logit"
                 right = {"chance": self.expected} if is_logit_ratio else {}
-                yield place, figure.model_copy(update=right)
+                yield subject, figure.model_copy(update=right)
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)
         for key, result in self.further.items():
@@ -290,18 +290,18 @@ class CheckFigures(Result):
         if measure.axis == "utility" and "scenario" not in measure.needs:
             figures = [f for _, f in self._of_utility if f.key == key and f.value is not None]
             return [("", max(figures, key=lambda f: f.value or 0.0, default=None))]
-        places: dict[str, list[Figure]] = {}
+        subjects: dict[str, list[Figure]] = {}
         if "scenario" in measure.needs and measure.family != "halves":
             for risk in self.risk.scenarios:
                 if not (limit.exact and risk.scenario.tolerance):
-                    places[risk.scenario.label] = [*risk.figures]
+                    subjects[risk.scenario.label] = [*risk.figures]
         else:
-            for place, figure in self.risk.other_figures:
+            for subject, figure in self.risk.other_figures:
                 if figure.key == key:
-                    places.setdefault(place, []).append(figure)
+                    subjects.setdefault(subject, []).append(figure)
         return [
-            (place, figure)
-            for place, figures in (places or {"": []}).items()
+            (subject, figure)
+            for subject, figures in (subjects or {"": []}).items()
             for figure in kind.limited(figures)
         ]
 
@@ -310,23 +310,23 @@ class CheckFigures(Result):
 
         The limits are those that `check` was called with where none are named.
         """
-        sentences, asked = [], (limits or self._limits or LimitConfig()).asked
-        for key, limit in asked.items():
+        sentences, limits_set = [], (limits or self._limits or LimitConfig()).chosen
+        for key, limit in limits_set.items():
             _, kind, stated = LIMITS[key]
-            for place, figure in self.limited(key):
+            for subject, figure in self.limited(key):
                 value = None if figure is None else getattr(figure, stated.judged)
                 if value is None or value > limit:
                     what = f"limits.{key}: {kind.title}"
-                    sentences.append(_exceeded(what, place, value, limit))
+                    sentences.append(_exceeded(what, subject, value, limit))
         columns = [name for name in self.failed if name.startswith("column ")]
-        if columns and asked:
-            limited = ", ".join(f"limits.{key}" for key in asked)
+        if columns and limits_set:
+            limited = ", ".join(f"limits.{key}" for key in limits_set)
             sentences.append(f"{limited}: {', '.join(columns)} not compared, so above the limit")
         return tuple(sentences)
 
 
-def _exceeded(what: str, place: str, value: float | None, limit: float) -> str:
-    where = f"{what} ({place})" if place else what
+def _exceeded(what: str, subject: str, value: float | None, limit: float) -> str:
+    where = f"{what} ({subject})" if subject else what
     if value is None:
         return f"{where} could not be computed, so it counts as above"
     return f"{where} is {agreeing([value], limit, 4)[0]}, above the limit {limit:g}"
@@ -347,7 +347,7 @@ def checks_content(
         "format": FORMAT,
         "verdict": None if verdict is None else plain(verdict),
         "summary": dict(results.summary),
-        "figures": [{"place": place, **plain(figure)} for place, figure in results.figures],
+        "figures": [{"place": subject, **plain(figure)} for subject, figure in results.figures],
         "exceeded": list(exceeded),
         "results": plain(results),
         "extensions": dict(extensions),

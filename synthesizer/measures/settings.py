@@ -294,13 +294,13 @@ class _Limits(Part):
     )
 
     @property
-    def asked(self) -> dict[str, float]:
+    def chosen(self) -> dict[str, float]:
         """Those that are set."""
         return {key: value for key in LIMITS if (value := getattr(self, key)) is not None}
 
     def problems(self, checks: CheckSettings, original: Table) -> Iterator[str]:
         """Yield why limits have nothing to be held against: a check is off, or has no data."""
-        for key in self.asked:
+        for key in self.chosen:
             measure, kind, limit = LIMITS[key]
             for check in dict.fromkeys(filter(None, (measure.check, *kind.checks))):
                 if not is_on(checks, check):
@@ -325,7 +325,7 @@ class _Limits(Part):
 
     def only(self, keys: Mapping[str, Any] | set[str]) -> LimitConfig:
         """Return some of the limits."""
-        others = dict.fromkeys(self.asked.keys() - set(keys))
+        others = dict.fromkeys(self.chosen.keys() - set(keys))
         return self.model_copy(update=others)  # type: ignore[return-value]
 
 

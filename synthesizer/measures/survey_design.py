@@ -94,15 +94,17 @@ class ReplicateWeights(Part):
             if name not in others and any(fnmatchcase(name, like) for like in self.columns)
         )
 
-    def problems(self, found: Sequence[str]) -> list[str]:
+    def problems(self, columns_present: Sequence[str]) -> list[str]:
         """Return what is wrong with the columns of a file."""
-        if len(found) < 2:
+        if len(columns_present) < 2:
             return [
-                f"{len(found)} columns are like {', '.join(map(repr, self.columns))}; name those "
+                f"{len(columns_present)} columns are like {', '.join(map(repr, self.columns))}; name those "
                 "of the replicate weights, such as PWGTP[1-9]*, or take the key out"
             ]
-        if len(self.rscales) > 1 and len(self.rscales) != len(found):
-            return [f"{len(self.rscales)} rscales for {len(found)} columns; give one for each"]
+        if len(self.rscales) > 1 and len(self.rscales) != len(columns_present):
+            return [
+                f"{len(self.rscales)} rscales for {len(columns_present)} columns; give one for each"
+            ]
         return []
 
     def scales(self, n: int) -> tuple[float, ...]:

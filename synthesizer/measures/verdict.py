@@ -179,7 +179,7 @@ def verdict(results: CheckFigures, limits: LimitConfig | None = None) -> Verdict
             e.model_copy(update={"decides": deciding is None or e.key in deciding})
             for e in evidence
         ]
-    for key, own in limits.asked.items():
+    for key, own in limits.chosen.items():
         subject = _subject(LIMITS[key][0])
         others = [e for e in found[subject] if e.key != key]
         found[subject] = others + _of_limit(results, key, own, is_own=True)

@@ -18,7 +18,12 @@ from synthesizer.measures.utility.coefficients import (
     LackOfFit,
 )
 from synthesizer.measures.utility.combining import CombinedEstimates
-from synthesizer.measures.utility.distributions import Distribution, PairTable, Statistics, NumberSummary
+from synthesizer.measures.utility.distributions import (
+    Distribution,
+    NumberSummary,
+    PairTable,
+    Statistics,
+)
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult
 from synthesizer.measures.utility.tables import (
     DatasetTables,

@@ -423,7 +423,9 @@ MEASURES = (
         after="weight_disclosure",
         switch="weight_disclosure",
         needs=("weight",),
-        compute=lambda case: weight_as_key(*case.pair, case.asked, case.settings.weight),
+        compute=lambda case: weight_as_key(
+            *case.pair, case.required_scenario, case.settings.weight
+        ),
         result=WeightAsKey,
         figures=(WEIGHT_GAIN, WEIGHT_MATCHES),
     ),

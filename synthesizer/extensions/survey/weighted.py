@@ -36,7 +36,13 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Table
 from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.measure import Case, Measure, is_on
-from synthesizer.measures.survey_design import SurveyDesign, check_svy, first_line, svy_sample, weights_of
+from synthesizer.measures.survey_design import (
+    SurveyDesign,
+    check_svy,
+    first_line,
+    svy_sample,
+    weights_of,
+)
 from synthesizer.measures.utility.cells import check_original, table_problems
 from synthesizer.measures.utility.compare_fit import design_of
 from synthesizer.measures.utility.distributions import pair_groups

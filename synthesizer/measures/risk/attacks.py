@@ -331,7 +331,7 @@ def attacks(
     max_attempts = min(max_attempts, bearable)
     rng = seeded(seed).generator("attacks")
     halves = equal_sizes((first, second), rng)
-    kept = halves[0].n_rows / first.n_rows
+    fitted_share = halves[0].n_rows / first.n_rows
     # Conditions are on values of the synthetic records: these are told apart, too.
     single = _coded([*halves, *tables], named, ranked_by=2 + len(tables))
     tries = _single_out(single, n_columns, n_attacks, max_attempts, rng)
@@ -354,7 +354,7 @@ def attacks(
                 name,
                 asked=n_attacks,
                 confidence=confidence,
-                fitted_kept=kept if name.startswith("singling out") else 1.0,
+                fitted_kept=fitted_share if name.startswith("singling out") else 1.0,
                 **each._asdict(),
             )
             for name, each in tries.items()
@@ -407,7 +407,7 @@ def _grouped(table: Table, cuts: Mapping[str, FloatArray]) -> Table:
     """Return the table with numbers turned into groups; missing codes stay what they are."""
     for name, points in cuts.items():
         column = table[name]
-        levels = tuple(f"group {place}" for place in range(len(points) + 1))
+        levels = tuple(f"group {number}" for number in range(len(points) + 1))
         variable = Variable(
             name=name, kind=Kind.CATEGORICAL, levels=levels, missing=column.variable.missing
         )
@@ -527,8 +527,8 @@ def _neighbours(
     agree without knowing anything: each search has an order of its own.
     """
     order = rng.permutation(synthetic.n_rows)
-    asked = targets.take(np.arange(targets.n_rows), names)
-    return np.asarray(order[nearest_places(asked, synthetic.take(order, names), k)])
+    known = targets.take(np.arange(targets.n_rows), names)
+    return np.asarray(order[nearest_places(known, synthetic.take(order, names), k)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -604,10 +604,10 @@ class SortedRecords:
         is_met = np.zeros(len(conditions), dtype=bool)
         for first in range(0, len(conditions), _BATCH):
             batch = conditions.take(slice(first, first + _BATCH))
-            left = np.arange(len(batch))
+            remaining = np.arange(len(batch))
             for some in _SOME:
-                left = left[self._met_by_some(batch.take(left), some) < 2]
-            is_met[first + left] = self._met_by_one(batch.take(left))
+                remaining = remaining[self._met_by_some(batch.take(remaining), some) < 2]
+            is_met[first + remaining] = self._met_by_one(batch.take(remaining))
         return is_met
 
     def _met_by_some(self, conditions: Conditions, size: int) -> Codes:

@@ -621,8 +621,8 @@ MEASURES = (
         words="Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO",
         compute=lambda case: (
             None
-            if case.asked.tolerance
-            else attribute(*case.pair, **case.by_class, exclude=case.asked.exclude)
+            if case.required_scenario.tolerance
+            else attribute(*case.pair, **case.by_class, exclude=case.required_scenario.exclude)
         ),
         figures=KINDS,
     ),

@@ -287,14 +287,14 @@ def cap_scores(
     truth = original[target]
     _check_tolerance(truth, tolerance)
     coder = JointCoder(original, keys, groups)
-    ours = coder.codes
-    size_of_key = np.bincount(ours, minlength=coder.size)[ours]
+    codes_of_original = coder.codes
+    size_of_key = np.bincount(codes_of_original, minlength=coder.size)[codes_of_original]
     if tolerance is None:
         counter = partial(_exact, target=truth, groups=(groups or {}).get(target))
     else:
         counter = partial(_within, target=truth, tolerance=tolerance)
-    hits = counter(ours)
-    one_key = np.zeros_like(ours)
+    hits = counter(codes_of_original)
+    one_key = np.zeros_like(codes_of_original)
 
     matched = np.zeros(original.n_rows, dtype=np.int64)
     right = np.zeros(original.n_rows, dtype=np.int64)
@@ -302,19 +302,19 @@ def cap_scores(
     singles = scores.copy()
     for position, table in enumerate(tables):
         theirs = coder.encode(table)
-        single_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[ours]
+        single_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[codes_of_original]
         single_right = hits(theirs, table[target])
         np.divide(single_right, single_matched, out=singles[position], where=single_matched > 0)
         matched += single_matched
         right += single_right
         np.divide(right, matched, out=scores[position], where=matched > 0)
     return CapScores(
-        original=hits(ours, truth) / size_of_key,
+        original=hits(codes_of_original, truth) / size_of_key,
         baseline=counter(one_key)(one_key, truth) / original.n_rows,
         synthetic=scores,
         singles=singles,
         uniques=size_of_key == 1,
-        keys=ours,
+        keys=codes_of_original,
         sizes=tuple(table.n_rows for table in tables),
     )
 
@@ -341,8 +341,8 @@ def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     def count(keys: Codes, target: Column) -> Codes:
         codes = coder.encode(target)
         use = (keys >= 0) & (codes >= 0)
-        places = dictionary.find(keys[use] * coder.size + codes[use])
-        return np.bincount(places[places >= 0], minlength=len(dictionary))[our_pairs]
+        positions = dictionary.find(keys[use] * coder.size + codes[use])
+        return np.bincount(positions[positions >= 0], minlength=len(dictionary))[our_pairs]
 
     return count
 
@@ -364,12 +364,12 @@ def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
         values = target.data[use]
         ranked = np.sort(values)
         width = len(ranked) + 1
-        places = np.sort(keys[use] * width + np.searchsorted(ranked, values))
+        positions = np.sort(keys[use] * width + np.searchsorted(ranked, values))
         first = np.searchsorted(
-            places, our_keys * width + np.searchsorted(ranked, low, side="left")
+            positions, our_keys * width + np.searchsorted(ranked, low, side="left")
         )
         last = np.searchsorted(
-            places, our_keys * width + np.searchsorted(ranked, high, side="right")
+            positions, our_keys * width + np.searchsorted(ranked, high, side="right")
         )
         counts[observed] = last - first
         return counts
@@ -669,8 +669,8 @@ def _p_value(estimate: float, error: float, df: int) -> float | None:
 def _measured(case: Case) -> CapResult:
     special = case.done.get("suda")
     masks = {} if special is None else {"special_uniques": special.special}
-    asked = {**case.asked.settings, "control": case.control}
-    return cap(*case.pair, **asked, special_uniques=False, subsets=masks)
+    options = {**case.required_scenario.settings, "control": case.control}
+    return cap(*case.pair, **options, special_uniques=False, subsets=masks)
 
 
 MEASURES = (

@@ -148,8 +148,10 @@ class SharedCoder:
     def counts(self, table: Table) -> tuple[Codes, Codes, Codes]:
         """Return another table's combinations, and how often the original and it have each."""
         codes, size = self.encode(table)
-        ours, theirs = (np.bincount(each, minlength=size) for each in (self.codes, codes))
-        return codes, ours, theirs
+        counts_of_original, counts_of_table = (
+            np.bincount(each, minlength=size) for each in (self.codes, codes)
+        )
+        return codes, counts_of_original, counts_of_table
 
 
 def stacked_columns(columns: Sequence[Column]) -> Column:
@@ -173,9 +175,13 @@ def split(values: npt.NDArray[Any], columns: Sequence[Column]) -> list[npt.NDArr
 def _merged(columns: Sequence[tuple[Sequence[Any], npt.NDArray[Any]]]) -> tuple[Any, Codes]:
     """Return all labels, and the codes of all columns by their place among these."""
     union = tuple(dict.fromkeys(label for labels, _ in columns for label in labels))
-    place = {label: code for code, label in enumerate(union)}
-    places = [np.array([place[label] for label in labels], np.int64) for labels, _ in columns]
-    parts = [new_codes[codes] for new_codes, (_, codes) in zip(places, columns, strict=True)]
+    code_of = {label: code for code, label in enumerate(union)}
+    codes_of_labels = [
+        np.array([code_of[label] for label in labels], np.int64) for labels, _ in columns
+    ]
+    parts = [
+        new_codes[codes] for new_codes, (_, codes) in zip(codes_of_labels, columns, strict=True)
+    ]
     return union, np.concatenate(parts)
 
 
@@ -225,8 +231,8 @@ MEASURES = (
         switch=None,
         compute=lambda case: (
             None
-            if case.asked.tolerance
-            else unfamiliar(*case.pair, case.asked.names, case.asked.groups)
+            if case.required_scenario.tolerance
+            else unfamiliar(*case.pair, case.required_scenario.names, case.required_scenario.groups)
         ),
     ),
 )
@@ -283,11 +289,11 @@ def excess(
         return None, None, None
     low, high = wilson(share, n, level)
     control_low, control_high = wilson(control, n_control, level)
-    left = 1 - control
-    weight = (1 - share) / left**2
-    value = (share - control) / left
-    below = math.hypot((share - low) / left, (control_high - control) * weight)
-    above = math.hypot((high - share) / left, (control - control_low) * weight)
+    remainder = 1 - control
+    weight = (1 - share) / remainder**2
+    value = (share - control) / remainder
+    below = math.hypot((share - low) / remainder, (control_high - control) * weight)
+    above = math.hypot((high - share) / remainder, (control - control_low) * weight)
     return value, value - below, min(value + above, 1.0)
 
 

@@ -150,10 +150,10 @@ class CopiedUniques(Measured):
         """Why there is no figure, with a place for ``{record}``; None where there is one."""
         if self.uniques:
             return None
-        left = f"; left out, since kept on purpose: {_listed(self.kept)}" if self.kept else ""
+        left_out = f"; left out, since kept on purpose: {_listed(self.kept)}" if self.kept else ""
         return (
             f"{self.kind.name}: none, as no {{record}} of the original is unique by "
-            f"{_listed(self.names)}{left}"
+            f"{_listed(self.names)}{left_out}"
         )
 
     @property
@@ -257,10 +257,10 @@ class Copied(Generic[K]):
         codes = self._coder.encode(table)
         there = np.bincount(codes[codes >= 0], minlength=self._coder.size) > 0
         present = there & (self._counts == 1)
-        kept: tuple[str, ...] = ()
+        unchanged: tuple[str, ...] = ()
         if len(codes) == len(self._coder.codes):
-            kept = tuple(name for name in self._names if self._is_kept(table, name))
-        return _Look(len(codes), present, kept if len(kept) < len(self._names) else ())
+            unchanged = tuple(name for name in self._names if self._is_kept(table, name))
+        return _Look(len(codes), present, unchanged if len(unchanged) < len(self._names) else ())
 
     @property
     def _pairs(self) -> int:
@@ -273,10 +273,10 @@ class Copied(Generic[K]):
         """
         first = np.arange(min(table.n_rows, _FIRST))
         for rows in (first, slice(None)):  # most differ soon
-            ours, theirs = self._original[name].take(rows), table[name].take(rows)
-            coder = ColumnCoder.fit(ours, self._groups.get(name))
-            codes = coder.encode(ours)
-            if not np.array_equal(codes, coder.encode(theirs)):
+            of_original, of_table = self._original[name].take(rows), table[name].take(rows)
+            coder = ColumnCoder.fit(of_original, self._groups.get(name))
+            codes = coder.encode(of_original)
+            if not np.array_equal(codes, coder.encode(of_table)):
                 return False
         shares = np.bincount(codes - codes.min()) / len(codes)
         by_chance = len(codes) * np.log((shares**2).sum())
@@ -291,8 +291,8 @@ class Copied(Generic[K]):
         }
         if len(seen) > 1:
             there = np.logical_or.reduce([look.present for look in seen])
-            kept = {look.kept for look in seen}
-            always = kept.pop() if len(kept) == 1 else ()
+            unchanged = {look.kept for look in seen}
+            always = unchanged.pop() if len(unchanged) == 1 else ()
             looked[_ALL] = _Look(sum(look.n for look in seen), there, always)
         # the limits hold together (Bonferroni)
         confidence = 1 - (1 - self._confidence) / len(looked)
@@ -377,8 +377,8 @@ def copied_uniques(
 
 def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
     """Return what counts copies of the variables that are not kept on purpose, without data."""
-    asked = case.scenario
-    every = case.names if asked is None else asked.names
+    question = case.scenario
+    every = case.names if question is None else question.names
     names = [name for name in every if name not in case.synthesis.kept]
     if not names:
         return None
@@ -386,7 +386,7 @@ def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
     return Copied(
         case.original,
         names,
-        None if asked is None else {k: v for k, v in asked.groups.items() if k in names},
+        None if question is None else {k: v for k, v in question.groups.items() if k in names},
         control=control if control is not None and {*names} <= {*control.names} else None,
         kept=[name for name in every if name not in names],
         may_keep=case.synthesis.may_keep,

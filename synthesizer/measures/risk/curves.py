@@ -20,7 +20,7 @@ from synthesizer.data.codes import Codes
 from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.measures.figure import Result, Row, column
 from synthesizer.measures.risk.cap import mean_or_none
-from synthesizer.measures.risk.public_cells import PublicCells, Pairs
+from synthesizer.measures.risk.public_cells import Pairs, PublicCells
 from synthesizer.measures.risk.tcap import agreement
 
 MAX_POINTS = 1000
@@ -160,15 +160,15 @@ def scores(cells: PublicCells, margin: Codes) -> InferenceScores:
     published = Pairs(margin, truth, int(margin.max()) + 1, len(cells.levels))
     counts = np.bincount(published.of_record, minlength=published.size)
     synthetic = np.full(cells.n, np.nan)
-    shown = cells.cell_theirs[cell]
-    np.divide(cells.theirs[pair], shown, out=synthetic, where=shown > 0)
+    shown = cells.synthetic_by_cell[cell]
+    np.divide(cells.synthetic_by_pair[pair], shown, out=synthetic, where=shown > 0)
     return InferenceScores(
         synthetic=synthetic,
         baseline=counts[published.of_record] / published.per_cell(counts)[margin],
-        original=cells.ours[pair] / cells.cell_ours[cell],
-        right=pairs.majority(cells.theirs, order)[cell] == truth,
+        original=cells.original_by_pair[pair] / cells.original_by_cell[cell],
+        right=pairs.majority(cells.synthetic_by_pair, order)[cell] == truth,
         baseline_right=published.majority(counts, order)[margin] == truth,
-        original_right=pairs.majority(cells.ours, order)[cell] == truth,
+        original_right=pairs.majority(cells.original_by_pair, order)[cell] == truth,
     )
 
 
@@ -176,7 +176,7 @@ def threshold_risk(
     cells: PublicCells, shares: InferenceScores, thresholds: Sequence[float]
 ) -> ThresholdRisk:
     """Return analysis 5."""
-    guess = cells.pairs.majority(cells.theirs, cells.preference)
+    guess = cells.pairs.majority(cells.synthetic_by_pair, cells.preference)
     absent = np.isnan(shares.synthetic)
     n, n_absent, n_right = len(absent), int(absent.sum()), int(shares.right.sum())
     both = int((shares.right & shares.baseline_right).sum())
@@ -276,14 +276,19 @@ def roc(cells: PublicCells) -> tuple[RocCurve, ...]:
 
 
 def _curve(cells: PublicCells, level: int) -> RocCurve:
-    scored = _scored(cells, level, cells.theirs, cells.cell_theirs)
+    scored = _scored(cells, level, cells.synthetic_by_pair, cells.synthetic_by_cell)
     positives, negatives = int(scored.positives.sum()), int(scored.negatives.sum())
     at_level = cells.pairs.of_level(level)
-    members = int(cells.ours[at_level].sum())
-    share = int(cells.theirs[at_level].sum()) / cells.n_synthetic
+    members = int(cells.original_by_pair[at_level].sum())
+    share = int(cells.synthetic_by_pair[at_level].sum()) / cells.n_synthetic
     everybody = scored.with_cell(share, members - positives, cells.n - members - negatives)
-    original = _scored(cells, level, cells.ours, cells.cell_ours)
-    present = _scored(cells, level, cells.ours, np.where(cells.cell_theirs > 0, cells.cell_ours, 0))
+    original = _scored(cells, level, cells.original_by_pair, cells.original_by_cell)
+    present = _scored(
+        cells,
+        level,
+        cells.original_by_pair,
+        np.where(cells.synthetic_by_cell > 0, cells.original_by_cell, 0),
+    )
     threshold, tpr, tnr = (None, None, None) if scored.auc is None else _best(scored)
     return RocCurve(
         level=cells.levels[level],
@@ -308,14 +313,14 @@ def _scored(cells: PublicCells, level: int, counts: Codes, totals: Codes) -> Sco
     cell, shown = cells.pairs.cell[at_level], totals > 0
     use = shown[cell]
     cell = cell[use]
-    positives = cells.ours[at_level][use]
+    positives = cells.original_by_pair[at_level][use]
     scored = Scored.of(
-        counts[at_level][use] / totals[cell], positives, cells.cell_ours[cell] - positives
+        counts[at_level][use] / totals[cell], positives, cells.original_by_cell[cell] - positives
     )
     if int(shown.sum()) == len(cell):
         return scored
     # All other cells have nobody of the class on either side: their proportion is 0.
-    others = int(cells.cell_ours[shown].sum() - cells.cell_ours[cell].sum())
+    others = int(cells.original_by_cell[shown].sum() - cells.original_by_cell[cell].sum())
     return scored.with_cell(0.0, 0, others)
 
 
@@ -331,12 +336,12 @@ def _best(scored: Scored) -> tuple[float, float, float]:
 def _thinned(scored: Scored) -> tuple[tuple[float | None, float, float], ...]:
     hits, rejections = scored.classified()
     tpr, tnr = hits / hits[0], rejections / rejections[-1]
-    kept = np.arange(len(tpr))
-    if len(kept) > MAX_POINTS:
+    points = np.arange(len(tpr))
+    if len(points) > MAX_POINTS:
         # Along the curve TNR - TPR grows from -1 to 1 in steps of any size.
-        kept = np.unique(np.searchsorted(tnr - tpr, np.linspace(-1, 1, MAX_POINTS)))
+        points = np.unique(np.searchsorted(tnr - tpr, np.linspace(-1, 1, MAX_POINTS)))
     thresholds = [None, *scored.thresholds.tolist()]
-    return tuple((thresholds[i], float(tpr[i]), float(tnr[i])) for i in kept)
+    return tuple((thresholds[i], float(tpr[i]), float(tnr[i])) for i in points)
 
 
 def right_by_chance(cells: PublicCells, guess: Codes) -> float | None:
@@ -346,9 +351,9 @@ def right_by_chance(cells: PublicCells, guess: Codes) -> float | None:
     holds the level that each cell shows most often, -1 where there are no synthetic records.
     """
     shown, size = guess >= 0, len(cells.levels)
-    guessed = _sums(guess[shown], cells.cell_ours[shown], size)
+    guessed = _sums(guess[shown], cells.original_by_cell[shown], size)
     use = shown[cells.pairs.cell]
-    return agreement(guessed, _sums(cells.pairs.level[use], cells.ours[use], size))
+    return agreement(guessed, _sums(cells.pairs.level[use], cells.original_by_pair[use], size))
 
 
 def exceeding_by_chance(cells: PublicCells, thresholds: Sequence[float]) -> list[float]:
@@ -358,13 +363,13 @@ def exceeding_by_chance(cells: PublicCells, thresholds: Sequence[float]) -> list
     all of them, so that a cell with n of them has Bin(n, p) of a true level.
     """
     pairs, size = cells.pairs, len(cells.levels)
-    shown = cells.cell_theirs[pairs.cell]
-    use = (cells.ours > 0) & (shown > 0)
+    shown = cells.synthetic_by_cell[pairs.cell]
+    use = (cells.original_by_pair > 0) & (shown > 0)
     # Cells of the same size are alike: there are few sizes, however many cells.
     alike, position = np.unique(shown[use] * size + pairs.level[use], return_inverse=True)
-    records = np.bincount(position, weights=cells.ours[use], minlength=len(alike))
+    records = np.bincount(position, weights=cells.original_by_pair[use], minlength=len(alike))
     n, level = np.divmod(alike, size)
-    p = (_sums(pairs.level, cells.theirs, size) / cells.n_synthetic)[level]
+    p = (_sums(pairs.level, cells.synthetic_by_pair, size) / cells.n_synthetic)[level]
     return [
         float(records @ scipy.stats.binom.sf(_fewest(n, threshold) - 1, n, p)) / cells.n
         for threshold in thresholds
@@ -377,10 +382,10 @@ def exceeding_with_kept_shares(cells: PublicCells, threshold: float) -> float:
     The synthetic records are kept; the true level of every original record is drawn from the
     distribution of all of them, as in `classification`.
     """
-    pairs, shown = cells.pairs, cells.theirs > 0
+    pairs, shown = cells.pairs, cells.synthetic_by_pair > 0
     cell = pairs.cell[shown]
-    share = cells.theirs[shown] / cells.cell_theirs[cell]
-    expected = cells.cell_ours[cell] * cells.marginal[pairs.level[shown]]
+    share = cells.synthetic_by_pair[shown] / cells.synthetic_by_cell[cell]
+    expected = cells.original_by_cell[cell] * cells.marginal[pairs.level[shown]]
     return float(expected[share > threshold].sum()) / cells.n
 
 

@@ -83,8 +83,8 @@ class KeyDetermination(Row):
         By construction is nearly too, unless the target hardly varies.
         """
         missed = self.shared - self.told
-        often_told = missed <= _EXCEPTIONS * self.shared
-        return self.is_enough and often_told and 10 * missed < self.shared - self.guessed
+        is_often_right = missed <= _EXCEPTIONS * self.shared
+        return self.is_enough and is_often_right and 10 * missed < self.shared - self.guessed
 
 
 class DeterminedResult(Result):
@@ -157,7 +157,7 @@ def determined(
     )
 
 
-def told_share(key: Column, target: Column) -> float:
+def share_right_by_key(key: Column, target: Column) -> float:
     """Return the share of records whose target is the most frequent one of their key."""
     keys, targets = ColumnCoder.fit(key).encode(key), ColumnCoder.fit(target).encode(target)
     return float(_levels(keys, targets)[2].sum() / len(key))

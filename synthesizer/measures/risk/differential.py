@@ -499,10 +499,10 @@ def _compare_groups(
 
     ``a`` and ``b`` hold the CAP of fitted and of unseen records, NaN where nothing matches.
     """
-    left, right = by.codes(run.fitted), by.codes(run.unseen)
+    groups_fitted, groups_unseen = by.codes(run.fitted), by.codes(run.unseen)
     pairs = []
     for code, label in enumerate(by.labels):
-        in_a, in_b = left == code, right == code
+        in_a, in_b = groups_fitted == code, groups_unseen == code
         scores_a = unit_means(a[in_a], run.fitted_units[in_a], "zero")
         scores_b = unit_means(b[in_b], run.unseen_units[in_b], "zero")
         if min(len(scores_a), len(scores_b)) >= MIN_UNITS:
@@ -535,11 +535,13 @@ def _average(same: Sequence[GroupComparison]) -> GroupComparison:
 def _split(case: Case) -> HalfPart:
     by = case.settings.differential_confidentiality.by
     grouping = None if by is None else Grouping.of(case.original, by)
-    return compare_halves(case.halves, with_cut_points(case.asked, case.original), grouping)
+    return compare_halves(
+        case.halves, with_cut_points(case.required_scenario, case.original), grouping
+    )
 
 
 def _gathered(case: Case, parts: Sequence[HalfPart]) -> DifferentialResult:
-    fixed = with_cut_points(case.asked, case.original)
+    fixed = with_cut_points(case.required_scenario, case.original)
     return gather(fixed, parts, case.settings.differential_confidentiality.by)
 
 

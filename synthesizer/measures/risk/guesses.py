@@ -133,34 +133,34 @@ def guesses(
     if not both:
         return None
     names = both[0][1].names
-    places = [names.index(key) for key in keys if key in names]
+    key_columns = [names.index(key) for key in keys if key in names]
     rng = seeded(seed).generator("guesses")
-    every = [_tally(one, places, rng) for _, one in both]
+    every = [_tally(one, key_columns, rng) for _, one in both]
     n, n_outside = np.sum([sizes for sizes, _ in every], axis=0).tolist()
     tally = np.sum([counts for _, counts in every], axis=0).tolist()
     targets = [
-        (place, known, *counts[place])
+        (target, known, *counts[target])
         for known, counts in zip((OTHERS, KEYS), tally, strict=False)
-        for place in range(len(names))
-        if known == OTHERS or place not in places
+        for target in range(len(names))
+        if known == OTHERS or target not in key_columns
     ]
     z, times = quantile_of(len(targets)), times_seen(every)
-    found: dict[str, list[Guess]] = {"guesses": [], "gains": []}
-    for place, known, inside, outside, made, fresh in targets:
+    rows: dict[str, list[Guess]] = {"guesses": [], "gains": []}
+    for target, known, inside, outside, made, fresh in targets:
         sides = {"guesses": (inside, n, outside), "gains": (made, n_outside, fresh)}
         for field, (guessed, of, beside) in sides.items():
             excess, low, _ = difference(guessed, of, beside, n_outside, z)
             guess = Guess(
-                target=names[place], known=known, guessed=round(guessed / times),
+                target=names[target], known=known, guessed=round(guessed / times),
                 beside=round(beside / times), excess=excess, low=low,
             )  # fmt: skip
-            found[field].append(guess)
+            rows[field].append(guess)
     return Guesses(
         n=round(n / times),
         n_outside=round(n_outside / times),
         datasets=both[0][1].datasets,
-        keys=tuple(names[place] for place in places),
-        **{f: tuple(sorted(g, key=lambda guess: -guess.low)[:_SHOWN]) for f, g in found.items()},
+        keys=tuple(names[column] for column in key_columns),
+        **{f: tuple(sorted(g, key=lambda guess: -guess.low)[:_SHOWN]) for f, g in rows.items()},
         n_guesses=len(targets),
     )
 
@@ -177,15 +177,15 @@ def _tally(
     """
     most = max(round(DIFFERING[-1] * len(compared.names)), 1)
     blocks = blocks_of(compared.synthetic, most + 1)
-    kept = affordable(compared.records, compared.synthetic, blocks, compared.owners, rng, _PAIRS)
-    records, owners = compared.records[kept], compared.owners[kept]
+    sampled = affordable(compared.records, compared.synthetic, blocks, compared.owners, rng, _PAIRS)
+    records, owners = compared.records[sampled], compared.owners[sampled]
     # of records that are as near the first one is taken, so their order must tell nothing
     synthetic = rng.permutation(compared.synthetic)
     fresh = rng.permutation(compared.records[: compared.n_records])
-    is_held = kept >= compared.n_records
-    held, near = records[is_held], blocks_of(fresh, most + 1)
+    is_held = sampled >= compared.n_records
+    held, close = records[is_held], blocks_of(fresh, most + 1)
     right = [*_from_others(records, synthetic, blocks, most)]
-    of_fresh = [_from_others(held, fresh, near, most, True)]
+    of_fresh = [_from_others(held, fresh, close, most, True)]
     if keys:
         right.append(_from_keys(records, synthetic, keys))
         of_fresh.append([_from_keys(held, fresh, keys)])
@@ -197,17 +197,17 @@ def _tally(
 
     def persons(right: BoolArray, owners: IntArray) -> IntArray:
         """Count those of both sides of whom a record is guessed, shape (2, variables)."""
-        found = np.zeros((sum(compared.sizes), right.shape[1]), bool)
+        guessed = np.zeros((sum(compared.sizes), right.shape[1]), bool)
         rows, columns = np.nonzero(right)
-        found[owners[rows], columns] = True
-        return np.array([side.sum(axis=0) for side in np.split(found, compared.sizes[:1])])
+        guessed[owners[rows], columns] = True
+        return np.array([side.sum(axis=0) for side in np.split(guessed, compared.sizes[:1])])
 
     modes = _commonest(held, fresh)
     counts = []
-    for of, ours, theirs in zip(right, made, of_fresh, strict=True):
-        held_out = [persons(one, owners[is_held])[1] for one in (ours, *theirs, modes)]
+    for hits, of_made, of_training in zip(right, made, of_fresh, strict=True):
+        held_out = [persons(one, owners[is_held])[1] for one in (of_made, *of_training, modes)]
         best = np.max(held_out[1:], axis=0)
-        counts.append(np.array([*persons(of, owners), held_out[0], best]).T)
+        counts.append(np.array([*persons(hits, owners), held_out[0], best]).T)
     return persons(np.ones((len(owners), 1), bool), owners)[:, 0], np.array(counts)
 
 
@@ -232,16 +232,16 @@ def _commonest_of(cells: IntArray, values: IntArray) -> tuple[IntArray, IntArray
 
 def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> BoolArray:
     """Return which values are the commonest ones of the synthetic records with the same keys."""
-    ours, theirs = keys_of(records, synthetic, list(keys))
+    of_records, of_synthetic = keys_of(records, synthetic, list(keys))
     right = _commonest(records, synthetic)
-    for place in range(records.shape[1]):
-        if place in keys:
+    for target in range(records.shape[1]):
+        if target in keys:
             continue
-        values = synthetic[:, place]
-        cells, commonest = _commonest_of(theirs, values)
-        at = np.minimum(np.searchsorted(cells, ours), len(cells) - 1)
-        found = cells[at] == ours
-        right[found, place] = commonest[at][found] == records[found, place]
+        values = synthetic[:, target]
+        cells, commonest = _commonest_of(of_synthetic, values)
+        at = np.minimum(np.searchsorted(cells, of_records), len(cells) - 1)
+        guessed = cells[at] == of_records
+        right[guessed, target] = commonest[at][guessed] == records[guessed, target]
     return right
 
 
@@ -259,23 +259,27 @@ def _from_others(
     """
     nearest = _commonest(records, synthetic)
     commonest = nearest.copy() if with_commonest else None
-    for theirs, ours, differ in Joined.of(synthetic, records, blocks).parts():
-        near = np.flatnonzero(differ <= most)
-        near = near[np.lexsort((theirs[near], ours[near]))]
-        ours, theirs, differ = ours[near], theirs[near], differ[near]
-        differs = records[ours] != synthetic[theirs]
-        starts = np.flatnonzero(np.r_[True, np.diff(ours) != 0][: len(ours)])
-        for place in range(records.shape[1] if len(ours) else 0):
+    for of_synthetic, of_records, differ in Joined.of(synthetic, records, blocks).parts():
+        close = np.flatnonzero(differ <= most)
+        close = close[np.lexsort((of_synthetic[close], of_records[close]))]
+        of_records, of_synthetic, differ = of_records[close], of_synthetic[close], differ[close]
+        differs = records[of_records] != synthetic[of_synthetic]
+        starts = np.flatnonzero(np.r_[True, np.diff(of_records) != 0][: len(of_records)])
+        for target in range(records.shape[1] if len(of_records) else 0):
             # the first of those that differ least in the others; whether it agrees here must not
             # decide about who is looked at
-            others = differ - differs[:, place]
-            best = np.minimum.reduceat(others * len(ours) + np.arange(len(ours)), starts)
-            found = best < most * len(ours)
-            nearest[ours[starts[found]], place] = ~differs[best[found] % len(ours), place]
+            others = differ - differs[:, target]
+            best = np.minimum.reduceat(
+                others * len(of_records) + np.arange(len(of_records)), starts
+            )
+            guessed = best < most * len(of_records)
+            nearest[of_records[starts[guessed]], target] = ~differs[
+                best[guessed] % len(of_records), target
+            ]
             if commonest is not None:
                 few = others < most
-                who, values = _commonest_of(ours[few], synthetic[theirs[few], place])
-                commonest[who, place] = values == records[who, place]
+                who, values = _commonest_of(of_records[few], synthetic[of_synthetic[few], target])
+                commonest[who, target] = values == records[who, target]
     return [nearest] if commonest is None else [nearest, commonest]
 
 

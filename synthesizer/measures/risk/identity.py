@@ -127,13 +127,13 @@ def identity(
 
 
 def _values(coder: SharedCoder, table: Table) -> IdentityValues:
-    codes, ours, theirs = coder.counts(table)
-    unique, n = ours == 1, len(coder.codes)
+    codes, counts_original, counts_synthetic = coder.counts(table)
+    unique, n = counts_original == 1, len(coder.codes)
     return IdentityValues(
         uio=float(unique.sum() / n),
-        uis=float((theirs == 1).sum() / len(codes)),
-        uiois=float((unique & (theirs > 0)).sum() / n),
-        repu=float((unique & (theirs == 1)).sum() / n),
+        uis=float((counts_synthetic == 1).sum() / len(codes)),
+        uiois=float((unique & (counts_synthetic > 0)).sum() / n),
+        repu=float((unique & (counts_synthetic == 1)).sum() / n),
     )
 
 
@@ -199,8 +199,8 @@ def reproduced_uniques(
     shown = np.zeros(coder.size, dtype=np.int64)
     results = []
     for m, table in enumerate(tables, start=1):
-        theirs = coder.encode(table)
-        shown += np.bincount(theirs[theirs >= 0], minlength=coder.size)
+        counts_synthetic = coder.encode(table)
+        shown += np.bincount(counts_synthetic[counts_synthetic >= 0], minlength=coder.size)
         counts = shown[unique]
         present, once = int((counts > 0).sum()), int((counts == 1).sum())
         results.append(ReproducedUniques(m=m, uniques=len(counts), present=present, once=once))

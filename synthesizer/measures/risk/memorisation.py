@@ -169,21 +169,21 @@ def memory(
     rows = (
         MemorisationRow(
             variable=name,
-            fitted=own.mean,
+            fitted=values_of.mean,
             unseen=held_out[name].mean,
             below=held_out[name].below,
-            error=math.hypot(own.error, held_out[name].error),
+            error=math.hypot(values_of.error, held_out[name].error),
         )
-        for name, own in seen.items()
+        for name, values_of in seen.items()
         if name in held_out
     )
     variables = tuple(sorted(rows, key=lambda row: -row.gap))
-    told = {row.variable for row in variables}
+    compared = {row.variable for row in variables}
     names = (c.name for c in fitted.columns if c.variable.kind is not Kind.ID)
     return Memorisation(
         n=fitted.n_rows,
         variables=variables,
-        left_out=tuple(name for name in names if name not in told),
+        left_out=tuple(name for name in names if name not in compared),
     )
 
 

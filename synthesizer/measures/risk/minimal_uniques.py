@@ -22,7 +22,7 @@ _LARGEST = 2**62
 # Counting by position beats sorting until the counts are this many times as long as the codes.
 _DENSE = 8
 # Places of a hash table for each value (Fibonacci hashing: Knuth 1998, section 6.4).
-_PLACES, _MULTIPLIER = 4, np.uint64(0x9E3779B97F4A7C15)
+_SLOTS_A_VALUE, _MULTIPLIER = 4, np.uint64(0x9E3779B97F4A7C15)
 
 Subset = tuple[int, ...]
 Bits = npt.NDArray[np.uint8]
@@ -124,7 +124,9 @@ def _alive_on_parts(cells: KeyCells, subset: Subset, above: Mapping[Subset, Bits
     return alive
 
 
-def _count(cells: KeyCells, prefixes: _Prefixes, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
+def _count(
+    cells: KeyCells, prefixes: _Prefixes, subset: Subset, alive: Bits
+) -> tuple[IntArray, Bits]:
     """Return who is alone on the keys, and as bits who remains alive."""
     mask = np.unpackbits(alive, count=cells.columns.shape[1]).view(bool)
     rows = np.flatnonzero(mask)
@@ -220,14 +222,14 @@ def _dense(joint: Codes) -> tuple[Codes, int]:
     A code is a place of a hash table. Values whose place is another value's are few, and numbered
     by sorting: this takes a third of the time of sorting all.
     """
-    bits = (_PLACES * len(joint)).bit_length()
-    place = (joint.astype(np.uint64) * _MULTIPLIER >> np.uint64(64 - bits)).astype(np.int64)
+    bits = (_SLOTS_A_VALUE * len(joint)).bit_length()
+    slot = (joint.astype(np.uint64) * _MULTIPLIER >> np.uint64(64 - bits)).astype(np.int64)
     owner = np.empty(1 << bits, dtype=np.int64)
-    owner[place] = joint
-    others = np.flatnonzero(owner[place] != joint)
+    owner[slot] = joint
+    others = np.flatnonzero(owner[slot] != joint)
     distinct, codes = np.unique(joint[others], return_inverse=True)
-    place[others] = len(owner) + codes
-    return place, len(owner) + len(distinct)
+    slot[others] = len(owner) + codes
+    return slot, len(owner) + len(distinct)
 
 
 def _observed_frequency(

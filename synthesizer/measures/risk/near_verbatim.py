@@ -78,7 +78,7 @@ OUTER, FEW_VALUES = 0.01, 100
 the persons of each value are one."""
 STEP = 0.01
 """Standard deviations of a number within which two values agree."""
-FOUND = 0.95
+POWER = 0.95
 """How often as many persons as the detection limit says are found."""
 REPEATS = 0.001
 """Probability of a person with so many records by chance, below which it is an alarm."""
@@ -256,14 +256,18 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
             tallies[group] = tallies.get(group, 0) + tally
         repeats.append(people.repeats(REPEATS / len(both)))
     whole, times = tallies.pop(_WHOLE), times_seen(both)
-    found = [
+    group_looks = [
         # a group without a person held out is compared with all persons held out
         (*group, tally if tally[1, 0] else np.array([tally[0], whole[1]]))
         for group, tally in tallies.items()
         if tally[0, 0] >= FEWEST * times
     ]
-    z = quantile_of((len(allowed) - 1) * max(len(found), 1))  # the loose look is of all persons
-    groups = sorted((_group_look(*one, z, times) for one in found), key=lambda group: -group.low)
+    z = quantile_of(
+        (len(allowed) - 1) * max(len(group_looks), 1)
+    )  # the loose look is of all persons
+    groups = sorted(
+        (_group_look(*one, z, times) for one in group_looks), key=lambda group: -group.low
+    )
     most, most_outside, by_chance = max(repeats, key=lambda one: one[0] - one[2])
     *looks, loose = _looks(whole, allowed, times)
     return NearVerbatim(
@@ -391,13 +395,13 @@ def blocks_of(records: IntArray, n: int) -> list[list[int]]:
     variables agree in all variables of one block at least.
     """
     alike = [float((np.unique(v, return_counts=True)[1] ** 2).sum()) for v in records.T]
-    told = -np.log(np.array(alike) / len(records) ** 2)
+    information = -np.log(np.array(alike) / len(records) ** 2)
     blocks: list[list[int]] = [[] for _ in range(n)]
     loads = np.zeros(n)
-    for place in np.argsort(-told, kind="stable"):
+    for position in np.argsort(-information, kind="stable"):
         block = int(loads.argmin())
-        blocks[block].append(int(place))
-        loads[block] += told[place]
+        blocks[block].append(int(position))
+        loads[block] += information[position]
     return blocks
 
 
@@ -422,8 +426,8 @@ def affordable(
     """Return the rows of all persons, or of so many at random as make about ``most`` pairs."""
     pairs = 0
     for block in blocks:
-        ours, theirs = keys_of(records, synthetic, block)
-        pairs += int(np.bincount(theirs, minlength=ours.max() + 1)[ours].sum())
+        in_records, in_others = keys_of(records, synthetic, block)
+        pairs += int(np.bincount(in_others, minlength=in_records.max() + 1)[in_records].sum())
     share = min(most / max(pairs, 1), _DISTANCES / (len(records) * len(synthetic)))
     if share >= 1:
         return np.arange(len(records))
@@ -447,9 +451,11 @@ class Joined:
         """Sort the first set by the values of each block, and look up the second one."""
         sides = []
         for block in blocks:
-            ours, theirs = keys_of(records, others, block)
-            order = np.argsort(ours, kind="stable")
-            first, last = (np.searchsorted(ours[order], theirs, end) for end in ("left", "right"))
+            in_records, in_others = keys_of(records, others, block)
+            order = np.argsort(in_records, kind="stable")
+            first, last = (
+                np.searchsorted(in_records[order], in_others, end) for end in ("left", "right")
+            )
             sides.append((order, first, last - first))
         columns = [np.ascontiguousarray(values.T) for values in (records, others)]
         return cls(sides, list(zip(*columns, strict=True)))
@@ -467,11 +473,13 @@ class Joined:
                 n = n_all[rows]
                 offsets = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
                 pairs.append((order[np.repeat(first[rows], n) + offsets], np.repeat(rows, n)))
-            ours, theirs = (np.concatenate(found) for found in zip(*pairs, strict=True))
-            differ: IntArray = np.zeros(len(ours), np.int64)
+            in_records, in_others = (
+                np.concatenate(group_looks) for group_looks in zip(*pairs, strict=True)
+            )
+            differ: IntArray = np.zeros(len(in_records), np.int64)
             for one, other in self.columns:
-                differ += one[ours] != other[theirs]
-            yield ours, theirs, differ
+                differ += one[in_records] != other[in_others]
+            yield in_records, in_others, differ
 
 
 def _pointed(
@@ -483,11 +491,19 @@ def _pointed(
 ) -> tuple[IntArray, IntArray]:
     """Return to whom each synthetic record points, and how many variables differ; -1 to nobody."""
     whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _FAR)
-    for ours, theirs, differ in Joined.of(records, synthetic, blocks).parts():
-        near = differ <= most
+    for in_records, in_others, differ in Joined.of(records, synthetic, blocks).parts():
+        fewest_differing = differ <= most
         # of a person with several records the nearest one counts
-        order = np.lexsort((differ[near], owners[ours[near]], theirs[near]))
-        row, person, differ = (v[near][order] for v in (theirs, owners[ours], differ))
+        order = np.lexsort(
+            (
+                differ[fewest_differing],
+                owners[in_records[fewest_differing]],
+                in_others[fewest_differing],
+            )
+        )
+        row, person, differ = (
+            v[fewest_differing][order] for v in (in_others, owners[in_records], differ)
+        )
         once = np.r_[True, (np.diff(row) != 0) | (np.diff(person) != 0)][: len(row)]
         row, person, differ = row[once], person[once], differ[once]
         order = np.lexsort((differ, row))
@@ -512,13 +528,13 @@ def _nearest(
     weights = []
     for name, number in enumerate(is_number):
         ranked, sides = np.sort(records[:, name]), (records[:, name], synthetic[:, name])
-        places = [
+        state_codes = [
             (np.searchsorted(ranked, v) + np.searchsorted(ranked, v, "right")) / 2 / len(ranked)
             if number
             else v
             for v in sides
         ]
-        values.append((places[0].astype(np.float32), places[1].astype(np.float32)))
+        values.append((state_codes[0].astype(np.float32), state_codes[1].astype(np.float32)))
         shares = np.unique(ranked, return_counts=True)[1] / len(ranked)
         weights.append(np.float32(1 - (shares**2).sum()))
     nearest, ratio = np.zeros(len(synthetic), np.int64), np.ones(len(synthetic))
@@ -527,16 +543,16 @@ def _nearest(
         rows = slice(start, start + step)
         far = np.zeros((len(synthetic[rows]), len(records)), np.float32)
         apart = np.empty_like(far)
-        for (ours, theirs), weight, number in zip(values, weights, is_number, strict=True):
+        for (in_records, in_others), weight, number in zip(values, weights, is_number, strict=True):
             if number:
-                np.abs(np.subtract(theirs[rows, None], ours, out=apart), out=apart)
+                np.abs(np.subtract(in_others[rows, None], in_records, out=apart), out=apart)
             else:
-                np.multiply(theirs[rows, None] != ours, weight, out=apart)
+                np.multiply(in_others[rows, None] != in_records, weight, out=apart)
             far += apart
-        place, every = far.argmin(axis=1), np.arange(len(far))
-        first = far[every, place]
-        far[every, place] = np.inf
-        nearest[rows] = place
+        position, every = far.argmin(axis=1), np.arange(len(far))
+        first = far[every, position]
+        far[every, position] = np.inf
+        nearest[rows] = position
         np.divide(first, following := far.min(axis=1), out=ratio[rows], where=following > 0)
     return nearest, ratio
 
@@ -552,7 +568,7 @@ class _People:
     """How many persons each of them is; 0 of those that were not compared."""
     whom: IntArray
     """To whom each synthetic record points, -1 to nobody."""
-    near: IntArray
+    fewest_differing: IntArray
     """For each person the least number of variables that differ in a record that points to her."""
     owners: tuple[IntArray, IntArray]
     """Persons of the records of each side."""
@@ -572,30 +588,33 @@ class _People:
             n_inside = int(owners[: compared.n_records].max()) + 1
         *_, fifth, distinct, hardly = allowed
         blocks = blocks_of(synthetic, fifth + 1)
-        kept = affordable(records, synthetic, blocks, owners, rng, _PAIRS)
-        counted = np.bincount(owners[kept], minlength=total) > 0
-        whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, fifth)
+        sampled = affordable(records, synthetic, blocks, owners, rng, _PAIRS)
+        counted = np.bincount(owners[sampled], minlength=total) > 0
+        whom, differing = _pointed(records[sampled], owners[sampled], synthetic, blocks, fifth)
         others = np.flatnonzero(whom < 0)
-        place, ratio = _nearest(records[kept], synthetic[others], compared.is_number)
-        whom[others] = np.where(ratio < HARDLY, owners[kept][place], -1)
+        position, ratio = _nearest(records[sampled], synthetic[others], compared.is_number)
+        whom[others] = np.where(ratio < HARDLY, owners[sampled][position], -1)
         differing[others] = np.select([ratio < DISTINCT, ratio < HARDLY], [distinct, hardly], _FAR)
-        near = np.full(total, _FAR)
-        np.minimum.at(near, whom[whom >= 0], differing[whom >= 0])
+        fewest_differing = np.full(total, _FAR)
+        np.minimum.at(fewest_differing, whom[whom >= 0], differing[whom >= 0])
         sides = (owners[: compared.n_records], owners[compared.n_records :])
         whom[differing == hardly] = -1
-        return cls(each * counted, whom, near, sides, n_inside, allowed)
+        return cls(each * counted, whom, fewest_differing, sides, n_inside, allowed)
 
     def tally(self, side: int, records: BoolArray) -> list[int]:
         """Return how many persons some records of a side are of, and at each look those of them to
         whom a synthetic record points.
         """
         members = np.unique(self.owners[side][records])
-        near = self.near[members]
-        return [int(self.weights[members].sum()), *(int((near <= k).sum()) for k in self.allowed)]
+        fewest_differing = self.fewest_differing[members]
+        return [
+            int(self.weights[members].sum()),
+            *(int((fewest_differing <= k).sum()) for k in self.allowed),
+        ]
 
     def repeats(self, level: float) -> tuple[int, int, int]:
         """Return the most records of a person on each side, and the most by chance."""
-        counts = np.bincount(self.whom[self.whom >= 0], minlength=len(self.near))
+        counts = np.bincount(self.whom[self.whom >= 0], minlength=len(self.fewest_differing))
         counts = np.ceil(counts / np.maximum(self.weights, 1)).astype(int)  # of persons alike
         inside, outside = np.split(counts, [self.n_inside])
         some = outside[outside > 0]
@@ -659,7 +678,7 @@ def _noticed(share: float, n: int, m: int, z: float) -> float:
         share_inside = min(share + excess, 1.0)
         spread = sqrt(share_inside * (1 - share_inside) / n + share * (1 - share) / m)
         floor = z * z / (2 * (m + z * z))  # Wilson's upper end of a share of 0
-        excess = (z + float(scipy.special.ndtri(FOUND))) * spread + (floor if share == 0 else 0.0)
+        excess = (z + float(scipy.special.ndtri(POWER))) * spread + (floor if share == 0 else 0.0)
     return min(excess, 1.0)
 
 

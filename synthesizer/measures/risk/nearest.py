@@ -356,12 +356,12 @@ def mixed_records(
             numbers[name] = split(_ranks(together, n_real).astype(number), columns)
     return [
         MixedRecords(
-            {name: parts[place] for name, parts in labels.items()},
-            {name: parts[place] for name, parts in numbers.items()},
+            {name: parts[index] for name, parts in labels.items()},
+            {name: parts[index] for name, parts in numbers.items()},
             unit,
             table.n_rows,
         )
-        for place, table in enumerate(tables)
+        for index, table in enumerate(tables)
     ]
 
 
@@ -391,7 +391,7 @@ def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Co
     """
     compare = _Comparison(records, others)
     smallest = np.full(records.n_rows, np.iinfo(np.int64).max)
-    places = np.zeros(records.n_rows, dtype=np.int64)
+    positions = np.zeros(records.n_rows, dtype=np.int64)
     width = min(others.n_rows, _OTHERS)
     for rows in _slices(records.n_rows, max(1, _PAIRS // width)):
         for columns in _slices(others.n_rows, width):
@@ -400,8 +400,8 @@ def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Co
             distances = block[np.arange(len(closest)), closest]
             nearer = distances < smallest[rows]
             smallest[rows][nearer] = distances[nearer]
-            places[rows][nearer] = columns.start + closest[nearer]
-    return smallest / records.unit, places
+            positions[rows][nearer] = columns.start + closest[nearer]
+    return smallest / records.unit, positions
 
 
 def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes:
@@ -413,11 +413,11 @@ def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes
         return nearest(records, others)[1][:, None]
     compare = _Comparison(records, others)
     every = slice(0, others.n_rows)
-    places = np.empty((records.n_rows, k), dtype=np.int64)
+    positions = np.empty((records.n_rows, k), dtype=np.int64)
     for rows in _slices(records.n_rows, max(1, _PAIRS // others.n_rows)):
         block = compare.distances(rows, every)
-        places[rows] = np.argpartition(block, k - 1, axis=1)[:, :k]
-    return places
+        positions[rows] = np.argpartition(block, k - 1, axis=1)[:, :k]
+    return positions
 
 
 class _Comparison:

@@ -131,13 +131,13 @@ class PublicCells:
     """Cell of each original record, shape (n,)."""
     pairs: Pairs
     """Of all records; the n original ones come first."""
-    ours: Codes
+    original_by_pair: Codes
     """Original records by pair."""
-    theirs: Codes
+    synthetic_by_pair: Codes
     """Synthetic records by pair."""
-    cell_ours: Codes
+    original_by_cell: Codes
     """Original records by cell."""
-    cell_theirs: Codes
+    synthetic_by_cell: Codes
     """Synthetic records by cell."""
 
     @property
@@ -148,7 +148,7 @@ class PublicCells:
     @property
     def n_synthetic(self) -> int:
         """Number of synthetic records in all datasets."""
-        return int(self.cell_theirs.sum())
+        return int(self.synthetic_by_cell.sum())
 
     @property
     def pair_of_original(self) -> Codes:
@@ -171,12 +171,12 @@ def count_cells(
     tables = [original, *synthetic]
     together = Table([stacked_columns([table[name] for table in tables]) for name in public])
     cells = JointCoder(together, public, cuts)
-    secret = stacked_columns([table[sensitive] for table in tables])
-    levels, level = level_codes(secret, cuts.get(sensitive))
+    sensitive_column = stacked_columns([table[sensitive] for table in tables])
+    levels, level = level_codes(sensitive_column, cuts.get(sensitive))
     pairs = Pairs(cells.codes, level, cells.size, len(levels))
     n = original.n_rows
-    ours = np.bincount(pairs.of_record[:n], minlength=pairs.size)
-    theirs = np.bincount(pairs.of_record[n:], minlength=pairs.size)
+    original_by_pair = np.bincount(pairs.of_record[:n], minlength=pairs.size)
+    synthetic_by_pair = np.bincount(pairs.of_record[n:], minlength=pairs.size)
     of_level = np.bincount(level[:n], minlength=len(levels))
     preference = np.argsort(-of_level, kind="stable").tolist()
     chosen = None if positive is None else levels.index(label_of(positive))
@@ -191,10 +191,10 @@ def count_cells(
         m=len(synthetic),
         cell_of_original=cells.codes[:n],
         pairs=pairs,
-        ours=ours,
-        theirs=theirs,
-        cell_ours=pairs.per_cell(ours),
-        cell_theirs=pairs.per_cell(theirs),
+        original_by_pair=original_by_pair,
+        synthetic_by_pair=synthetic_by_pair,
+        original_by_cell=pairs.per_cell(original_by_pair),
+        synthetic_by_cell=pairs.per_cell(synthetic_by_pair),
     )
 
 
@@ -230,21 +230,24 @@ class CellUniqueness(Result):
 
 def uniqueness(cells: PublicCells) -> CellUniqueness:
     """Return analysis 1."""
-    ours, theirs = cells.cell_ours, cells.cell_theirs
-    present, absent = ours > 0, (ours > 0) & (theirs == 0)
+    original_by_pair, synthetic_by_pair = cells.original_by_cell, cells.synthetic_by_cell
+    present, absent = original_by_pair > 0, (original_by_pair > 0) & (synthetic_by_pair == 0)
     # The one pair of a unique cell that the original has holds the true level.
-    unique = (cells.ours == 1) & (ours[cells.pairs.cell] == 1)
-    pair = np.flatnonzero(unique & (theirs[cells.pairs.cell] > 0))
+    unique = (cells.original_by_pair == 1) & (original_by_pair[cells.pairs.cell] == 1)
+    pair = np.flatnonzero(unique & (synthetic_by_pair[cells.pairs.cell] > 0))
     cell, truth = cells.pairs.cell[pair], cells.pairs.level[pair]
-    guess = cells.pairs.majority(cells.theirs, cells.preference)[cell]
-    share, once = cells.theirs[pair] / theirs[cell], theirs[cell] == 1
-    distinct, number = np.unique(ours[present], return_counts=True)
+    guess = cells.pairs.majority(cells.synthetic_by_pair, cells.preference)[cell]
+    share, once = (
+        cells.synthetic_by_pair[pair] / synthetic_by_pair[cell],
+        synthetic_by_pair[cell] == 1,
+    )
+    distinct, number = np.unique(original_by_pair[present], return_counts=True)
     return CellUniqueness(
         cells=int(present.sum()),
         synthetic_only=int((~present).sum()),
         absent=int(absent.sum()),
         absent_share=float(absent.sum() / present.sum()),
-        absent_mean=float(ours[absent].mean()) if absent.any() else None,
+        absent_mean=float(original_by_pair[absent].mean()) if absent.any() else None,
         uniques=int(unique.sum()),
         present=len(pair),
         right=float((guess == truth).mean()) if len(pair) else None,
@@ -335,13 +338,13 @@ class Classification(Result):
 
 def differences(cells: PublicCells) -> Differences:
     """Return analysis 3."""
-    present, shown = cells.cell_ours > 0, cells.cell_theirs > 0
+    present, shown = cells.original_by_cell > 0, cells.synthetic_by_cell > 0
     both = present & shown
-    original = cells.cell_ours[both] / cells.n
-    difference = cells.cell_theirs[both] / cells.n_synthetic - original
+    original = cells.original_by_cell[both] / cells.n
+    difference = cells.synthetic_by_cell[both] / cells.n_synthetic - original
     values = np.stack([difference, difference / original])
     to_original, to_all = (
-        tuple(_rows(d, cells.cell_ours[both], values)) for d in _distances(cells, both)
+        tuple(_rows(d, cells.original_by_cell[both], values)) for d in _distances(cells, both)
     )
     return Differences(
         cells=int(both.sum()),
@@ -359,11 +362,13 @@ def _distances(cells: PublicCells, both: BoolArray) -> tuple[FloatArray, FloatAr
     if cells.positive is not None:
         compared = compared & (pairs.level == cells.positive)
     cell, share = pairs.cell[compared], cells.marginal[pairs.level[compared]]
-    theirs = cells.theirs[compared] / cells.cell_theirs[cell]
-    of_cell = np.abs(theirs - cells.ours[compared] / cells.cell_ours[cell])
+    synthetic_by_pair = cells.synthetic_by_pair[compared] / cells.synthetic_by_cell[cell]
+    of_cell = np.abs(
+        synthetic_by_pair - cells.original_by_pair[compared] / cells.original_by_cell[cell]
+    )
     # Levels that no record of a cell has are no pairs: their proportion there is 0.
     all_levels = 1.0 if cells.positive is None else float(cells.marginal[cells.positive])
-    marginal = np.abs(theirs - share) - share
+    marginal = np.abs(synthetic_by_pair - share) - share
     scale = 0.5 if cells.positive is None else 1.0
     own_sum, marginal_sum = (
         np.bincount(cell, weights=distances, minlength=pairs.n_cells)[both].astype(np.float64)
@@ -414,22 +419,22 @@ def classification(cells: PublicCells) -> Classification:
     """Return analysis 2."""
     pairs, n = cells.pairs, cells.n_synthetic
     most_frequent = int(cells.marginal.argmax())
-    shown = pairs.majority(cells.theirs, cells.preference)
-    majority = pairs.majority(cells.ours, cells.preference)
+    shown = pairs.majority(cells.synthetic_by_pair, cells.preference)
+    majority = pairs.majority(cells.original_by_pair, cells.preference)
     return Classification(
         n=n,
-        synthetic_only=int(cells.cell_theirs[cells.cell_ours == 0].sum()),
+        synthetic_only=int(cells.synthetic_by_cell[cells.original_by_cell == 0].sum()),
         revealed=_revealed(cells, pairs.level == shown[pairs.cell]) / n,
         chance=_by_chance(cells, shown),
         baseline=_revealed(cells, pairs.level == most_frequent) / n,
-        original=int(cells.ours[pairs.level == majority[pairs.cell]].sum()) / cells.n,
+        original=int(cells.original_by_pair[pairs.level == majority[pairs.cell]].sum()) / cells.n,
     )
 
 
 def _revealed(cells: PublicCells, of_class: BoolArray) -> int:
     # min(synthetic / m, original) with whole numbers: both are multiplied by m.
-    visible = cells.cell_theirs[cells.pairs.cell[of_class]]
-    return int(np.minimum(visible, cells.m * cells.ours[of_class]).sum())
+    visible = cells.synthetic_by_cell[cells.pairs.cell[of_class]]
+    return int(np.minimum(visible, cells.m * cells.original_by_pair[of_class]).sum())
 
 
 def _by_chance(cells: PublicCells, guess: Codes) -> float:
@@ -441,12 +446,16 @@ def _by_chance(cells: PublicCells, guess: Codes) -> float:
     Where true levels in fact follow the cells, synthetic levels at random reveal a little less
     than this: cells with fewer synthetic records than original ones cannot make up for others.
     """
-    shown, ours, p = cells.cell_theirs, cells.cell_ours, cells.marginal[guess]
-    expected = cells.m * ours * p
+    shown, original_by_pair, p = (
+        cells.synthetic_by_cell,
+        cells.original_by_cell,
+        cells.marginal[guess],
+    )
+    expected = cells.m * original_by_pair * p
     # Only where a cell has fewer synthetic records (on average) than original ones do they limit.
-    few = shown < cells.m * ours
-    shown, ours, p = shown[few], ours[few], p[few]
+    few = shown < cells.m * original_by_pair
+    shown, original_by_pair, p = shown[few], original_by_pair[few], p[few]
     whole = shown // cells.m
-    below = scipy.stats.binom.cdf(whole - 1, ours - 1, p)
-    expected[few] = expected[few] * below + shown * scipy.stats.binom.sf(whole, ours, p)
+    below = scipy.stats.binom.cdf(whole - 1, original_by_pair - 1, p)
+    expected[few] = expected[few] * below + shown * scipy.stats.binom.sf(whole, original_by_pair, p)
     return float(expected.sum()) / cells.n_synthetic

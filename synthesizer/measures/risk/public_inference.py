@@ -34,10 +34,10 @@ from synthesizer.measures.risk.curves import (
 )
 from synthesizer.measures.risk.public_cells import (
     MAX_LEVELS,
-    PublicCells,
     CellUniqueness,
     Classification,
     Differences,
+    PublicCells,
     classification,
     count_cells,
     differences,
@@ -159,7 +159,7 @@ class InferenceResult(Measured):
     """Analysis 5."""
 
     @property
-    def place(self) -> str:
+    def subject(self) -> str:
         """What it is about in one line."""
         counted = " (person-periods)" if self.units == "periods" else ""
         return f"{', '.join(self.public)} -> {self.sensitive}{counted}"
@@ -406,14 +406,14 @@ def inference_scores(
     return scores(cells, margin)
 
 
-def _counted(original: Data, synthetic: Synthetic, **asked: Any) -> tuple[PublicCells, Codes]:
+def _counted(original: Data, synthetic: Synthetic, **question: Any) -> tuple[PublicCells, Codes]:
     """Return the checked counts, and the cell of each original record in the published table."""
-    check_lists(public=asked["public"], baseline=asked["baseline"])
-    original, tables = as_tables(original, synthetic, [*asked["public"], asked["sensitive"]])
-    check_inference(original, tables, **asked)
-    margin = JointCoder(original, asked.pop("baseline"), asked["groups"]).codes
-    del asked["thresholds"]
-    return count_cells(original, tables, **asked), margin
+    check_lists(public=question["public"], baseline=question["baseline"])
+    original, tables = as_tables(original, synthetic, [*question["public"], question["sensitive"]])
+    check_inference(original, tables, **question)
+    margin = JointCoder(original, question.pop("baseline"), question["groups"]).codes
+    del question["thresholds"]
+    return count_cells(original, tables, **question), margin
 
 
 def check_inference(
@@ -489,11 +489,11 @@ def _level_problems(
 
 
 def _inferred(case: Case) -> Collecting:
-    asked, datasets = case.item, list[Table]()
-    original = asked.rows(case.original)
+    question, datasets = case.item, list[Table]()
+    original = question.rows(case.original)
     return Collecting(
-        lambda view: datasets.append(asked.rows(view)),
-        lambda: inference(original, datasets, **asked.settings),
+        lambda view: datasets.append(question.rows(view)),
+        lambda: inference(original, datasets, **question.settings),
     )
 
 

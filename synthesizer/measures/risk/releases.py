@@ -81,10 +81,10 @@ def others_of(releases: Sequence[Release], present: Iterable[str]) -> tuple[Rele
     """
     seen, others = {*present}, list[Release]()
     for release in reversed(releases):
-        own = {*release.datasets.values()}
-        if not own <= seen:
+        digests = {*release.datasets.values()}
+        if not digests <= seen:
             if release.given_out is False or (release.replaced and not release.given_out):
                 continue
             others.append(release)
-        seen |= own | {*release.contains}
+        seen |= digests | {*release.contains}
     return tuple(reversed(others))

@@ -209,9 +209,11 @@ class Replicates:
 
     def rows(self, synthetic: Table) -> ReplicatedRows:
         """Return which records of a dataset are replicated."""
-        codes, ours, theirs = self._coder.counts(synthetic)
-        unique = theirs[codes] == 1
-        return ReplicatedRows(unique, unique & (ours[codes] > 0), unique & (ours[codes] == 1))
+        codes, counts_original, counts_synthetic = self._coder.counts(synthetic)
+        unique = counts_synthetic[codes] == 1
+        return ReplicatedRows(
+            unique, unique & (counts_original[codes] > 0), unique & (counts_original[codes] == 1)
+        )
 
     def result(self) -> ReplicatedUniques:
         """Return what the datasets so far have."""
@@ -255,11 +257,11 @@ def replication(confidential: npt.ArrayLike, synthetic: npt.ArrayLike) -> Replic
     """
     data, drawn = _as_keys(confidential), _as_keys(synthetic)
     careers, counts = np.unique(data, return_counts=True)
-    place = np.minimum(np.searchsorted(careers, drawn), len(careers) - 1)
-    is_there = careers[place] == drawn
-    single = is_there & (counts[place] == 1)
+    position = np.minimum(np.searchsorted(careers, drawn), len(careers) - 1)
+    is_there = careers[position] == drawn
+    single = is_there & (counts[position] == 1)
     n_unique = int((counts == 1).sum())
-    copied = len(np.unique(place[single]))
+    copied = len(np.unique(position[single]))
     return Replication(
         n_synthetic=len(drawn),
         n_unique=n_unique,

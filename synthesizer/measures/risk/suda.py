@@ -490,7 +490,7 @@ def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> Float
 
 
 def _measured(case: Case) -> SudaScores:
-    options, keys = case.settings.suda, case.asked.keys
+    options, keys = case.settings.suda, case.required_scenario.keys
     size = options.max_size or affordable_size(len(keys), case.original.n_rows)
     return suda(
         case.original,
@@ -508,7 +508,7 @@ MEASURES = (
         words="special uniques",
         options=SudaOptions,
         compute=_measured,
-        kept=attrgetter("result"),
+        saved=attrgetter("result"),
         figures=(
             UNIQUES,
             SHARE_UNIQUE,

@@ -17,7 +17,7 @@ import numpy as np
 from synthesizer.data.pairs import Data, as_table, check_lists, column_names
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import Result
-from synthesizer.measures.risk.determined import told_share
+from synthesizer.measures.risk.determined import share_right_by_key
 from synthesizer.measures.risk.identity import statistical_uniques
 
 # Names raise the priority of a variable and are never needed.
@@ -161,18 +161,18 @@ def _is_same(table: Table, one: str, other: str) -> bool:
     """Return whether two columns are moments of one variable, or one is a function of the other."""
     if _variable(table, one) == _variable(table, other):
         return True
-    return _tells(table[one], table[other]) or _tells(table[other], table[one])
+    return _determines(table[one], table[other]) or _determines(table[other], table[one])
 
 
-def _tells(key: Column, target: Column) -> bool:
+def _determines(key: Column, target: Column) -> bool:
     """Return whether a column is a function of another, but for one record in a hundred at most.
 
     With exceptions it must be told ten times more often than by guessing.
     """
-    told = told_share(key, target)
-    if told == 1 or told < 1 - _EXCEPTIONS or not target.is_coded:
-        return told == 1
-    return 10 * (1 - told) < 1 - _modal_share(target)
+    share_right = share_right_by_key(key, target)
+    if share_right == 1 or share_right < 1 - _EXCEPTIONS or not target.is_coded:
+        return share_right == 1
+    return 10 * (1 - share_right) < 1 - _modal_share(target)
 
 
 def _pick_keys(
@@ -248,7 +248,7 @@ def _given_away(table: Table, keys: Sequence[str], target: str) -> bool:
     """Return whether one key tells the target of nine in ten records where guessing does not."""
     truth = table[target]
     limit = max(0.9, (1 + _modal_share(truth)) / 2)
-    return any(told_share(table[key], truth) >= limit for key in keys)
+    return any(share_right_by_key(table[key], truth) >= limit for key in keys)
 
 
 def _reason(keys: Sequence[str], target: str | None, share: float, table: Table) -> str:

@@ -248,7 +248,7 @@ def tcap(
     targets = ColumnCoder.fit(together, fixed_groups(original, groups).get(target))
     truth, *theirs = split(targets.encode(together), columns)
     size = 1 + max(int(codes.max(initial=0)) for codes in (truth, *theirs))
-    attack = partial(_row, ours=coder.codes, truth=truth, tau=tau)
+    attack = partial(_row, keys_of_original=coder.codes, truth=truth, tau=tau)
     released = Classes(coder.size, size)
     released.add(coder.codes, truth)
     classes = Classes(coder.size, size)
@@ -278,19 +278,19 @@ def _share(count: int, whole: int) -> float | None:
     return count / whole if whole else None
 
 
-def _row(m: int, classes: Classes, *, ours: Codes, truth: Codes, tau: float) -> TcapRow:
+def _row(m: int, classes: Classes, *, keys_of_original: Codes, truth: Codes, tau: float) -> TcapRow:
     """Ask the classes about the original records, by their keys and targets."""
     size, target, top = classes.modal()
     # A quotient, not a product: 9 / 10 is the same number as the 0.9 that is asked for.
     agrees = np.zeros(len(size), dtype=bool)
     agrees[size > 0] = top[size > 0] / size[size > 0] >= tau
-    chosen = agrees[ours]
-    attributed, true = target[ours][chosen], truth[chosen]
+    chosen = agrees[keys_of_original]
+    attributed, true = target[keys_of_original][chosen], truth[chosen]
     counts = np.bincount(truth, minlength=classes.n_targets)
     return TcapRow(
         m=m,
-        records=len(ours),
-        matched=int((size[ours] > 0).sum()),
+        records=len(keys_of_original),
+        matched=int((size[keys_of_original] > 0).sum()),
         attributed=len(true),
         correct=int((attributed == true).sum()),
         guessed=int((true == counts.argmax()).sum()),
@@ -310,7 +310,7 @@ MEASURES = (
         # a class agrees on a value, never on an interval around each of its values
         compute=lambda case: (
             None
-            if case.asked.tolerance
+            if case.required_scenario.tolerance
             else tcap(*case.pair, **case.by_class, tau=case.settings.tau)
         ),
         figures=(TCAP, TCAP_OF_MATCHED),

@@ -628,7 +628,7 @@ def _told(case: Case) -> Collecting | None:
     return seeing(career, TrajectoryIntruder(original, options, seed=_OF_PERIODS))
 
 
-def _told_of_halves(case: Case) -> TrajectoryHalves | None:
+def _measured_halves(case: Case) -> TrajectoryHalves | None:
     run, options = case.halves, case.settings.trajectories
     if len(case.periods.times) < 2 or not options.enabled:
         return None
@@ -655,7 +655,7 @@ MEASURES = (
         after="trajectories",
         switch=None,
         needs=("panel",),
-        compute=_told_of_halves,
+        compute=_measured_halves,
         result=TrajectoryHalves,
         figures=(CAREERS_BEYOND, MOVES_BEYOND),
     ),

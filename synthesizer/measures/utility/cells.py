@@ -109,16 +109,18 @@ def group_pair(
     """Return one variable of both tables in the same groups, matched by label."""
     if original.is_coded:
         texts = _union(original.variable.labels, synthetic.variable.labels)
-        ours, theirs = (_by_label(column, texts) for column in (original, synthetic))
-        return GroupedPair(original.name, len(texts), ours, theirs, texts)
+        of_original, of_synthetic = (_by_label(column, texts) for column in (original, synthetic))
+        return GroupedPair(original.name, len(texts), of_original, of_synthetic, texts)
     values = original.data[original.is_observed].astype(np.float64)
     if quantiles_of == "both":
         values = np.concatenate([values, synthetic.data[synthetic.is_observed]])
     breaks = breaks_of(values, groups)
     texts = _union(original.variable.missing, synthetic.variable.missing)
-    ours, theirs = (_by_break(column, breaks, texts) for column in (original, synthetic))
+    of_original, of_synthetic = (
+        _by_break(column, breaks, texts) for column in (original, synthetic)
+    )
     labels = (*interval_labels([f"{value:.10g}" for value in breaks]), *texts)
-    return GroupedPair(original.name, len(labels), ours, theirs, labels)
+    return GroupedPair(original.name, len(labels), of_original, of_synthetic, labels)
 
 
 def group_tables(
@@ -283,8 +285,10 @@ def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cel
             if whole is None:
                 yield Cells(names, *_sparse_counts(chosen), _NONE)
             elif order == 2:
-                ours, theirs = (cramers_v(side.reshape(-1, chosen[1].size)) for side in whole)
-                yield Cells(names, *_occurring(*whole), (ours, theirs))
+                of_original, of_synthetic = (
+                    cramers_v(side.reshape(-1, chosen[1].size)) for side in whole
+                )
+                yield Cells(names, *_occurring(*whole), (of_original, of_synthetic))
             else:
                 yield Cells(names, *_occurring(*whole), _NONE)
 
@@ -326,11 +330,14 @@ def _all_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray] |
     cells = math.prod(pair.size for pair in pairs)
     if cells > _DENSE_CELLS:
         return None
-    ours, theirs = pairs[0].original, pairs[0].synthetic
+    of_original, of_synthetic = pairs[0].original, pairs[0].synthetic
     for pair in pairs[1:]:
-        ours = ours * pair.size + pair.original
-        theirs = theirs * pair.size + pair.synthetic
-    o, s = (np.bincount(codes, minlength=cells).astype(np.float64) for codes in (ours, theirs))
+        of_original = of_original * pair.size + pair.original
+        of_synthetic = of_synthetic * pair.size + pair.synthetic
+    o, s = (
+        np.bincount(codes, minlength=cells).astype(np.float64)
+        for codes in (of_original, of_synthetic)
+    )
     return o, s
 
 
@@ -614,10 +621,10 @@ def level_groups(column: Column, most: int) -> FixedGroups:
     """
     variable = column.variable
     counts = np.bincount(column.data, minlength=variable.n_codes)[: len(variable.levels)]
-    kept = np.argsort(-counts, kind="stable")[:most]
+    largest = np.argsort(-counts, kind="stable")[:most]
     if variable.kind is not Kind.CATEGORICAL:
-        kept = np.sort(kept)
-    labels = [variable.levels[code] for code in kept]
+        largest = np.sort(largest)
+    labels = [variable.levels[code] for code in largest]
     others = len(variable.levels) - len(labels)
     values = [*labels, NEW_LEVELS, *([OTHER_LEVELS] if others else [])]
     position = dict.fromkeys(variable.levels, len(values) - 1)

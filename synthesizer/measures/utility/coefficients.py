@@ -250,7 +250,7 @@ def _mean(values: list[float | None]) -> float | None:
 
 def compare_coefficients(
     names: tuple[str, ...],
-    ours: Fit,
+    original_fit: Fit,
     synthetic: FloatArray,
     expected: FloatArray,
     level: float,
@@ -260,15 +260,15 @@ def compare_coefficients(
     ``synthetic`` (q,) are the means of the synthetic datasets, ``expected`` (q,) the standard
     errors that they lead to expect of the original's.
     """
-    half = scipy.stats.t.ppf((1 + level) / 2, ours.df)
-    error, difference = ours.std_errors, synthetic - ours.coefficients
-    low, high = ours.coefficients - half * error, ours.coefficients + half * error
+    half = scipy.stats.t.ppf((1 + level) / 2, original_fit.df)
+    error, difference = original_fit.std_errors, synthetic - original_fit.coefficients
+    low, high = original_fit.coefficients - half * error, original_fit.coefficients + half * error
     synthetic_low, synthetic_high = synthetic - half * expected, synthetic + half * expected
     common = np.minimum(high, synthetic_high) - np.maximum(low, synthetic_low)
     with np.errstate(all="ignore"):
         overlap = (common / (high - low) + common / (synthetic_high - synthetic_low)) / 2
         columns: dict[str, Any] = {
-            "original": ours.coefficients,
+            "original": original_fit.coefficients,
             "original_error": error,
             "original_low": low,
             "original_high": high,
@@ -292,7 +292,7 @@ def _defined(values: FloatArray) -> list[float | None]:
 
 
 def lack_of_fit(
-    ours: Fit, q: FloatArray, rule: Rule, ratios: FloatArray
+    original_fit: Fit, q: FloatArray, rule: Rule, ratios: FloatArray
 ) -> tuple[LackOfFit | None, str | None]:
     """Return the lack-of-fit test, or why there is none.
 
@@ -303,7 +303,7 @@ def lack_of_fit(
         return None, (
             "no lack-of-fit test: rule 'redrawn' knows no variance of differences from the original"
         )
-    difference = q.mean(axis=0) - ours.coefficients
+    difference = q.mean(axis=0) - original_fit.coefficients
     if rule == "partially":
         if m <= p:
             return None, (
@@ -313,7 +313,7 @@ def lack_of_fit(
         covariance = np.atleast_2d(np.cov(q, rowvar=False)) / m
     else:
         extra = ratios if rule in FIXED else 1 + ratios  # parameters drawn anew
-        covariance = ours.covariance * extra.mean() / m
+        covariance = original_fit.covariance * extra.mean() / m
     distance = _distance(difference, covariance)
     if distance is None:
         return None, (

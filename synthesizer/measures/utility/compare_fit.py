@@ -25,7 +25,7 @@ from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, 
 from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.data.values import finite_number
 from synthesizer.measures.measure_options import Label, Labels, Part, each_once
-from synthesizer.measures.survey_design import SurveyDesign, ReplicateWeights
+from synthesizer.measures.survey_design import ReplicateWeights, SurveyDesign
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -37,8 +37,8 @@ from synthesizer.measures.utility.fits import Extras, Fit, fit_model, informativ
 from synthesizer.measures.utility.fixed_effects import Codes
 from synthesizer.measures.utility.formulas import (
     Atom,
-    ModelFamily,
     Model,
+    ModelFamily,
     atom_values,
     learn_model,
     parse_atom,
@@ -46,7 +46,7 @@ from synthesizer.measures.utility.formulas import (
     unknown_names,
 )
 
-Said = Mapping[str, Declaration] | None
+Declarations = Mapping[str, Declaration] | None
 """What is said of variables."""
 
 
@@ -208,7 +208,7 @@ class FitRequest(Part):
         """Variable that weighs the records; None without one."""
         return None if self.weights is False else self.weights
 
-    def read(self, data: Data, table: Table, declared: Said = None) -> Extras:
+    def read(self, data: Data, table: Table, declared: Declarations = None) -> Extras:
         """Return what the records of one dataset carry.
 
         Clusters and effects are read from ``data`` as it came, with codes of its own; weights and
@@ -222,7 +222,7 @@ class FitRequest(Part):
             self.design(data, declared),
         )
 
-    def design(self, data: Data, declared: Said = None) -> SurveyDesign | None:
+    def design(self, data: Data, declared: Declarations = None) -> SurveyDesign | None:
         """Return how the records of a survey were sampled; None where nothing says it."""
         how = (self.weight, self.strata, self.psu, self.replicates)
         return design_of(data, *how, declared=declared)
@@ -235,7 +235,7 @@ def design_of(
     psu: str | None,
     replicates: ReplicateWeights | None,
     *,
-    declared: Said = None,
+    declared: Declarations = None,
 ) -> SurveyDesign | None:
     """Return the replicate weights of a dataset, its strata and units, or None without any.
 
@@ -268,7 +268,7 @@ def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) 
     return SurveyDesign(None, None, values, replicates.scales(len(names)))
 
 
-def _group_codes(data: Data, name: str, declared: Said) -> Codes:
+def _group_codes(data: Data, name: str, declared: Declarations) -> Codes:
     """Return the group of each record of a dataset, -1 where it is missing."""
     column = as_table(data, [name], declared)[name]
     observed = column.is_observed
@@ -389,7 +389,7 @@ def _compare(
     original: Data,
     several: Sequence[Data],
     level: float,
-    declared: Said = None,
+    declared: Declarations = None,
     problems: Problems | None = None,
     *,
     is_group: bool = False,
@@ -404,9 +404,9 @@ def _compare(
     check_comparable(table, tables, names)
     extras = _extras_of_original(request, original, table, declared)
     model = learn_model(parsed, table, request.family, extras.usable)
-    ours, fit = _fit(model, lambda: extras, table, 0)
+    original_fit, fit = _fit(model, lambda: extras, table, 0)
     if fit is None:
-        raise DataError(f"the original has no fit: {ours.problem}")
+        raise DataError(f"the original has no fit: {original_fit.problem}")
     synthetic_fits = [
         _fit(model, partial(request.read, data, dataset, declared), dataset, number)
         for number, (data, dataset) in enumerate(zip(several, tables, strict=True), start=1)
@@ -415,7 +415,7 @@ def _compare(
     has_units = request.psu is not None or (request.replicates is not None and not lacking)
     designed = has_units and len([fit for _, fit in synthetic_fits if fit is not None]) > 1
     rule = request.rule or rule_for(proper=False, keeps=False, designed=designed)
-    result = _compared(request, rule, level, model, (ours, fit), synthetic_fits)
+    result = _compared(request, rule, level, model, (original_fit, fit), synthetic_fits)
     # the kinds of a table were decided by who made it
     notes = [] if isinstance(original, Table) else [*_taken_for_categories(model, declared)]
     if lacking:
@@ -423,11 +423,13 @@ def _compare(
     return result.model_copy(update={"notes": (*notes, *result.notes)})
 
 
-def _taken_for_categories(model: Model, declared: Said) -> Iterator[str]:
+def _taken_for_categories(model: Model, declared: Declarations) -> Iterator[str]:
     """Say which numbers have a coefficient for each value, though nobody asked for categories."""
     for atom, levels in model.levels.items():
-        said = None if declared is None else declared.get(atom.text)
-        is_asked = atom.kind != "name" or (said is not None and said.declared_kind is not None)
+        known_declarations = None if declared is None else declared.get(atom.text)
+        is_asked = atom.kind != "name" or (
+            known_declarations is not None and known_declarations.declared_kind is not None
+        )
         if len(levels) > 2 and not is_asked and None not in map(finite_number, levels):
             yield (
                 f"{atom} has {len(levels)} different numbers and is taken for categories: write "
@@ -569,11 +571,11 @@ def compare_group(
     if not group:
         return _compare(request, original, synthetic, level)
     parts = {i: records_of(table, group) for i, table in enumerate(synthetic, start=1)}
-    found = [part for part in parts.values() if part.n_rows]
+    fitted_parts = [part for part in parts.values() if part.n_rows]
     empty = [str(i) for i, part in parts.items() if not part.n_rows]
-    if not found:
+    if not fitted_parts:
         raise DataError("no synthetic dataset has a record of the group: leave it out")
-    fit = _compare(request, records_of(original, group), found, level, is_group=True)
+    fit = _compare(request, records_of(original, group), fitted_parts, level, is_group=True)
     lost = [f"synthetic datasets without a record of the group: {listed(empty)}"] if empty else []
     return fit.model_copy(update={"group": dict(group), "notes": (*fit.notes, *lost)})
 
@@ -628,9 +630,9 @@ def compare_fit_by(
     # what is wrong with all groups
     problems += _problems(request, original, several, level, is_group=True)
     problems.settle(DataError)
-    said = declarations_of(declared)
+    known_declarations = declarations_of(declared)
     free = (*request.effects, *filter(None, [request.clusters]))
-    table, tables = as_tables(original, several, request.names, said, persons=free)
+    table, tables = as_tables(original, several, request.names, known_declarations, persons=free)
     fits: dict[tuple[str, ...], FitComparison | DataError] = {}
     for group in groups_of(table, request.by):
         try:
@@ -656,7 +658,9 @@ def _rule_problems(
             )
 
 
-def _extras_of_original(request: FitRequest, data: Data, table: Table, declared: Said) -> Extras:
+def _extras_of_original(
+    request: FitRequest, data: Data, table: Table, declared: Declarations
+) -> Extras:
     try:
         extras = request.read(data, table, declared)
         if request.replicates is not None and (extras.design is None or not extras.design.scales):
@@ -687,9 +691,9 @@ def _fit(
             raise DataError(data.problems)
         y, X = data.y, data.X
         if extras.effects:
-            kept = informative(extras.effects, y, model.family)
-            if not kept.all():
-                extras, y, X = extras.take(kept), y[kept], X[kept]
+            usable_rows = informative(extras.effects, y, model.family)
+            if not usable_rows.all():
+                extras, y, X = extras.take(usable_rows), y[usable_rows], X[usable_rows]
             used = _with(used, n=len(y), n_uninformative=used.n - len(y))
         return used, fit_model(model.family, y, X, model.names, **vars(extras))
     except DataError as error:
@@ -711,7 +715,7 @@ def _compared(
     rule: Rule,
     level: float,
     model: Model,
-    ours: tuple[FittedData, Fit],
+    original_fit: tuple[FittedData, Fit],
     fits: list[tuple[FittedData, Fit | None]],
 ) -> FitComparison:
     fitted = [(used, fit) for used, fit in fits if fit is not None]
@@ -721,7 +725,7 @@ def _compared(
         if fit is None
     ]
     _check_enough(rule, len(fitted), lost)
-    names, n = _names(model), ours[0].n
+    names, n = _names(model), original_fit[0].n
     sizes = np.array([used.n for used, _ in fitted], dtype=np.float64)
     q = np.array([fit.coefficients for _, fit in fitted])
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
@@ -731,7 +735,7 @@ def _compared(
         counts["df"] = min(fit.df for _, fit in fitted)
     combined = combine(q, u, rule=rule, level=level, names=names, **counts)
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
-    lack, why = lack_of_fit(ours[1], q, rule, n / sizes)
+    lack, why = lack_of_fit(original_fit[1], q, rule, n / sizes)
     if lost:
         lost.append(f"the results are of {len(fitted)} of {len(fits)} synthetic datasets")
     return FitComparison(
@@ -746,11 +750,15 @@ def _compared(
         replicates=_in_words(request.replicates),
         offset=request.offset,
         effects=model.formula.effects,
-        coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, level),
+        coefficients=compare_coefficients(names, original_fit[1], q.mean(axis=0), expected, level),
         combined=combined,
         lack_of_fit=lack,
-        datasets=(ours[0], *(used for used, _ in fits)),
-        notes=(*lost, *_unused(ours[0], [used for used, _ in fits]), *([why] if why else [])),
+        datasets=(original_fit[0], *(used for used, _ in fits)),
+        notes=(
+            *lost,
+            *_unused(original_fit[0], [used for used, _ in fits]),
+            *([why] if why else []),
+        ),
     )
 
 
@@ -760,14 +768,16 @@ def _in_words(replicates: ReplicateWeights | None) -> str | None:
     return f"{', '.join(replicates.columns)} ({replicates.method})"
 
 
-def _unused(ours: FittedData, synthetic: Sequence[FittedData]) -> Iterator[str]:
+def _unused(original_fit: FittedData, synthetic: Sequence[FittedData]) -> Iterator[str]:
     """Say where many records take no part, or other shares of both sides."""
-    shares = {used.dataset: used.unused for used in (ours, *synthetic) if used.problem is None}
+    shares = {
+        used.dataset: used.unused for used in (original_fit, *synthetic) if used.problem is None
+    }
     if max(shares.values()) < MUCH_UNUSED:
         return
     theirs = [share for number, share in shares.items() if number]
     yield (
-        f"{ours.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} of "
+        f"{original_fit.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} of "
         "the synthetic records take no part (missing values, terms without a value, unknown "
         "levels): the fits are of the rest"
     )

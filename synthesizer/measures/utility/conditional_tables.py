@@ -142,8 +142,10 @@ class ConditionalCounter:
         used = list(dict.fromkeys(name for triple in self._triples for name in triple))
         check_comparable(self._original, [synthetic], used, first=len(self._sizes) + 1)
         self._sizes.append(synthetic.n_rows)
-        theirs = self._counts(synthetic)
-        self._values.append([conditional_s(*both) for both in zip(self._ours, theirs, strict=True)])
+        of_synthetic = self._counts(synthetic)
+        self._values.append(
+            [conditional_s(*both) for both in zip(self._ours, of_synthetic, strict=True)]
+        )
 
     def result(self) -> ConditionalTables | None:
         """Return the comparison of the datasets so far; None where there is no third variable."""
@@ -169,7 +171,7 @@ class ConditionalCounter:
 
     def _counts(self, table: Table) -> list[FloatArray]:
         """Return the counts of every triple, shape (groups, cells) each."""
-        found = []
+        results = []
         for first, second, third in self._triples:
             chosen = (self._thirds[third], self._groups[first], self._groups[second])
             names = (third, first, second)
@@ -180,17 +182,17 @@ class ConditionalCounter:
             ]
             joint = (codes[0] * shape[1] + codes[1]) * shape[2] + codes[2]
             counts = np.bincount(joint, minlength=shape[0] * shape[1] * shape[2])
-            found.append(counts.reshape(shape[0], -1).astype(np.float64))
-        return found
+            results.append(counts.reshape(shape[0], -1).astype(np.float64))
+        return results
 
 
-def conditional_s(ours: FloatArray, theirs: FloatArray) -> float:
+def conditional_s(of_original: FloatArray, of_synthetic: FloatArray) -> float:
     """Return the sum of VW over that of degrees of freedom, not a number without any.
 
     ``ours`` and ``theirs`` are counts, shape (groups, cells).
     """
     total, df = 0.0, 0.0
-    for o, s in zip(ours, theirs, strict=True):
+    for o, s in zip(of_original, of_synthetic, strict=True):
         if o.any() and s.any():
             measures = dict(zip(CELL_MEASURES, cell_measures(o, s), strict=True))
             total, df = total + measures["VW"], df + measures["df"]

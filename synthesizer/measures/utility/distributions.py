@@ -307,7 +307,10 @@ class PairCounter:
         if not self._datasets:
             raise DataError("there is no synthetic dataset: generate at least one")
         counted = zip(self._pairs, self._ours, self._theirs, strict=True)
-        return tuple(self._table(pair, ours, theirs) for pair, ours, theirs in counted)
+        return tuple(
+            self._table(pair, of_original, of_synthetic)
+            for pair, of_original, of_synthetic in counted
+        )
 
     def _counts(self, table: Table) -> list[IntArray]:
         """Return the counts of every pair, shape (rows, columns) each."""
@@ -320,18 +323,20 @@ class PairCounter:
             tables.append(counts.reshape(shape))
         return tables
 
-    def _table(self, pair: tuple[str, str], ours: IntArray, theirs: IntArray) -> PairTable:
-        total = ours + theirs
+    def _table(
+        self, pair: tuple[str, str], of_original: IntArray, of_synthetic: IntArray
+    ) -> PairTable:
+        total = of_original + of_synthetic
         (rows, in_row), (columns, in_column) = (
             _shown(self._groups[name], total.sum(axis=1 - axis)) for axis, name in enumerate(pair)
         )
         chosen = np.ix_(in_row, in_column)
-        means = theirs[chosen] / self._datasets
+        means = of_synthetic[chosen] / self._datasets
         return PairTable(
             variables=pair,
             rows=rows,
             columns=columns,
-            original=tuple(tuple(row) for row in ours[chosen].tolist()),
+            original=tuple(tuple(row) for row in of_original[chosen].tolist()),
             synthetic=tuple(tuple(row) for row in means.tolist()),
         )
 

@@ -149,7 +149,7 @@ class SampleScale:
         self._original, self._proper = original, proper
         pairs = list(combinations(names, 2))
         chosen = np.unique(np.linspace(0, len(pairs) - 1, min(MOST_PAIRS, len(pairs))).astype(int))
-        self._pairs = [pairs[place] for place in chosen]
+        self._pairs = [pairs[position] for position in chosen]
         used = dict.fromkeys(name for pair in self._pairs for name in pair)
         self._groups = {name: pair_groups(original[name], groups, MOST_LEVELS) for name in used}
         self._codes = _coded(self._groups, original)
@@ -204,9 +204,9 @@ class SampleScale:
         for pair in self._pairs:
             whole = self._counts(self._codes, pair)
             counts = np.zeros_like(whole)
-            for place, codes in enumerate(shuffled):
+            for position, codes in enumerate(shuffled):
                 counts = counts + self._counts(codes, pair)
-                apart[place] += _distance(whole, counts)
+                apart[position] += _distance(whole, counts)
         means = (apart / len(self._pairs)).tolist()
         return (*zip((ends / n).tolist(), means, strict=True), (1.0, 0.0))
 
@@ -215,9 +215,11 @@ def _coded(groups: dict[str, FixedGroups], table: Table) -> dict[str, Codes]:
     return {name: each.codes(table[name]).astype(np.int64) for name, each in groups.items()}
 
 
-def _distance(ours: FloatArray, theirs: FloatArray) -> float:
+def _distance(of_original: FloatArray, of_synthetic: FloatArray) -> float:
     """Return half the sum of absolute differences of shares, in [0, 1]."""
-    return float(np.abs(ours / ours.sum() - theirs / theirs.sum()).sum() / 2)
+    return float(
+        np.abs(of_original / of_original.sum() - of_synthetic / of_synthetic.sum()).sum() / 2
+    )
 
 
 def _share_of(distance: float, scale: Sequence[tuple[float, float]]) -> float:
@@ -231,10 +233,10 @@ def _share_of(distance: float, scale: Sequence[tuple[float, float]]) -> float:
     if distance <= 0:
         return 1.0
     if distance > apart[-1] > 0:
-        found = x[-1] * distance / apart[-1]
+        ratio = x[-1] * distance / apart[-1]
     else:
-        found = float(np.interp(distance, apart, x))
-    return float(1 / (1 + found * found))
+        ratio = float(np.interp(distance, apart, x))
+    return float(1 / (1 + ratio * ratio))
 
 
 MEASURES = (

@@ -267,8 +267,8 @@ def _solution(
 ) -> _Solution | None:
     """Return the solution by the design of a survey, or else our own; None if none settles."""
     if extras.design is not None:
-        found = design_fit(family, y, X, extras.weights, extras.design)
-        return _Solution(*found, y - X @ found[0])
+        fit = design_fit(family, y, X, extras.weights, extras.design)
+        return _Solution(*fit, y - X @ fit[0])
     estimate = _estimate(family, y, X, names, levels, extras)
     if estimate is None:
         return None
@@ -368,7 +368,9 @@ def _start(family: ModelFamily, y: FloatArray) -> FloatArray:
     return np.asarray(np.log((y + y.mean()) / 2))
 
 
-def _moments(family: ModelFamily, y: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _moments(
+    family: ModelFamily, y: FloatArray, linear: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """Return responses less their means, and variances, both exact in the tails, shapes (n,)."""
     if family == "logit":
         one, zero = scipy.special.expit(linear), scipy.special.expit(-linear)
@@ -418,22 +420,22 @@ def _covariance(
     """Return the covariance, see `fit_model`, and the degrees of freedom."""
     bread, scores, n = estimate.bread, estimate.scores, len(estimate.scores)
     clusters, robust = extras.clusters, extras.weights is not None
-    left = n - len(bread) - (0 if levels is None else levels.n_free)
-    df = float(left) if family == "ols" and (levels is not None or not robust) else np.inf
+    n_free = n - len(bread) - (0 if levels is None else levels.n_free)
+    df = float(n_free) if family == "ols" and (levels is not None or not robust) else np.inf
     if clusters is not None:
         if levels is not None:
-            left += levels.n_nested(clusters)
-        own = np.unique(clusters, return_inverse=True)[1]
-        n_clusters = int(own.max()) + 1
-        sums = scipy.sparse.csr_array((np.ones(n), (own, np.arange(n)))) @ scores
-        factor = n_clusters / (n_clusters - 1) * (n - 1) / left
+            n_free += levels.n_nested(clusters)
+        cluster_codes = np.unique(clusters, return_inverse=True)[1]
+        n_clusters = int(cluster_codes.max()) + 1
+        sums = scipy.sparse.csr_array((np.ones(n), (cluster_codes, np.arange(n)))) @ scores
+        factor = n_clusters / (n_clusters - 1) * (n - 1) / n_free
         df = n_clusters - 1.0 if np.isfinite(df) and levels is not None else np.inf
         return factor * bread @ (sums.T @ sums) @ bread, df
     if robust:
-        return n / left * bread @ (scores.T @ scores) @ bread, df
+        return n / n_free * bread @ (scores.T @ scores) @ bread, df
     if family == "ols":
-        return bread * (estimate.residuals @ estimate.residuals / left), df
-    return bread * ((n - 1) / left if levels is not None else 1.0), df
+        return bread * (estimate.residuals @ estimate.residuals / n_free), df
+    return bread * ((n - 1) / n_free if levels is not None else 1.0), df
 
 
 def _absorbed(names: Sequence[str]) -> DataError:
@@ -450,15 +452,17 @@ def informative(effects: Sequence[Codes], y: FloatArray, family: ModelFamily) ->
     2015, Singletons, cluster-robust standard errors and fixed effects). Nor do, in a Poisson
     model, the records of a level whose counts are all 0. Records left out may leave others alone.
     """
-    kept = np.ones(len(y), dtype=bool)
+    informative_rows = np.ones(len(y), dtype=bool)
     while True:
-        before = int(kept.sum())
+        before = int(informative_rows.sum())
         for codes in effects:
-            counts = np.bincount(codes[kept], minlength=int(codes.max()) + 1)
+            counts = np.bincount(codes[informative_rows], minlength=int(codes.max()) + 1)
             useless = counts == 1
             if family == "poisson":
-                sums = np.bincount(codes[kept], weights=y[kept], minlength=len(counts))
+                sums = np.bincount(
+                    codes[informative_rows], weights=y[informative_rows], minlength=len(counts)
+                )
                 useless |= sums == 0
-            kept &= ~useless[codes]
-        if int(kept.sum()) in (0, before):
-            return kept
+            informative_rows &= ~useless[codes]
+        if int(informative_rows.sum()) in (0, before):
+            return informative_rows

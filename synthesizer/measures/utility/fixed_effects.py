@@ -55,8 +55,8 @@ class FixedEffects:
         self.codes = tuple(codes.astype(np.int32) for _, codes in used)
         order = np.argsort(self.n_levels, kind="stable")[::-1]
         self._first = self.n_levels[order[0]]
-        starts = np.concatenate([[0], np.cumsum([self.n_levels[place] for place in order])])
-        columns = [self.codes[place] + start for place, start in zip(order, starts, strict=False)]
+        starts = np.concatenate([[0], np.cumsum([self.n_levels[effect] for effect in order])])
+        columns = [self.codes[effect] + start for effect, start in zip(order, starts, strict=False)]
         n, n_effects = len(columns[0]), len(columns)
         indices = np.column_stack(columns).ravel()
         pointers = np.arange(0, n * n_effects + 1, n_effects)
@@ -127,8 +127,8 @@ class _System:
 
     def is_swept(self, sums: FloatArray, length: FloatArray) -> bool:
         """Whether nothing but rounding of columns of a length points along the levels."""
-        left = np.linalg.norm(sums / np.sqrt(self._sizes)[:, None], axis=0)
-        return bool((left <= _SWEPT * length).all())
+        projection = np.linalg.norm(sums / np.sqrt(self._sizes)[:, None], axis=0)
+        return bool((projection <= _SWEPT * length).all())
 
     def constants(self, sums: FloatArray, length: FloatArray) -> FloatArray:
         """Return the constants of the levels from weighted sums, shapes (levels, k)."""
@@ -136,19 +136,19 @@ class _System:
         if not len(self._scale):
             return np.asarray(sums / first)
         root, scale = np.sqrt(first), self._scale[:, None]
-        own = sums[: self._first] / root
-        right = sums[self._first :] / scale - self._back @ own
+        of_first = sums[: self._first] / root
+        right = sums[self._first :] / scale - self._back @ of_first
         rest = self._conjugate_gradients(right, _SWEPT / 4 * length)
-        return np.vstack([(own - self._across @ rest) / root, rest / scale])
+        return np.vstack([(of_first - self._across @ rest) / root, rest / scale])
 
-    def _conjugate_gradients(self, right: FloatArray, enough: FloatArray) -> FloatArray:
+    def _conjugate_gradients(self, right: FloatArray, limits: FloatArray) -> FloatArray:
         """Solve for each column; one that is near enough stands still, since the system is singular
         and further steps would follow the rounding.
         """
         solution, residual = np.zeros_like(right), right.copy()
         direction, size = right.copy(), (right**2).sum(axis=0)
         for _ in range(_MOST_STEPS):
-            active = size > enough**2
+            active = size > limits**2
             if not active.any():
                 return solution
             along = self._within @ direction - self._back @ (self._across @ direction)

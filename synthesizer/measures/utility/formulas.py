@@ -453,14 +453,14 @@ class Model:
         titles = tuple(":".join(map(self._title, parts)) for parts in self.columns)
         return titles if self.formula.effects else ("Intercept", *titles)
 
-    def place(self, coefficient: str) -> int | None:
+    def position(self, coefficient: str) -> int | None:
         """Return the place in ``names`` of a coefficient in any spelling; None if there is none."""
         if not self.formula.effects and coefficient.strip() == "Intercept":
             return 0
         first = 0 if self.formula.effects else 1
-        for place, parts in enumerate(self.columns, first):
+        for index, parts in enumerate(self.columns, first):
             if tuple(sorted(map(self._title, parts))) == coefficient_parts(coefficient):
-                return place
+                return index
         return None
 
     def _title(self, column: Part) -> str:
@@ -474,28 +474,28 @@ class Model:
 
     def build(self, table: Table, usable: BoolArray | None = None) -> ModelData:
         """Return response and columns of the complete records."""
-        kept, rows, complete = self._kept(table, usable)
+        used_rows, rows, complete = self._used_rows(table, usable)
         if not rows.any():
             raise DataError("no record is complete: leave out variables that are mostly missing")
-        response = np.asarray(kept[self.formula.response], dtype=np.float64)
+        response = np.asarray(used_rows[self.formula.response], dtype=np.float64)
         problems = (
             *_value_problems(response, self.family, self.outcomes, str(self.formula.response)),
-            *self._lost_levels(kept),
+            *self._lost_levels(used_rows),
         )
         n_complete, n = int(complete.sum()), int(rows.sum())
         left_out = (table.n_rows - n_complete, n_complete - n)
-        return ModelData(response, self._design(kept, n), rows, *left_out, problems)
+        return ModelData(response, self._design(used_rows, n), rows, *left_out, problems)
 
     def columns_of(self, table: Table) -> tuple[FloatArray, FloatArray, BoolArray]:
         """Return response and columns of the complete records, and which these are.
 
         Nothing that the table holds is an error, and no record decides about another.
         """
-        kept, rows, _ = self._kept(table)
-        response = np.asarray(kept[self.formula.response], dtype=np.float64)
-        return response, self._design(kept, int(rows.sum())), rows
+        used_rows, rows, _ = self._used_rows(table)
+        response = np.asarray(used_rows[self.formula.response], dtype=np.float64)
+        return response, self._design(used_rows, int(rows.sum())), rows
 
-    def _kept(
+    def _used_rows(
         self, table: Table, usable: BoolArray | None = None
     ) -> tuple[dict[Atom, npt.NDArray[Any]], BoolArray, BoolArray]:
         """Return the values of the records that count, which these are, and which are complete."""
@@ -513,10 +513,12 @@ class Model:
         levels = self.levels.get(atom)
         if levels is None or values.labels is None:
             return values, np.ones(len(values.data), dtype=bool)
-        place = {label: code for code, label in enumerate(levels)}
+        index = {label: code for code, label in enumerate(levels)}
         # The last entry serves code -1.
-        places = np.array([*(place.get(label, -1) for label in values.labels), -1], dtype=np.int64)
-        codes = places[values.data.astype(np.int64)]
+        positions = np.array(
+            [*(index.get(label, -1) for label in values.labels), -1], dtype=np.int64
+        )
+        codes = positions[values.data.astype(np.int64)]
         # A level that the original lacks must still count as an observed value.
         observed = AtomValues(np.where(values.data >= 0, codes.clip(0), -1), levels)
         return observed, np.asarray((codes >= 0) | (values.data < 0))
@@ -538,10 +540,10 @@ class Model:
         first = 0 if self.formula.effects else 1
         X = np.empty((n, first + len(self.columns)), order="F")
         X[:, :first] = 1.0
-        for place, parts in enumerate(self.columns, start=first):
-            X[:, place] = 1.0
+        for index, parts in enumerate(self.columns, start=first):
+            X[:, index] = 1.0
             for atom, code in parts:
-                X[:, place] *= values[atom] if code is None else values[atom] == code
+                X[:, index] *= values[atom] if code is None else values[atom] == code
         return X
 
 
@@ -561,8 +563,8 @@ def coefficient_parts(text: str) -> tuple[str, ...]:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match.group(), 0)
         if match.group() == ":" and depth == 0:
             ends.append(match.start())
-    places = zip(ends, [*ends[1:], len(text)], strict=True)
-    return tuple(sorted(_spelt_part(text[start + 1 : end].strip()) for start, end in places))
+    positions = zip(ends, [*ends[1:], len(text)], strict=True)
+    return tuple(sorted(_spelt_part(text[start + 1 : end].strip()) for start, end in positions))
 
 
 def _spelt_part(part: str) -> str:
@@ -597,7 +599,9 @@ def learn_model(
     return model_of(formula, family, levels)
 
 
-def model_of(formula: Formula, family: ModelFamily, levels: Mapping[Atom, tuple[str, ...]]) -> Model:
+def model_of(
+    formula: Formula, family: ModelFamily, levels: Mapping[Atom, tuple[str, ...]]
+) -> Model:
     """Return the model that follows from the levels of its categories, the reference first.
 
     Raises

@@ -277,11 +277,11 @@ class PanelCollector:
         if careers is not None and CAREERS not in self.attempts.failed:
             self.attempts.of(CAREERS, lambda: careers.add(synthetic))
         for name, histories in self._histories.items():
-            if _place(name) not in self.attempts.failed:
-                history = self.attempts.of(_place(name), partial(_history, synthetic, name))
+            if _subject(name) not in self.attempts.failed:
+                history = self.attempts.of(_subject(name), partial(_history, synthetic, name))
                 histories += [] if history is None else [history]
         for name, known in self._steps.items():
-            if _place(name) in self.attempts.failed:
+            if _subject(name) in self.attempts.failed:
                 continue
             steps = steps_of(synthetic.index, synthetic[name])
             new = sum(step not in known for step in steps)
@@ -298,7 +298,7 @@ class PanelCollector:
             synthetic=tuple(self.sizes),
             sequences=None if careers is None else careers.result(),
             variables=tuple(
-                self._variable(name) for name in self._histories if _place(name) not in failed
+                self._variable(name) for name in self._histories if _subject(name) not in failed
             ),
             failed=dict(failed),
         )
@@ -318,7 +318,7 @@ class PanelCollector:
         )
 
 
-def _place(name: str) -> str:
+def _subject(name: str) -> str:
     return f"history of {name}"
 
 
@@ -454,8 +454,8 @@ def _pairs(codes: IntArray, n_states: int) -> FloatArray:
 def _distances(one: FloatArray, other: FloatArray) -> dict[str, float]:
     """Return the distances of shares by state before and after; ``one`` is the original's."""
     moves = ~np.eye(one.shape[1], dtype=bool)
-    ours, theirs = _given_before(one), _given_before(other)
-    apart = np.where(one.sum(axis=2) > 0, np.abs(ours - theirs).sum(axis=2) / 2, 1.0)
+    of_one, of_other = _given_before(one), _given_before(other)
+    apart = np.where(one.sum(axis=2) > 0, np.abs(of_one - of_other).sum(axis=2) / 2, 1.0)
     return {
         "headcounts": float(np.abs(one.sum(axis=1) - other.sum(axis=1)).sum(axis=1).mean() / 2),
         "transitions": float(np.abs(one.mean(axis=0) - other.mean(axis=0)).sum() / 2),

@@ -227,14 +227,16 @@ def measured(
     n = len(score)
     share = (n - n_original) / n
     pmse = float(np.average((score - share) ** 2, weights=weights))
-    ours, theirs = np.sort(score[:n_original]), np.sort(score[n_original:])
-    right = int((theirs > share).sum() + (ours <= share).sum())
-    below, upto = (np.searchsorted(ours, theirs, side=side) for side in ("left", "right"))
+    of_original, of_synthetic = np.sort(score[:n_original]), np.sort(score[n_original:])
+    right = int((of_synthetic > share).sum() + (of_original <= share).sum())
+    below, upto = (
+        np.searchsorted(of_original, of_synthetic, side=side) for side in ("left", "right")
+    )
     return PropensityResult(
         pmse=pmse,
         s_pmse=pmse / null.expected if null.expected else None,
         z_pmse=(pmse - (null.expected or 0.0)) / null.deviation if null.deviation else None,
-        specks=_kolmogorov(ours, theirs),
+        specks=_kolmogorov(of_original, of_synthetic),
         po50=100 * right / n - 50,
         u=float(below.sum() + (upto - below).sum() / 2),
         parameters=parameters,
@@ -242,8 +244,8 @@ def measured(
         converged=converged,
         expected=null.expected,
         deviation=null.deviation,
-        original_scores=_histogram(ours),
-        synthetic_scores=_histogram(theirs),
+        original_scores=_histogram(of_original),
+        synthetic_scores=_histogram(of_synthetic),
     )
 
 
@@ -257,11 +259,12 @@ def combine_pmse(results: Sequence[PmseResult]) -> PmseResult:
     return combine_datasets(results, "model")
 
 
-def _kolmogorov(ours: FloatArray, theirs: FloatArray) -> float:
+def _kolmogorov(of_original: FloatArray, of_synthetic: FloatArray) -> float:
     """Return the largest distance of two distribution functions; both samples sorted."""
-    places = np.concatenate([ours, theirs])
+    points = np.concatenate([of_original, of_synthetic])
     shares = (
-        np.searchsorted(scores, places, side="right") / len(scores) for scores in (ours, theirs)
+        np.searchsorted(scores, points, side="right") / len(scores)
+        for scores in (of_original, of_synthetic)
     )
     return float(np.abs(np.subtract(*shares)).max())
 

@@ -203,7 +203,7 @@ class Regressions(Measured):
         what = f"{self.n_coefficients} coefficients of {len(self.rows)} regressions"
         expected = "expected of a right synthesis is {:.3g}, of a new sample {:.3g}"
         worst, n = self.furthest, self.n + sum(self.n_synthetic)
-        place = f"here {worst.worst} in the regression of {worst.response}" if worst else ""
+        subject = f"here {worst.worst} in the regression of {worst.response}" if worst else ""
         return (
             COEFFICIENTS_OFF.of(
                 self.beyond,
@@ -224,7 +224,7 @@ class Regressions(Measured):
                 self._mean("overlap"), n, chance=1 - errors[0] / (2 * CRITICAL), original=1.0
             ),
             REGRESSIONS_WORST.of(
-                abs(worst.worst_error or 0.0) if worst else None, n, place, original=0.0
+                abs(worst.worst_error or 0.0) if worst else None, n, subject, original=0.0
             ),
         )
 
@@ -287,7 +287,7 @@ class _Regression:
     """A response with its columns and the original's fit."""
 
     response: _Response
-    places: Codes
+    positions: Codes
     """Columns of the design, shape (p,)."""
     n: int
     coefficients: FloatArray
@@ -389,39 +389,41 @@ class RegressionCounter:
         is_logit = response.outcomes is not None
         rows, y = response.rows_and_values(self._original)
         is_own = np.array([term.variable == response.variable for term in self._terms], dtype=bool)
-        told = ~is_own & self._is_told(design, rows, y, is_logit=is_logit)
+        is_estimable = ~is_own & self._is_estimable(design, rows, y, is_logit=is_logit)
         events = int(min(y.sum(), len(y) - y.sum())) if is_logit else len(y)
-        places = 1 + np.flatnonzero(told)[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
-        if len(places):
-            spread = _covariance(design[places][:, rows])
-            places, spread = _varying(places, spread)
+        positions = (
+            1 + np.flatnonzero(is_estimable)[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
+        )
+        if len(positions):
+            spread = _covariance(design[positions][:, rows])
+            positions, spread = _varying(positions, spread)
             scale = np.sqrt(spread.diagonal())
-            idle = dependent(spread / np.outer(scale, scale), EXPLAINED) if len(places) else []
-            places = np.delete(places, idle)
-        if not len(places):
+            idle = dependent(spread / np.outer(scale, scale), EXPLAINED) if len(positions) else []
+            positions = np.delete(positions, idle)
+        if not len(positions):
             raise DataError("there is no column to explain it by")
         weights = self._weights(self._original, rows)
-        fit = _fit(design[np.append(0, places)][:, rows], y, weights, is_logit=is_logit)
+        fit = _fit(design[np.append(0, positions)][:, rows], y, weights, is_logit=is_logit)
         if fit is None:
             raise DataError("the fit does not converge")
         if not is_logit and fit.residual < DETERMINED * y.var():
             raise DataError("the other variables determine it")
-        return _Regression(response, places, len(y), fit.coefficients, fit.errors)
+        return _Regression(response, positions, len(y), fit.coefficients, fit.errors)
 
-    def _is_told(
+    def _is_estimable(
         self, design: FloatArray, rows: BoolArray, y: FloatArray, *, is_logit: bool
     ) -> BoolArray:
         """Return which columns differ in enough records, shape (columns,)."""
         ones = design[1:] @ rows
         fewest, needed = np.minimum(ones, len(y) - ones), FEWEST_OF_INDICATOR
-        enough = fewest >= needed
+        is_frequent = fewest >= needed
         if is_logit:
             answers = np.zeros(len(rows))
             answers[rows] = y
             both, total = design[1:] @ answers, y.sum()
             cells = (both, ones - both, total - both, len(y) - ones - total + both)
-            enough &= np.min(cells, axis=0) >= FEWEST_OF_CELL
-        return np.asarray(enough | ~self._is_indicator)
+            is_frequent &= np.min(cells, axis=0) >= FEWEST_OF_CELL
+        return np.asarray(is_frequent | ~self._is_indicator)
 
     def _refitted(
         self, regression: _Regression, table: Table, design: FloatArray
@@ -429,16 +431,16 @@ class RegressionCounter:
         """Return coefficients and standard errors in a dataset, shapes (p,); NaN without a fit."""
         rows, y = regression.response.rows_and_values(table)
         is_logit = regression.response.outcomes is not None
-        p = len(regression.places)
+        p = len(regression.positions)
         q, u = np.full(p, np.nan), np.full(p, np.nan)
         if not len(y):
             return q, u
-        X = design[np.append(0, regression.places)][:, rows]
+        X = design[np.append(0, regression.positions)][:, rows]
         usable, spread = _varying(np.arange(p), _covariance(X[1:]))
         if is_logit:
             is_mixed = (
                 self._is_mixed(X[1 + usable], y)
-                | ~self._is_indicator[regression.places[usable] - 1]
+                | ~self._is_indicator[regression.positions[usable] - 1]
             )
             usable, spread = usable[is_mixed], spread[np.ix_(is_mixed, is_mixed)]
         if len(usable):
@@ -458,10 +460,10 @@ class RegressionCounter:
         return np.asarray((first > 0) & (rest > 0))
 
     def _row(self, number: int, regression: _Regression) -> RegressionRow:
-        ours, errors = regression.coefficients, regression.errors
+        of_original, errors = regression.coefficients, regression.errors
         q, u = (np.array([fits[number][part] for fits in self._fits]) for part in (0, 1))
         scale = np.sqrt(np.array(self._sizes) / self._original.n_rows)[:, None]
-        z, ratio = (q - ours) / errors, u * scale / errors
+        z, ratio = (q - of_original) / errors, u * scale / errors
         # the intervals 0 +- c and z +- c ratio, in standard errors of the original
         common = np.minimum(CRITICAL, z + CRITICAL * ratio) - np.maximum(
             -CRITICAL, z - CRITICAL * ratio
@@ -474,11 +476,11 @@ class RegressionCounter:
             response=regression.response.variable,
             family="least squares" if regression.response.outcomes is None else "logit",
             n=regression.n,
-            coefficients=len(ours),
+            coefficients=len(of_original),
             beyond=float((~(np.abs(z) <= CRITICAL)).mean()),
             error=float(np.abs(z[is_fitted]).mean()) if some else None,
             overlap=float(np.where(is_fitted, overlap, 0.0).mean()),
-            worst=self._terms[regression.places[worst] - 1].name if some else None,
+            worst=self._terms[regression.positions[worst] - 1].name if some else None,
             worst_error=float(means[worst]) if some else None,
         )
 
@@ -592,10 +594,10 @@ def _covariance(X: FloatArray) -> FloatArray:
     return np.asarray(X @ X.T / X.shape[1] - np.outer(means, means))
 
 
-def _varying(places: Codes, spread: FloatArray) -> tuple[Codes, FloatArray]:
+def _varying(positions: Codes, spread: FloatArray) -> tuple[Codes, FloatArray]:
     """Return the columns that vary, and their covariance."""
     varies = spread.diagonal() > DEPENDENT
-    return places[varies], spread[np.ix_(varies, varies)]
+    return positions[varies], spread[np.ix_(varies, varies)]
 
 
 MEASURES = (

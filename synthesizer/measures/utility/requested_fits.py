@@ -40,11 +40,11 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
         for request in case.settings.fits
         for fit in request.with_and_without(_weight_of(request, case), **design)
     ]
-    asked = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
-    of_units = [(request, None) for request, who in asked if who is None]
+    requested = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
+    of_units = [(request, None) for request, who in requested if who is None]
     of_rows = [
         (r if r.clusters is not None else r.model_copy(update={"clusters": who}), who)
-        for r, who in asked
+        for r, who in requested
         if who is not None
     ]
     return [

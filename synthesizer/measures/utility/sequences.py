@@ -343,11 +343,11 @@ class States:
         counts = np.bincount(matrix.ravel(), minlength=len(labels) + 1)
         occurring = np.argsort(-counts[:-1], kind="stable")
         occurring = occurring[counts[occurring] > 0]
-        kept = occurring[:MOST_STATES]
-        self._lookup = np.full(len(labels) + 1, len(kept), dtype=np.int32)
-        self._lookup[kept] = np.arange(len(kept))
-        self._lookup[-1] = len(kept) + 1
-        self.labels = (*(labels[k] for k in kept), OTHERS, ABSENT)
+        frequent = occurring[:MOST_STATES]
+        self._lookup = np.full(len(labels) + 1, len(frequent), dtype=np.int32)
+        self._lookup[frequent] = np.arange(len(frequent))
+        self._lookup[-1] = len(frequent) + 1
+        self.labels = (*(labels[k] for k in frequent), OTHERS, ABSENT)
         self.has_absence = bool(counts[-1])
 
     @property

@@ -96,16 +96,16 @@ class _Term:
     width: int
     columns: npt.NDArray[np.int32] | None = None
 
-    def chosen(self, kept: npt.NDArray[np.intp]) -> _Term:
+    def chosen(self, columns_kept: npt.NDArray[np.intp]) -> _Term:
         """Return the term with the columns ``kept`` only."""
-        if len(kept) == self.width:
+        if len(columns_kept) == self.width:
             return self
         renumbered = np.zeros(self.width + 1, dtype=np.int32)
-        renumbered[kept + 1] = np.arange(1, len(kept) + 1)
+        renumbered[columns_kept + 1] = np.arange(1, len(columns_kept) + 1)
         columns = renumbered if self.columns is None else renumbered[self.columns]
-        return _Term(self.pieces, len(kept), columns)
+        return _Term(self.pieces, len(columns_kept), columns)
 
-    def places(self, rows: slice, first: int) -> npt.NDArray[np.int32] | int:
+    def positions(self, rows: slice, first: int) -> npt.NDArray[np.int32] | int:
         """Return the column of every record where the term starts at ``first``, 0 for none."""
         codes = _joint(self.pieces, rows)
         if codes is None:
@@ -155,7 +155,7 @@ class StackedDesign:
         """
         gram, moments = np.zeros((self.width, self.width)), np.zeros(self.width)
         narrow, wide = _Part.of(self.narrow, rows), _Part.of(self.wide, rows)
-        k, kept = narrow.width - 1, []
+        k, columns_kept = narrow.width - 1, []
         for block in _blocks(narrow):
             few, many = narrow.block(block), wide.block(block)
             moments[:k] += (few.T @ right[block])[1:]
@@ -166,10 +166,10 @@ class StackedDesign:
             dense = few.toarray()
             gram[:k, :k] += (dense.T @ dense)[1:, 1:]
             gram[k:, :k] += (many.T @ dense)[1:, 1:]
-            kept.append(many)
+            columns_kept.append(many)
         gram[:k, k:] = gram[k:, :k].T
         # Once for all blocks, since the result may be much larger than a block.
-        every = scipy.sparse.vstack(kept, format="csr")
+        every = scipy.sparse.vstack(columns_kept, format="csr")
         gram[k:, k:] = (every.T @ every).toarray()[1:, 1:]
         return gram, moments
 
@@ -177,10 +177,10 @@ class StackedDesign:
 def _chosen(terms: tuple[_Term, ...], columns: npt.NDArray[np.intp]) -> tuple[_Term, ...]:
     kept_terms, first = [], 0
     for term in terms:
-        kept = columns[(columns >= first) & (columns < first + term.width)] - first
+        columns_kept = columns[(columns >= first) & (columns < first + term.width)] - first
         first += term.width
-        if len(kept):
-            kept_terms.append(term.chosen(kept))
+        if len(columns_kept):
+            kept_terms.append(term.chosen(columns_kept))
     return tuple(kept_terms)
 
 
@@ -192,7 +192,7 @@ class _Part:
     """
 
     values: FloatArray
-    places: npt.NDArray[np.int32]
+    positions: npt.NDArray[np.int32]
     width: int
 
     @staticmethod
@@ -201,7 +201,7 @@ class _Part:
         filled = _Part(np.ones(shape), np.empty(shape, np.int32), 1 + sum(t.width for t in terms))
         first = 1
         for number, term in enumerate(terms):
-            filled.places[:, number] = term.places(rows, first)
+            filled.positions[:, number] = term.positions(rows, first)
             factor = _number(term.pieces, rows)
             if factor is not None:
                 filled.values[:, number] = factor
@@ -210,10 +210,12 @@ class _Part:
 
     def block(self, rows: slice) -> scipy.sparse.csr_array:
         """Return some rows as a sparse matrix."""
-        values, places = self.values[rows], self.places[rows]
+        values, positions = self.values[rows], self.positions[rows]
         starts = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
         shape = (len(values), self.width)
-        return scipy.sparse.csr_array((values.reshape(-1), places.reshape(-1), starts), shape=shape)
+        return scipy.sparse.csr_array(
+            (values.reshape(-1), positions.reshape(-1), starts), shape=shape
+        )
 
 
 def _blocks(terms: _Part) -> Iterator[slice]:
@@ -379,7 +381,9 @@ def _fit(design: StackedDesign, truth: FloatArray, threads: Parallel) -> LogitFi
     return LogitFit(np.asarray(scipy.special.expit(linear)), design.width, converged=False)
 
 
-def _started(design: StackedDesign, truth: FloatArray, threads: Parallel) -> tuple[StackedDesign, FloatArray]:
+def _started(
+    design: StackedDesign, truth: FloatArray, threads: Parallel
+) -> tuple[StackedDesign, FloatArray]:
     """Return the design without redundant columns, and the first coefficients.
 
     Half-shrunk observations are 1/4 and 3/4, whose weights are equal: X'X, which tells redundant

@@ -272,8 +272,8 @@ class TableMeasures:
 
     def medians(self, column: str) -> list[float]:
         """Return the median over datasets for every table of `mean`, such as that of ``p``."""
-        number = {names: place for place, names in enumerate(self.mean["names"])}
-        tables = np.array([number[names] for names in self.by_dataset["names"]])
+        row_of = {names: row for row, names in enumerate(self.mean["names"])}
+        tables = np.array([row_of[names] for names in self.by_dataset["names"]])
         values = self.by_dataset[column].groupby(tables)
         return values.median().where(values.count() == values.size()).tolist()
 
@@ -281,8 +281,8 @@ class TableMeasures:
         """Return the tables that hold more than these variables, which are equal on both sides."""
         if not copied:
             return self
-        kept = [not set(names) <= set(copied) for names in self.by_dataset["names"]]
-        return _averaged(self.by_dataset[kept].reset_index(drop=True))
+        drawn = [not set(names) <= set(copied) for names in self.by_dataset["names"]]
+        return _averaged(self.by_dataset[drawn].reset_index(drop=True))
 
     def result(self) -> TableUtility:
         """Return what is kept of them: means of every table, and of every dataset over tables."""

@@ -201,15 +201,15 @@ def unseen(
     few = np.linspace(0, len(shared) - 1, min(len(shared), MOST_VARIABLES)).astype(int)
     if len(shared) < 2 or min(side.n_rows for side in sides) < FEWEST:
         return None
-    tables = [Table([side[shared[place]] for place in few]) for side in sides]
+    tables = [Table([side[shared[position]] for position in few]) for side in sides]
     numbers = [
         {c.name: np.where(c.is_observed, c.data, np.nan) for c in table.columns if not c.is_coded}
         for table in tables
     ]
     looks, s_pmse = _pairs(tables, groups, seed)
     looks += _impossible(tables, groups)
-    for found in (_tails(numbers), _spreads(numbers)):
-        looks += sorted(found, key=lambda look: -look.value)[:_SHOWN]
+    for of_numbers in (_tails(numbers), _spreads(numbers)):
+        looks += sorted(of_numbers, key=lambda look: -look.value)[:_SHOWN]
     return Unseen(
         n=tables[2].n_rows, n_synthetic=tables[0].n_rows, s_pmse=s_pmse[0],
         s_pmse_training=s_pmse[1], looks=tuple(looks),
@@ -226,8 +226,8 @@ def kept_share(pairs: Iterable[tuple[float, float | None]]) -> float | None:
     >>> kept_share([(0.5, 0.4), (0.5, 0.9), (0.05, 0.0)])
     0.9
     """
-    some = [(ours, theirs or 0.0) for ours, theirs in pairs if ours >= ASSOCIATED]
-    return sum(map(min, some)) / sum(ours for ours, _ in some) if some else None
+    some = [(of_holdout, theirs or 0.0) for of_holdout, theirs in pairs if of_holdout >= ASSOCIATED]
+    return sum(map(min, some)) / sum(of_holdout for of_holdout, _ in some) if some else None
 
 
 def _pairs(
@@ -237,11 +237,11 @@ def _pairs(
     *sides, holdout = tables
     scale = SampleScale(holdout, holdout.names, groups=groups, seed=seed)
     measured = table_utility(holdout, sides, ways=(2,), groups=groups, quantiles_of="original")
-    kept, s_pmse = [], []
+    shares, s_pmse = [], []
     by_dataset = measured.by_dataset.groupby("dataset")
     for side, (_, rows) in zip(sides, by_dataset, strict=True):
         scale.add(side)
-        kept.append(kept_share(rows[[*ASSOCIATIONS]].fillna(0.0).itertuples(index=False)))
+        shares.append(kept_share(rows[[*ASSOCIATIONS]].fillna(0.0).itertuples(index=False)))
         s_pmse.append(float(rows["S_pMSE"].mean()))
     result = scale.result()
     samples = [] if result is None else [row.sample for row in result.datasets]
@@ -249,8 +249,10 @@ def _pairs(
     made, training = (1 / (2 + holdout.n_rows / side.n_rows) for side in sides)
     looks = [UnseenLook(key="unseen_pairs", what="all pairs", value=samples[0],
                   fresh=samples[1] * made / training)]  # fmt: skip
-    if kept[0] is not None and kept[1] is not None:
-        looks.append(UnseenLook(key="associations", what="all pairs", value=kept[0], fresh=kept[1]))
+    if shares[0] is not None and shares[1] is not None:
+        looks.append(
+            UnseenLook(key="associations", what="all pairs", value=shares[0], fresh=shares[1])
+        )
     return looks, s_pmse
 
 
@@ -267,22 +269,21 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
     alone: BoolArray = np.zeros(training.n_rows + holdout.n_rows, bool)
     for one, other in combinations(cells, 2):
         size = cells[other].size
-        ours, *known = (a * size + b for a, b in zip(codes[one], codes[other], strict=True))
+        of_holdout, *known = (a * size + b for a, b in zip(codes[one], codes[other], strict=True))
         theirs = np.concatenate(known)
         counts = np.bincount(theirs, minlength=cells[one].size * size).reshape(-1, size)
         margins = np.outer(counts.sum(axis=1), counts.sum(axis=0))
         is_common = (margins >= EXPECTED * len(alone)).ravel()
         alone |= (is_common & (counts.ravel() == 1))[theirs]
-        empty = (is_common & (counts.ravel() == 0))[ours]
+        empty = (is_common & (counts.ravel() == 0))[of_holdout]
         if empty.any():
-            first, second = divmod(int(np.bincount(ours[empty]).argmax()), size)
+            first, second = divmod(int(np.bincount(of_holdout[empty]).argmax()), size)
             labels = cells[one].labels[first], cells[other].labels[second]
             rows[f"combined: {one} {labels[0]} and {other} {labels[1]}"] = empty
     broken = sorted(((float(r.mean()), what) for what, r in rows.items() if r.any()), reverse=True)
     every = np.any([np.zeros(made.n_rows, bool), *rows.values()], axis=0)
     worst = f"most often {broken[0][1]}" if broken else "all relations and pairs"
-    found = [(float(every.mean()), worst), *broken[:_SHOWN]]
-    for share, what in found:
+    for share, what in [(float(every.mean()), worst), *broken[:_SHOWN]]:
         yield UnseenLook(
             key="impossible_records", what=what, value=share, fresh=float(alone.mean())
         )
@@ -323,21 +324,21 @@ def _tails(numbers: Numbers) -> Iterator[UnseenLook]:
             continue
         share = max(TOP[0], min(TOP[1], TOP[2] / len(sides[2])))
         top = np.quantile(sides[2], 1 - share)
-        made, training, ours = (
+        made, training, of_holdout = (
             np.array([side.mean(), side.std(), (side > top).mean()]) for side in sides
         )
         variance, fourth = every.var(), ((every - every.mean()) ** 4).mean()
         n = np.minimum([min(len(sides[0]), len(sides[1])), *map(len, sides[1:])], MOST_RECORDS)
         errors = []
         for side in (made, training):
-            beyond = (side[2] + ours[2]) / 2
+            beyond = (side[2] + of_holdout[2]) / 2
             squares = [variance, (fourth / variance - variance) / 4, beyond * (1 - beyond)]
             error = np.sqrt(np.maximum(squares, 1e-12 * variance) * (1 / n).sum())
-            errors.append(np.abs(side - ours) / error / limit)
-        for place, figure in enumerate(("mean", "standard deviation", "upper tail")):
+            errors.append(np.abs(side - of_holdout) / error / limit)
+        for position, figure in enumerate(("mean", "standard deviation", "upper tail")):
             yield UnseenLook(
-                key="tails", what=f"{figure} of {name}", value=errors[0][place],
-                fresh=errors[1][place],
+                key="tails", what=f"{figure} of {name}", value=errors[0][position],
+                fresh=errors[1][position],
             )  # fmt: skip
 
 
@@ -357,9 +358,9 @@ def _spreads(numbers: Numbers) -> Iterator[UnseenLook]:
         apart = [np.abs(y - np.interp(x, at, means)) for x, y in sides]
         unit = y.std()
         if unit > 0 and apart[1].mean() <= DETERMINED * unit:
-            made, training, ours = (float(np.median(one)) + EXACT * unit for one in apart)
-            value, fresh = (max(one / ours, ours / one) for one in (made, training))
-            what = f"{name} given {given} is {'wider' if made > ours else 'narrower'}"
+            made, training, of_holdout = (float(np.median(one)) + EXACT * unit for one in apart)
+            value, fresh = (max(one / of_holdout, of_holdout / one) for one in (made, training))
+            what = f"{name} given {given} is {'wider' if made > of_holdout else 'narrower'}"
             yield UnseenLook(key="conditional_spread", what=what, value=value, fresh=fresh)
 
 
