@@ -98,7 +98,8 @@ class ReplicateWeights(Part):
         """Return what is wrong with the columns of a file."""
         if len(columns_present) < 2:
             return [
-                f"{len(columns_present)} columns are like {', '.join(map(repr, self.columns))}; name those "
+                f"{len(columns_present)} columns are like {', '.join(map(repr, self.columns))}; "
+                f"name those "
                 "of the replicate weights, such as PWGTP[1-9]*, or take the key out"
             ]
         if len(self.rscales) > 1 and len(self.rscales) != len(columns_present):

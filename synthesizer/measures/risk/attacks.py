@@ -70,8 +70,8 @@ class AttackOptions(Switched):
 ATTACK_RISK = FigureKind(
     "attack_risk",
     "{}: risk",
-    "success of the attack on {records} that were in the data beyond that on {records} that were "
-    "not, as a share of what could be gained",
+    "excess of the attack's success rate on training {records} over that on holdout {records}, "
+    "divided by 1 minus the latter",
     "about 0 is good",
     title="largest risk of an attack",
     limit=Limit(),
@@ -80,8 +80,7 @@ ATTACK_RISK = FigureKind(
 ATTACK_SUCCESS = FigureKind(
     "attack_success",
     "{}: success",
-    "share of attacks on {records} that were in the data that succeed; the baseline is that of an "
-    "attacker who guesses",
+    "share of attacks on training {records} that succeed; baseline: an attacker who guesses",
 )
 
 

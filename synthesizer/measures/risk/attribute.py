@@ -45,24 +45,29 @@ Thresholds = tuple[int, float]
 """A number of records and a share in [0, 1], both to be exceeded."""
 
 
-_WHOSE = "share of the original {records} whose key"
+_WHOSE = "share of the original {records} whose key values"
 DISCO = FigureKind(
     "disco",
     "DiSCO",
-    f"{_WHOSE} shows one target in the synthetic data, the true one",
+    f"{_WHOSE} occur in the synthetic data with one target value only, the true one",
     limit=Limit(exact=True),
     is_axis=True,
 )
 DISDIO = FigureKind(
     "disdio",
     "DiSDiO",
-    f"{_WHOSE} shows one target, the true one, in the synthetic data and in the original",
+    f"{_WHOSE} occur with one target value only, the true one, in the synthetic data and in the "
+    "original",
 )
-DIS = FigureKind("dis", "DiS", f"{_WHOSE} shows one target in the synthetic data, true or not")
-IS = FigureKind("in_synthetic", "iS", f"{_WHOSE} occurs in the synthetic data")
-DORIG = FigureKind("dorig", "Dorig", f"{_WHOSE} shows one target in the original")
+DIS = FigureKind(
+    "dis", "DiS", f"{_WHOSE} occur in the synthetic data with one target value only, true or not"
+)
+IS = FigureKind("in_synthetic", "iS", f"{_WHOSE} occur in the synthetic data")
+DORIG = FigureKind("dorig", "Dorig", f"{_WHOSE} occur in the original with one target value only")
 DSYN = FigureKind(
-    "dsyn", "Dsyn", "share of the synthetic {records} whose key shows one target among them"
+    "dsyn",
+    "Dsyn",
+    "share of the synthetic {records} whose key values occur there with one target value only",
 )
 KINDS = (DISCO, DISDIO, DIS, IS, DORIG, DSYN)
 """Kinds of its figures; their keys are fields of `AttributeValues`."""

@@ -92,8 +92,8 @@ class CapSingle(CapMeans):
 CAP = FigureKind(
     "cap",
     "CAP",
-    "how often an intruder who has all datasets and knows the keys reads off the right target; "
-    "{records} without a match count as 0",
+    "probability that an intruder who knows the keys guesses the target right from all datasets; "
+    "0 for {records} without a match",
     title="CAP, all datasets together",
     limit=Limit(),
     summary={"cap_original": "original", "cap_baseline": "baseline", "cap_chance": "chance"},
@@ -102,7 +102,8 @@ CAP = FigureKind(
 CAP_OF_MATCHES = FigureKind(
     "cap_undefined",
     "CAP of matches",
-    "how often the intruder is right about the {records} whose keys are found",
+    "probability that the intruder guesses the target right, for {records} whose key values occur "
+    "in the synthetic data",
     title="CAP of matches, all datasets together",
     limit=Limit(),
     is_axis=True,
@@ -110,7 +111,7 @@ CAP_OF_MATCHES = FigureKind(
 CAP_U = FigureKind(
     "cap_u",
     "CAP-U",
-    "how often the intruder is right about {records} whose keys nobody shares",
+    "probability that the intruder guesses the target right, for {records} with unique key values",
     title="CAP of uniques, all datasets together",
     limit=Limit(some=True),
     is_axis=True,
@@ -118,7 +119,7 @@ CAP_U = FigureKind(
 CAP_OF_SPECIAL_UNIQUES = FigureKind(
     "cap_special_uniques",
     "CAP of special uniques",
-    "how often the intruder is right about the {records} that stand out most (SUDA)",
+    "probability that the intruder guesses the target right, for the special uniques (SUDA)",
     title="CAP of special uniques, all datasets together",
     limit=Limit(some=True),
     checks=("suda",),
@@ -127,8 +128,8 @@ CAP_OF_SPECIAL_UNIQUES = FigureKind(
 IDENTITY_DISCLOSURE = FigureKind(
     "identity_disclosure",
     "identity disclosure",
-    "how often an intruder with the keys picks the right person among the {records} that share "
-    "them, and reads off the right target",
+    "probability that an intruder who knows the keys picks the right {record} among those that "
+    "share them and guesses the target right",
     limit=Limit(),
 )
 _OF_SUBSET = {"all": CAP, "uniques": CAP_U, "special_uniques": CAP_OF_SPECIAL_UNIQUES}

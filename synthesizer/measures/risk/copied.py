@@ -90,8 +90,8 @@ class CopiedRow(Row):
 
 
 _COPIED = (
-    "unique {records} of the original that occur in the synthetic data, with equal values of "
-    "{what}, divided by the most that a new sample would have; above 1 the data look like a copy"
+    "unique original {records} that the synthetic data repeat in {what}, divided by the most that "
+    "a new sample would repeat by chance; above 1: probably a copy"
 )
 COPIED_UNIQUES = FigureKind(
     "copied_uniques",

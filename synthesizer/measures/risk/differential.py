@@ -126,8 +126,8 @@ class Spread(Row):
 DIFFERENTIAL_CONFIDENTIALITY = FigureKind(
     "differential_confidentiality",
     "differential confidentiality",
-    "mean CAP of {records} that were in the data minus that of {records} that were not: the risk "
-    "that the release adds; about 0 adds nothing, below 0 is as good as 0",
+    "mean CAP of training {records} minus mean CAP of holdout {records}, the risk that the release "
+    "adds; below 0 is as good as 0",
     "about 0 is good",
     ideal=0.0,
     limit=Limit(low=-1),
@@ -136,15 +136,15 @@ DIFFERENTIAL_CONFIDENTIALITY = FigureKind(
 )
 REPRODUCED_UNIQUES = FigureKind(
     "reproduced_uniques",
-    "reproduced uniques of the fitted {records}",
-    "share of key-unique fitted {records} whose key the synthesis shows; chance is that of unseen "
-    "{records}",
+    "reproduced uniques of training {records}",
+    "share of training {records} with unique key values whose key values occur in the synthetic "
+    "data; chance: the same share of holdout {records}",
 )
 WORST_GROUP = FigureKind(
     "worst_group",
     "worst group",
-    "differential confidentiality of the group where it is largest; the largest of many is above 0 "
-    "by chance: look at the lower end of the interval, which holds for all groups together",
+    "differential confidentiality of the group where it is largest; the limit applies to the lower "
+    "end of the interval, which is simultaneous for all groups",
     "about 0 is good",
     limit=Limit(low=-1, judged="low", option="differential_confidentiality.by"),
 )

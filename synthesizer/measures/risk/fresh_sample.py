@@ -30,9 +30,8 @@ BEYOND = {
     name: FigureKind(
         f"{name.lower()}_beyond",
         f"{name} beyond a new sample",
-        f"{name} of one dataset (mean over the datasets), minus that of a new sample of the same "
-        "population and size, which follows from leaving out one original {record} after the "
-        "other; below 0 is as good as 0",
+        f"{name} of one dataset (mean over the datasets) minus that of a new sample of the same "
+        "size, estimated by leaving one original {record} out; below 0 is as good as 0",
         "about 0 is good",
         limit=Limit(low=-1),
     )

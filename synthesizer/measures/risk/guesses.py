@@ -60,8 +60,8 @@ class Guess(Row):
 GUESSES = FigureKind(
     "guesses",
     "guessed attributes",
-    "share of the persons in the data of whom a variable is guessed right, above the same share of "
-    "persons held out, of the target where it is most certain; 0 is a new sample",
+    "share of training persons whose value is guessed right minus that of holdout persons, for the "
+    "variable with the highest lower end; 0 in a new sample",
     limit=Limit(low=-1, judged="low"),
 )
 

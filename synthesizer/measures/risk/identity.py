@@ -29,20 +29,21 @@ from synthesizer.measures.risk.comparable import (
 REPU = FigureKind(
     "repu",
     "repU",
-    "share of the {records} whose keys are unique in the original and in the synthetic data",
+    "share of the original {records} whose key values are unique there and in the synthetic data",
     limit=Limit(),
     is_axis=True,
 )
 UIOIS = FigureKind(
     "uiois",
     "UiOiS",
-    "share of the {records} whose keys are unique in the original and occur in the synthetic data",
+    "share of the original {records} whose key values are unique there and occur in the synthetic "
+    "data",
 )
-UIO = FigureKind("uio", "UiO", "share of the {records} whose keys are unique in the original")
+UIO = FigureKind("uio", "UiO", "share of the original {records} whose key values are unique there")
 UIS = FigureKind(
     "uis",
     "UiS",
-    "share of the synthetic {records} whose keys are unique among them",
+    "share of the synthetic {records} whose key values are unique there",
 )
 
 

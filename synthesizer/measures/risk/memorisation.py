@@ -57,16 +57,16 @@ class MemorisationRow(Row):
 
 MEMORY = FigureKind(
     "memory",
-    "memory",
-    "log-probability per {record}, in nats, that the models give to {records} of the fit beyond "
-    "{records} they never saw, sum over the variables: 0 remembers nobody, 0.69 makes fitted "
-    "{records} twice as probable; fitting p parameters to n {records} alone gives about p/n",
+    "memorisation",
+    "mean log-likelihood of training {records} minus that of holdout {records}, in nats, summed "
+    "over the variables; 0: none, 0.69: twice as probable, p/n: usual for p parameters and n "
+    "{records}",
     on_screen=True,
 )
 LARGEST_MEMORY = FigureKind(
     "largest_memory",
-    "largest memory",
-    "the same of the variable that is remembered most",
+    "largest memorisation",
+    "memorisation of the variable where it is largest",
 )
 
 

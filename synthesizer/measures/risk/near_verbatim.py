@@ -126,8 +126,8 @@ class GroupLook(Row):
 NEAR_VERBATIM = FigureKind(
     "near_verbatim",
     "near-verbatim persons",
-    "share of the persons in the data to whom a synthetic {record} points, above the same share of "
-    "persons held out; 0 is a new sample",
+    "share of training persons to whom a synthetic {record} points (nearly all values equal) minus "
+    "that of holdout persons; 0 in a new sample",
     ideal=0.0,
     limit=Limit(low=-1),
     is_axis=True,
@@ -135,8 +135,8 @@ NEAR_VERBATIM = FigureKind(
 MEMBERSHIP = FigureKind(
     "membership",
     "membership, relative F1",
-    "F1 score of an intruder who takes a {record} that a synthetic one points to for one in the "
-    "data, beyond that of taking all for it; 0 or less is no better than that, 1 is always right",
+    "F1 score of an intruder who takes every {record} to which a synthetic one points for a "
+    "training {record}, relative to taking all for it; 0: no better, 1: always right",
     limit=Limit(low=-2),
 )
 

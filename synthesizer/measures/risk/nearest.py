@@ -51,10 +51,10 @@ _OTHERS = 2**13
 
 NEARER_SHARE = FigureKind(
     "nearer_share",
-    "share nearer to the fitted {records}",
-    "share of the synthetic {records} that are nearer to a {record} that was in the data than to "
-    "one of equally many that were not; 0.5 is none",
-    title="share nearer to the fitted half",
+    "share nearer to training {records}",
+    "share of the synthetic {records} whose nearest training {record} is nearer than their nearest "
+    "holdout {record} (as many of both); 0.5: no memorisation",
+    title="share nearer to the training half",
     ideal=0.5,
     limit=Limit(),
     is_axis=True,
@@ -62,15 +62,15 @@ NEARER_SHARE = FigureKind(
 RATIO_OF_DISTANCES = FigureKind(
     "ratio_of_distances",
     "ratio of distances",
-    "median distance of synthetic {records} to the nearest fitted {record}, relative to that to "
-    "the nearest unseen {record}; below 1 is nearer to the fitted",
+    "median distance of synthetic {records} to the nearest training {record}, divided by that to "
+    "the nearest holdout {record}; below 1: nearer to training {records}",
     "about 1 is good",
 )
 COPIES_OF_FITTED = FigureKind(
     "copies_of_fitted",
-    "copies of fitted {records}",
-    "synthetic {records} equal to a fitted {record} in every variable compared; chance is the "
-    "share equal to an unseen {record}",
+    "copies of training {records}",
+    "share of synthetic {records} equal to a training {record} in all compared variables; chance: "
+    "the share equal to a holdout {record}",
 )
 
 

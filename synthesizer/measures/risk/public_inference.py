@@ -61,29 +61,29 @@ class InferenceRate(Row):
 
 UNIQUE_CELLS = FigureKind(
     "unique_cells_shown_right",
-    "unique cells shown right",
-    "persons with public values of their own that the synthetic data repeat: share whose sensitive "
-    "value is the most frequent one shown with them",
+    "unique persons guessed right",
+    "share guessed right of persons whose public values are unique in the original and occur in "
+    "the synthetic data; the guess is their most frequent sensitive value there",
 )
 REVEALED_SHARE = FigureKind(
     "revealed_share",
     "revealed share",
-    "share of the synthetic {records} that reveal a true sensitive value when everybody is taken "
-    "for the majority of those with the same public values",
+    "share of the synthetic {records} that reveal a true sensitive value, if each person is given "
+    "the majority value of the synthetic {records} with the same public values",
     limit=Limit(),
     is_axis=True,
 )
 REVEALED_FROM_MARGINS = FigureKind(
     "revealed_share_from_margins",
     "revealed share from published margins",
-    "the same when everybody is taken for the most frequent value of all, without the synthetic "
-    "data: the revealed share should not be much above it",
+    "revealed share if each person is given the most frequent value of the published margins: the "
+    "revealed share should not be much higher",
 )
 AUC = FigureKind(
     "auc",
     "AUC",
-    "how well public variables and the synthetic data rank who has the sensitive value (area under "
-    "the ROC curve); 0.5 is chance",
+    "area under the ROC curve of synthetic proportions as a predictor of the sensitive value; 0.5: "
+    "chance",
     title="AUC of the sensitive variable",
     ideal=0.5,
     limit=Limit(),
@@ -92,22 +92,21 @@ AUC = FigureKind(
 GUESSED_RIGHT = FigureKind(
     "guessed_right",
     "guessed right",
-    "persons whose public values the synthetic data have: share whose sensitive value is the most "
-    "frequent one shown with them",
+    "share guessed right of persons whose public values occur in the synthetic data; the guess is "
+    "their most frequent sensitive value there",
     on_screen=True,
 )
 GUESSED_FROM_MARGINS = FigureKind(
     "guessed_right_from_margins",
     "guessed right from published margins",
-    "the same persons: share whose sensitive value is the most frequent one in published margins, "
-    "without the synthetic data: the share guessed right should not be much above it",
+    "share of the same persons guessed right from published margins alone: the share guessed right "
+    "should not be much higher",
 )
 PROBABILITY_ABOVE = FigureKind(
     "probability_above",
     "probability above {}",
-    "share of all persons whose true sensitive value has more than this share among synthetic "
-    "{records} with the same public values; shares near 1 come mostly from combinations with one "
-    "or two synthetic {records}, where chance makes them too",
+    "share of persons whose true sensitive value has a higher share than this among synthetic "
+    "{records} with the same public values; shares near 1 arise by chance in small cells",
     title="probability above the lowest threshold",
     limit=Limit(),
 )
@@ -121,8 +120,7 @@ PROBABILITY_ABOVE_HIGHER = replace(
 PROBABILITY_FROM_MARGINS = FigureKind(
     "probability_above_{}_from_margins",
     "probability above {} from published margins",
-    "share of all persons whose true sensitive value has more than this share in published "
-    "margins, without the synthetic data",
+    "share of persons whose true sensitive value has a higher share than this in published margins",
 )
 
 

@@ -60,15 +60,14 @@ class RareValuesRow(Row):
 RARE_LEVELS = FigureKind(
     "rare_levels",
     "rare levels",
-    "levels in the synthetic data, and in their codebook, that few original {records} have; 0 is "
-    "safe",
+    "levels of few original {records} that the synthetic data or their codebook contain; 0 is safe",
     "a count",
     on_screen=True,
 )
 RARE_EXTREMES = FigureKind(
     "rare_extremes",
     "rare extremes",
-    "smallest and largest numbers, exactly the original's, that few original {records} have; 0 is "
+    "minima and maxima of few original {records} that the synthetic data contain exactly; 0 is "
     "safe",
     "a count",
     on_screen=True,

@@ -284,26 +284,25 @@ def _share(count: int, whole: int) -> float:
 REPLICATED_CAREERS = FigureKind(
     "replicated_careers",
     "careers of one person",
-    "panels: share of the synthetic careers that equal, in every period, a career which exactly "
-    "one person of the original has; chance is that of a new person",
+    "panels: share of the synthetic careers equal in all periods to a career of exactly one "
+    "original person; chance: the same share of new persons",
     limit=Limit(),
     is_axis=True,
     test="verbatim careers",
-    finding="A share of {value} ({ends}) of the synthetic careers equals the career of one person. "
-    "New persons would have {fresh} (limit {mark}).",
+    finding="A share of {value} ({ends}) of the synthetic careers equals the career of exactly one "
+    "person. For new persons it would be {fresh} (limit {mark}).",
 )
 CAREERS_IN_THE_DATA = FigureKind(
     "careers_in_the_data",
     "careers in the data",
-    "share of the synthetic careers that anybody of the original has; chance is that of a new "
-    "person",
+    "share of the synthetic careers equal to that of an original person; chance: the same share of "
+    "new persons",
     on_screen=True,
 )
 UNIQUE_CAREERS = FigureKind(
     "unique_careers_replicated",
     "unique careers replicated",
-    "share of the careers that exactly one person of the original has which occur in the synthetic "
-    "data",
+    "share of the careers of exactly one original person that occur in the synthetic data",
 )
 
 

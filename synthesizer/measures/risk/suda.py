@@ -68,18 +68,20 @@ class SudaBand(Row):
     records: int = column("Records", "count")
 
 
-_MATCH = "probability that a unique match is right"
+_MATCH = "probability that a unique match of the keys is the right {record}"
 UNIQUES = FigureKind(
     "uniques",
     "uniques",
-    "{records} whose values of all keys nobody shares",
+    "{records} with unique key values",
     "a count",
 )
-SHARE_UNIQUE = FigureKind("share_unique", "share unique", "share of the {records} that are unique")
+SHARE_UNIQUE = FigureKind(
+    "share_unique", "share unique", "share of the {records} with unique key values"
+)
 SPECIAL_UNIQUES = FigureKind(
     "special_uniques",
     "special uniques",
-    "uniques with the highest tenth of SUDA scores",
+    "uniques with SUDA scores in the highest tenth: few keys suffice to single them out",
     "a count",
 )
 SHARE_SPECIAL = FigureKind(
@@ -91,9 +93,9 @@ DIS = FigureKind("data_intrusion_simulation", "DIS", _MATCH)
 LARGEST_DIS_SUDA = FigureKind(
     "largest_dis_suda",
     "largest DIS-SUDA",
-    f"{_MATCH}, for the {{record}} most at risk",
+    f"{_MATCH}, maximum over the uniques",
 )
-MEAN_DIS_SUDA = FigureKind("mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, averaged over the uniques")
+MEAN_DIS_SUDA = FigureKind("mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, mean over the uniques")
 
 
 class SudaResult(Result):

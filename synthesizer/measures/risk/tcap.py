@@ -138,8 +138,8 @@ class TcapRow(Row):
 TCAP = FigureKind(
     "tcap",
     "TCAP",
-    "how often a guess is right where the synthetic {records} with the same keys agree on one "
-    "target",
+    "share of right guesses among {records} whose synthetic matches by the keys agree on one "
+    "target value",
     title="TCAP, all datasets together",
     limit=Limit(some=True, exact=True),
     is_axis=True,
@@ -147,7 +147,7 @@ TCAP = FigureKind(
 TCAP_OF_MATCHED = FigureKind(
     "tcap_of_matched",
     "TCAP of matched {records}",
-    "share of all {records} whose keys are found with such a right guess",
+    "share of such right guesses among all {records} whose key values occur in the synthetic data",
 )
 
 

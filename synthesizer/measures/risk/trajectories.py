@@ -102,32 +102,30 @@ class PersonRow(Row):
 UNICITY = FigureKind(
     "unicity",
     "unicity of careers",
-    "share of the {records} whose states in {} nobody shares, mean over random periods: of the "
-    "original, before anything is synthesised",
+    "share of the original {records} whose states in {} are unique, mean over random periods",
     on_screen=True,
 )
-_TOLD = (
-    "how much of the rest of a career an intruder who knows {} reads off rightly, where the "
-    "synthetic {records} who share it point to one of the original; chance is what a new sample "
-    "reveals"
+_GUESSED = (
+    "share of the other periods of a career that an intruder who knows {} guesses right from "
+    "synthetic {records} that point to one original {record}; chance: from a new sample"
 )
-CAREERS_TOLD = FigureKind("careers_told", "told by {}", _TOLD, on_screen=True)
-MOVES_TOLD = FigureKind("moves_told", "told by moves", _TOLD, on_screen=True)
+CAREERS_GUESSED = FigureKind("careers_told", "careers guessed from {}", _GUESSED, on_screen=True)
+MOVES_GUESSED = FigureKind("moves_told", "careers guessed from moves", _GUESSED, on_screen=True)
 LARGEST_CAREER_RISK = FigureKind(
     "largest_career_risk",
     "risk of the {record} most at risk",
-    "how much of the other periods an intruder who knows {} reads off rightly about the {record} "
-    "of whom it is most, mean over random periods",
+    "share of the other periods that an intruder who knows {} guesses right, for the {record} "
+    "where it is largest, mean over random periods",
 )
 _BEYOND = (
-    "panels: how much more of a career an intruder who knows {what} reads off of {records} who "
-    "were in the data than of others; about 0 adds nothing, below 0 is as good as 0"
+    "panels: share of a career that an intruder who knows {what} guesses right, training {records} "
+    "minus holdout {records}; below 0 is as good as 0"
 )
 CAREERS_BEYOND = FigureKind(
     "careers_beyond",
-    "told by {} of the fitted",
+    "excess guessed from {}",
     _BEYOND.replace("{what}", "a few periods of it"),
-    title="careers told by a few periods, fitted minus unseen",
+    title="careers guessed from a few periods, training minus holdout",
     ideal=0.0,
     checks=("trajectories", "differential_confidentiality"),
     limit=Limit(low=-1, judged="low"),
@@ -135,9 +133,9 @@ CAREERS_BEYOND = FigureKind(
 )
 MOVES_BEYOND = FigureKind(
     "moves_beyond",
-    "told by moves of the fitted",
-    _BEYOND.replace("{what}", "in which periods somebody moves"),
-    title="careers told by moves, fitted minus unseen",
+    "excess guessed from moves",
+    _BEYOND.replace("{what}", "the periods of all moves"),
+    title="careers guessed from moves, training minus holdout",
     ideal=0.0,
     checks=("trajectories", "differential_confidentiality"),
     limit=Limit(low=-1, judged="low"),
@@ -171,8 +169,8 @@ class Trajectories(Measured):
         moves = next(kind for kind in self.known if kind.known == MOVES)
         figures = [
             UNICITY.of(row.unique, self.n, item=row.known),
-            self._told(CAREERS_TOLD, row),
-            self._told(MOVES_TOLD, moves),
+            self._told(CAREERS_GUESSED, row),
+            self._told(MOVES_GUESSED, moves),
         ]
         if self.worst:
             first = self.worst[0]
@@ -647,7 +645,7 @@ MEASURES = (
         needs=("panel",),
         compute=_told,
         result=Trajectories,
-        figures=(UNICITY, CAREERS_TOLD, MOVES_TOLD, LARGEST_CAREER_RISK),
+        figures=(UNICITY, CAREERS_GUESSED, MOVES_GUESSED, LARGEST_CAREER_RISK),
     ),
     Measure(
         "trajectories of halves",

@@ -106,29 +106,29 @@ def titled(formula: str, group: Mapping[str, str], weights: str | None = None) -
 MEAN_CI_OVERLAP = FigureKind(
     "mean_ci_overlap",
     "mean CI overlap",
-    "mean share of each coefficient's confidence interval that the original and the synthetic one "
-    "have in common; negative where they do not touch; chance: what a right synthesis has",
+    "mean overlap of original and synthetic confidence intervals of coefficients, as a share of "
+    "their lengths; below 0: they do not touch; chance: correct models",
     "about 1 is good",
     on_screen=True,
 )
 LOWEST_CI_OVERLAP = FigureKind(
     "lowest_ci_overlap",
     "lowest CI overlap",
-    "the same for the coefficient whose intervals differ most",
+    "overlap of the confidence intervals of the coefficient where it is lowest",
     "about 1 is good",
 )
 MEAN_STANDARDISED_DIFFERENCE = FigureKind(
     "mean_standardised_difference",
     "mean standardised difference",
-    "mean size of the differences between synthetic and original coefficients, in standard errors "
-    "of the original",
+    "mean absolute difference of synthetic and original coefficients, in standard errors of the "
+    "original",
     "about 0 is good",
 )
 LACK_OF_FIT = FigureKind(
     "lack_of_fit",
     "lack of fit",
-    "all differences between synthetic and original coefficients at once, over what a correct "
-    "synthesis would show by chance; far above 1 the synthesis distorts this model",
+    "joint distance of all synthetic and original coefficients, divided by its expectation under "
+    "correct models; far above 1: the synthesis distorts this fit",
     "about 1 is good",
 )
 FIT_KINDS = (MEAN_CI_OVERLAP, LOWEST_CI_OVERLAP, MEAN_STANDARDISED_DIFFERENCE, LACK_OF_FIT)

@@ -777,7 +777,8 @@ def _unused(original_fit: FittedData, synthetic: Sequence[FittedData]) -> Iterat
         return
     theirs = [share for number, share in shares.items() if number]
     yield (
-        f"{original_fit.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} of "
+        f"{original_fit.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} "
+        f"of "
         "the synthetic records take no part (missing values, terms without a value, unknown "
         "levels): the fits are of the rest"
     )

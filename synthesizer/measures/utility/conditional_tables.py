@@ -45,15 +45,15 @@ class ConditionalRow(Row):
 CONDITIONAL_MEAN = FigureKind(
     "conditional_mean",
     "mean conditional S_pMSE",
-    "distance of the tables of the worst pairs within the groups of the variable that goes with "
-    "both, mean, over what chance gives",
+    "mean S_pMSE of the tables of the worst pairs, within groups of a third variable that is "
+    "associated with both",
     "lower is better",
     on_screen=True,
 )
 CONDITIONAL_WORST = FigureKind(
     "conditional_worst",
     "largest conditional S_pMSE",
-    "the same of the pair where it is largest",
+    "S_pMSE of the pair where it is largest, within groups of a third variable",
     "lower is better",
 )
 

@@ -52,17 +52,17 @@ class SyntheticRow(Row):
 
 EQUIVALENT_SAMPLE = FigureKind(
     "equivalent_sample",
-    "as good as a sample of",
-    "share of the original's {records} that, drawn at random, are as accurate for the tables of "
-    "pairs as a synthetic dataset",
+    "equivalent sample",
+    "size of a random sample of the original, as a share of it, that is as accurate for two-way "
+    "tables as a synthetic dataset",
     "about 1 is good",
     on_screen=True,
 )
 K_MARGINAL = FigureKind(
     "k_marginal",
     "k-marginal",
-    "1 minus half the absolute differences of the shares of cells, mean over tables of pairs; "
-    "times 1,000 the score of the SDNist report",
+    "1 minus the mean total variation distance of two-way tables (the score of SDNist reports "
+    "divided by 1,000)",
     "about 1 is good",
 )
 

@@ -112,8 +112,8 @@ class VariableHistory(Row):
 SEQUENCE_RATIO = FigureKind(
     "sequence_ratio",
     "careers: largest ratio to the noise floor",
-    "panels: how far the careers are from the original's, over what bootstraps of its persons "
-    "give, where it is most; 1 is the level of a new sample, below 1 is as good as 1",
+    "panels: distance of synthetic from original careers, divided by that of bootstraps of the "
+    "original, for the statistic where it is largest; 1 or less: as good as a new sample",
     "lower is better",
     title="careers: largest distance over noise",
     ideal=1.0,
@@ -124,8 +124,8 @@ CAREER_DISTANCES = {
     name: FigureKind(
         f"careers_{name}",
         f"careers: {name.replace('_', ' ')}",
-        f"total-variation distance of the {words}, from 0 to 1; the chance is what bootstraps of "
-        "the original's persons give",
+        f"total variation distance of the {words}, from 0 to 1; chance: bootstraps of the original "
+        "persons",
         "lower is better",
     )
     for name, words in WORDS.items()
@@ -133,8 +133,8 @@ CAREER_DISTANCES = {
 CHANGING = FigureKind(
     "histories_largest_difference_in_share_ever_changing",
     "histories: largest difference in share ever changing",
-    "difference of synthetic and original in the share of persons whose value ever changes, of the "
-    "variable where it is largest",
+    "difference in the share of persons whose value ever changes, for the variable where it is "
+    "largest",
     "lower is better",
 )
 
@@ -357,15 +357,15 @@ _NEW = {
     "transitions": FigureKind(
         "new_transitions",
         "new transitions: ratio to the noise floor",
-        "how far they are from the original's, over what bootstraps of its {records} give; 1 is as "
-        "near as persons drawn from the original are",
+        "distance of transitions in the added periods from the original's, divided by that of "
+        "bootstraps of the original; 1: as near as a bootstrap",
         "about 1 is good",
         on_screen=True,
     ),
     "steps": FigureKind(
         "new_steps",
         "new transitions given the past: ratio to the noise floor",
-        "the same given the state before: what the published file is off does not count",
+        "new transitions given the state before, so that errors of the published file do not count",
         "about 1 is good",
         on_screen=True,
     ),

@@ -119,15 +119,15 @@ class PropensityResult(PropensityMeans):
 PMSE = FigureKind(
     "pmse",
     "pMSE",
-    "how well a model tells synthetic from original {records}: mean squared distance of its "
-    "predictions from the synthetic share; 0: not at all",
+    "mean squared error of propensity scores around the synthetic share: how well a model "
+    "separates synthetic from original {records}; 0: not at all",
     "lower is better",
 )
 PMSE_RATIO = FigureKind(
     "pmse_ratio",
     "pMSE ratio",
-    "how well a model tells synthetic from original {records} (pMSE), over what is expected by "
-    "chance, of the model where it is largest; below 1 is as good as 1",
+    "pMSE (how well a model separates synthetic from original {records}) divided by its "
+    "expectation under chance, for the model where it is largest; below 1 is as good as 1",
     "about 1 is good",
     ideal=1.0,
     limit=Limit(high=None),
@@ -136,14 +136,14 @@ PMSE_RATIO = FigureKind(
 STANDARDISED_PMSE = FigureKind(
     "standardised_pmse",
     "standardised pMSE",
-    "how many standard deviations pMSE is above what is expected by chance",
+    "pMSE minus its expectation under chance, in standard deviations",
     "about 0 is good",
 )
 SPECKS = FigureKind(
     "specks",
     "SPECKS",
-    "largest distance between the distributions of original and synthetic {records}' propensity "
-    "scores; 0: alike, 1: told apart",
+    "Kolmogorov-Smirnov distance of the propensity scores of original and synthetic {records}; 0: "
+    "equal, 1: separated",
     "lower is better",
 )
 

@@ -91,9 +91,8 @@ class RegressionRow(Row):
 COEFFICIENTS_OFF = FigureKind(
     "regressions_beyond",
     "coefficients off",
-    "share of the coefficients of regressions of one variable on the others that lie more than "
-    "1.96 of the original's standard errors off; a right synthesis of the original's size has "
-    "0.05, a proper one and a new sample 0.166",
+    "share of regression coefficients (each variable on the others) that differ from the "
+    "original's by more than 1.96 standard errors; correct models: 0.05, a new sample: 0.166",
     "lower is better",
     limit=Limit(),
     is_axis=True,
@@ -101,8 +100,8 @@ COEFFICIENTS_OFF = FigureKind(
 COEFFICIENTS_ERROR = FigureKind(
     "regressions_error",
     "mean error of coefficients",
-    "how far these coefficients are off on average, in the original's standard errors; a right "
-    "synthesis of the original's size has 0.8, a proper one and a new sample 1.13",
+    "mean absolute error of these coefficients, in standard errors of the original; correct "
+    "models: 0.8, a new sample: 1.13",
     "lower is better",
     limit=Limit(high=None),
     is_axis=True,
@@ -110,15 +109,15 @@ COEFFICIENTS_ERROR = FigureKind(
 REGRESSIONS_OVERLAP = FigureKind(
     "regressions_overlap",
     "CI overlap of regressions",
-    "mean share of these coefficients' 95 % intervals that original and synthetic data have in "
-    "common; negative where they lie far apart",
+    "mean overlap of original and synthetic 95 % intervals of these coefficients, as a share of "
+    "their lengths; below 0: they do not touch",
     "about 1 is good",
     on_screen=True,
 )
 REGRESSIONS_WORST = FigureKind(
     "regressions_worst",
     "largest error of a coefficient",
-    "largest of these errors, in standard errors of the original",
+    "largest absolute error of these coefficients, in standard errors of the original",
     "lower is better",
 )
 

@@ -74,10 +74,10 @@ LEVEL = 0.05
 """Tables whose p is below this level are called rejected."""
 _TESTS = {"p": "VW", "p_chi_square": "chi_square"}
 _DIGITS = 6
-_ALL = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}
+_ALL = {1: "single variables", 2: "pairs", 3: "triples"}
 _GOOD = (
-    "a right synthesis has about 1, a proper one and a new sample of the population 1 + k/n "
-    "(k synthetic, n original {records})"
+    "correct models: about 1, a proper synthesis and a new sample: 1 + k/n (k synthetic, n "
+    "original {records})"
 )
 
 
@@ -92,7 +92,8 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "mean": FigureKind(
             f"mean_{way}_way",
             f"mean {name}",
-            f"how far the tables of {tables} are from the original's, on average; {_GOOD}",
+            f"mean standardised distance (S_pMSE) of the tables of {tables} from the original's; "
+            f"{_GOOD}",
             "lower is better",
             on_screen=is_main,
             is_axis=is_main,
@@ -101,7 +102,7 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "worst": FigureKind(
             f"worst_{way}_way",
             f"largest {name}",
-            f"the same of the table of {tables} that is farthest off",
+            f"largest standardised distance (S_pMSE) among the tables of {tables}",
             "lower is better",
             on_screen=ways < 3,
             is_axis=ways < 3,
@@ -110,8 +111,8 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "roe": FigureKind(
             f"roe_{way}_way",
             f"ROE ({way}-way)",
-            "smaller of the original and the synthetic proportion of a cell divided by the larger, "
-            f"averaged over the cells of {tables}; 1: equal, and small cells pull it down",
+            "ratio of estimates: the smaller of the original and the synthetic proportion of a "
+            f"cell divided by the larger, mean over the cells of {tables}",
             "about 1 is good",
             summary={"roe_two_way": "value"} if is_main else {},
             on_screen=is_main,
@@ -119,16 +120,15 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "rejected": FigureKind(
             f"chi_square_rejections_{way}_way",
             f"chi-square rejections ({way}-way)",
-            f"share of {tables} in which Pearson's test of two independent samples has p below "
-            "0.05; a right synthesis with fixed parameters is nearer than that, and hardly ever "
-            "rejected",
+            f"share of the tables of {tables} that the chi-square test of two independent samples "
+            "rejects at 5 %; a new sample: 0.05, correct models: fewer",
             "lower is better",
         ),
         "rejected_vw": FigureKind(
             f"vw_rejections_{way}_way",
             f"VW rejections ({way}-way)",
-            f"share of {tables} in which the test of draws from a right model with fixed "
-            "parameters has p below 0.05",
+            f"share of the tables of {tables} that the Voas-Williamson test of draws from the "
+            "original's proportions rejects at 5 %",
             "lower is better",
         ),
     }
@@ -139,9 +139,8 @@ KINDS = {ways: _kinds(ways) for ways in (2, 1, 3)}
 JENSEN_SHANNON = FigureKind(
     "jensen_shannon_distance",
     "Jensen-Shannon distance",
-    "distance between the full contingency tables of the original and the synthetic data; 0: "
-    "equal, 1: no cell shared. With many variables most cells hold one {record}, and it is near 1 "
-    "for any honest synthesis",
+    "Jensen-Shannon distance of the full contingency tables; 0: equal, 1: no common cell; near 1 "
+    "for any synthesis of many variables",
     "lower is better",
 )
 

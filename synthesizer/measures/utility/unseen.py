@@ -71,29 +71,33 @@ _KINDS = (
     _kind(
         "unseen_pairs",
         "accuracy of pairs",
-        "share of the holdout that, drawn at random, is as accurate for pairs of variables",
+        "size of a random sample of the holdout, as a share of it, that is as accurate for two-way "
+        "tables",
         "higher is better",
     ),
     _kind(
         "associations",
         "associations kept",
-        "share of the associations between variables in the holdout that are kept",
+        "share of the associations (Cramer's V) between variables of the holdout that the "
+        "synthetic data have",
         "higher is better",
     ),
     _kind(
         "impossible_records",
         "impossible records",
-        "share of the {records} that do what no training and no holdout {record} does",
+        "share of the synthetic {records} that break a relation which holds in all training and "
+        "holdout {records}",
     ),
     _kind(
         "tails",
         "means and tails of numbers",
-        "difference from the holdout, in multiples of what chance explains",
+        "difference of a mean, standard deviation or upper tail from the holdout, in multiples of "
+        "chance",
     ),
     _kind(
         "conditional_spread",
         "conditional spread",
-        "factor by which the spread given another variable differs from that in the holdout",
+        "factor by which the spread of a number given another variable differs from the holdout",
     ),
 )
 LOOKS: Mapping[str, FigureKind] = {kind.key: kind for kind in _KINDS}

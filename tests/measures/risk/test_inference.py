@@ -481,7 +481,7 @@ def test_figures_by_hand(worked):
     assert by_agency["guessed_right"] == figures["guessed_right"]
 
 
-COMPARED = ("unique cells shown right", "revealed share", "AUC", "guessed right")
+COMPARED = ("unique persons guessed right", "revealed share", "AUC", "guessed right")
 
 
 def value_of(result, name):
