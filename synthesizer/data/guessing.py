@@ -337,7 +337,7 @@ class _Column:
         return bool(maybe) and self.share_distinct >= MOST_IDS
 
     def check_size(self) -> None:
-        """Raise an UnreadableColumn where numbers are infinite, or so large that no model can reckon."""
+        """Raise an UnreadableColumn for infinite numbers, and numbers too large for the models."""
         for most, words in ((np.inf, "infinite numbers"), (LARGEST, f"numbers beyond {LARGEST:g}")):
             beyond = ~(np.abs(self.numbers) < most)
             if beyond.any():

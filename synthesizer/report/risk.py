@@ -38,7 +38,7 @@ from synthesizer.report.figures import (
 )
 from synthesizer.report.record import Record
 
-_HALF_SPLIT = "half split"
+_HALF_SPLIT = "train-holdout test"
 """Under this name the checks say that no half could be synthesised at all."""
 
 

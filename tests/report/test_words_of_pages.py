@@ -87,7 +87,7 @@ def no_ratio() -> Any:
 def failed() -> Record:
     own = risk_examples.risk(
         scenarios=(), inference=(), replicated=None, nearest=None, attacks=None, further={},
-        failed={"half split": "too few records", "inference (pay)": "too many levels"},
+        failed={"train-holdout test": "too few records", "inference (pay)": "too many levels"},
         notes=("the control has other columns",),
     )  # fmt: skip
     lost = {"tables": "too large", "fit y ~ x": "one cluster.", "distributions": "no rows"}
