@@ -293,7 +293,7 @@ class _Limits(Part):
     )
     release: Recipient = Field(
         "public",
-        description="recipients: public, or under contract; the default profile then has a limit of "
+        description="recipients: public, or by contract; the default profile then has a limit of "
         "5 % or 9 % of persons beyond the holdout",
     )
 

@@ -1,8 +1,8 @@
-"""Identity disclosure: do uniques of the original reappear in the synthetic data?
+"""Identity disclosure: are key values that are unique in the original unique in synthetic data?
 
-The attack: an intruder knows some key variables of a person, finds exactly one synthetic record
-with that key and believes to have found the person. It strikes the harder the more keys that are
-unique in the original are unique in the synthetic data too.
+The attack: an intruder knows the keys of a person, finds exactly one synthetic record with these
+key values, and believes that it is the person. The risk grows with the number of unique key values
+of the original that are unique in the synthetic data, too.
 
 Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data
 (arXiv 2406.16826); the measures bear the names of that paper and of the R package synthpop.
@@ -68,11 +68,11 @@ class IdentityResult(Result):
     datasets: tuple[IdentityValues, ...]
     """One for each synthetic dataset."""
     mean: IdentityValues
-    """Their average, as is synthpop's practice where there are several."""
+    """Mean over the datasets, as in synthpop."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The means; the original's value is that of releasing the original itself (UiO)."""
+        """The means; ``original`` is the value of releasing the original (UiO)."""
         return tuple(
             kind.of(
                 getattr(self.mean, kind.key),
@@ -87,13 +87,12 @@ class IdentityResult(Result):
 def identity(
     original: Data, synthetic: Synthetic, *, keys: Sequence[str], groups: GroupsOf = None
 ) -> IdentityResult:
-    """Return the shares of records with unique keys, and of those that synthesis repeats.
+    """Return the shares of records with unique key values, and of those that are repeated.
 
     Parameters
     ----------
     original, synthetic, keys, groups
-        As in `synthesizer.measures.risk.cap.cap`; each dataset is compared for itself, and the
-        means are given.
+        As in `synthesizer.measures.risk.cap.cap`; the result has each dataset and the means.
 
     Returns
     -------
@@ -139,22 +138,22 @@ def _values(coder: SharedCoder, table: Table) -> IdentityValues:
 
 
 class ReproducedUniques(Row):
-    """Uniques of a set of records that the first ``m`` synthetic datasets show."""
+    """Uniques of a set of records whose key values the first ``m`` synthetic datasets have."""
 
     m: int
     """The first m datasets pooled."""
-    uniques: int = column("uniques", "count", "records whose key nobody shares")
-    present: int = column("shown", "count", "those whose key the synthetic data have")
-    once: int = column("shown once", "count", "those whose key they have exactly once")
+    uniques: int = column("uniques", "count", "records with unique key values")
+    present: int = column("reproduced", "count", "uniques whose keys occur in the synthetic data")
+    once: int = column("reproduced once", "count", "uniques whose keys occur there exactly once")
 
     @property
     def share(self) -> float | None:
-        """Shown of the uniques, in [0, 1]; None without uniques."""
+        """Reproduced share of the uniques, in [0, 1]; None without uniques."""
         return self.present / self.uniques if self.uniques else None
 
 
 def key_counts(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> Codes:
-    """Return how many records share each record's key (itself included), shape (n,).
+    """Return the number of records with the key values of each record, itself included, shape (n,).
 
     Parameters and errors are those of `identity`.
 
@@ -171,7 +170,7 @@ def key_counts(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> Cod
 
 
 def statistical_uniques(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> BoolArray:
-    """Return where the key occurs only once in the table, shape (n,).
+    """Return which records have unique key values, shape (n,).
 
     Examples
     --------
@@ -185,7 +184,7 @@ def statistical_uniques(table: Data, keys: Sequence[str], groups: GroupsOf = Non
 def reproduced_uniques(
     records: Data, synthetic: Synthetic, *, keys: Sequence[str], groups: GroupsOf = None
 ) -> tuple[ReproducedUniques, ...]:
-    """Count the uniques of ``records`` that nested synthetic datasets show, m = 1, ..., M.
+    """Return the uniques of ``records`` that the first m = 1, ..., M datasets reproduce.
 
     Examples
     --------
