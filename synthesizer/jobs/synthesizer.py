@@ -365,7 +365,7 @@ class Synthesizer:
         if self._sure.plan is not None:
             above = "; ".join(self.exceeded)
             words = f"above a limit (see exceeded): {above}" if above else ""
-        elif self.config.limits.asked:
+        elif self.config.limits.chosen:
             words = f"the limits of the model are not checked: {_NO_ORIGINAL}"
         if words:
             warnings.warn(words, stacklevel=4)

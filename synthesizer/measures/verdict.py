@@ -179,7 +179,7 @@ def verdict(results: CheckFigures, limits: LimitConfig | None = None) -> Verdict
             e.model_copy(update={"decides": deciding is None or e.key in deciding})
             for e in evidence
         ]
-    for key, stated in limits.asked.items():
+    for key, stated in limits.chosen.items():
         subject = _subject(LIMITS[key][0])
         others = [e for e in by_subject[subject] if e.key != key]
         by_subject[subject] = others + _of_limit(results, key, stated, of_steward=True)
