@@ -121,7 +121,8 @@ def test_a_run_is_its_verdict_its_first_page_and_its_figures(done: RunResult) ->
     assert {"cap", "mean_two_way"} <= {*done.to_frame()["key"]}
     assert len(done.to_frame("utility.tables.rows")) == 6
     assert [chart.title for chart in done.plot().charts] == [
-        "Distance of each pair of variables from the original", "Associations between variables", "Rates",
+        "Distance of each pair of variables from the original", "Associations between variables",
+        "Rates",
     ]  # fmt: skip
     assert done.manifest.seed == 123454321
     assert done.manifest.config["random_key"] == "none"

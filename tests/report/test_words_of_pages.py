@@ -117,7 +117,7 @@ REPORTS: dict[str, Callable[[], Record]] = {
     "fits that overlap badly": lambda: use(
         fits=(fit(coefficients=(coefficient("a", 0.3, overlap=-1.25),)),)
     ),
-    "fits of trees with and without leaf regression": lambda: use(
+    "fits of trees": lambda: use(
         facts=manifest(chain=(step("a", kind="numeric", trees=REGRESSED), step("b", trees=ODD)))
     ),
     "careers": careers.record,
@@ -165,8 +165,8 @@ CODEBOOKS: dict[str, Callable[[Path], dict[str, Any]]] = {
     "two datasets, partly copied": lambda folder: books.told(datasets(folder), KEPT),
     "a model of another package": lambda folder: books.told(datasets(folder), OWN),
     "a long panel": panels.long_codebook,
-    "a long panel, partly leaf regression": lambda folder: panels.long_codebook(folder, MIXED, **IMPOSED),
-    "a long panel, no leaf regression": lambda folder: panels.long_codebook(folder, PLAIN, output={}),
+    "a long panel, mixed trees": lambda folder: panels.long_codebook(folder, MIXED, **IMPOSED),
+    "a long panel, plain trees": lambda folder: panels.long_codebook(folder, PLAIN, output={}),
     "a long panel without trees": lambda folder: panels.long_codebook(
         folder, panels.without_trees()
     ),
