@@ -54,7 +54,7 @@ def test_stored_results_are_judged_anew_by_another_profile(run: Path, tmp_path: 
     path = write_report(run, tmp_path / "page.html", profile="synthpop", release="contract")
     assert "profile synthpop, contract release" in path.read_text()
     assert read_record(run).judged_by(profile="synthpop").verdict["use"].evidence
-    with pytest.raises(OptionError, match="names no profile"):
+    with pytest.raises(OptionError, match="is not a profile"):
         write_report(run, tmp_path / "other.html", profile="mine")
 
 
