@@ -107,7 +107,7 @@ class VerdictLine(Row):
 
 
 class Verdict(Result):
-    """May these data be released? Three lines, and the tests behind them.
+    """Verdict on the release: three lines, and the tests of each.
 
     Examples
     --------
@@ -130,10 +130,10 @@ class Verdict(Result):
 
     @property
     def findings(self) -> tuple[tuple[Subject, Evidence], ...]:
-        """Tests that do not pass with the subject of their line, the worst first.
+        """Tests that do not pass, the worst first, each with the subject of its line.
 
-        Among equal outcomes, tests that were made come first. Each figure occurs once, with its
-        worst test.
+        Among equal outcomes, measured tests come first, then the first test of each line. Each
+        figure occurs once, with its worst test.
         """
         ranked = [
             (-ORDER.index(e.word), not e.measured, rank, line.subject, e)
@@ -194,11 +194,11 @@ def verdict(results: CheckFigures, limits: LimitConfig | None = None) -> Verdict
 
 
 class CheckResults(CheckFigures):
-    """Results of all checks, and the verdict on them."""
+    """Results of all checks, with the verdict on the release."""
 
     @property
     def verdict(self) -> Verdict:
-        """May the data be released? By the limits of the configuration, else of the package.
+        """Verdict on the release: three lines, by named limits or those of the package.
 
         Examples
         --------

@@ -23,7 +23,7 @@ from synthesizer.data.files import write_texts
 from synthesizer.data.options import public
 from synthesizer.measures.catalogue import SUMMARY
 from synthesizer.measures.figure import Figure, Row, columns
-from synthesizer.measures.verdict import Verdict, VerdictLine
+from synthesizer.measures.verdict import CheckResults, Verdict, VerdictLine
 from synthesizer.report.blocks import (
     Block,
     Chart,
@@ -53,15 +53,15 @@ from synthesizer.report.figures import (
     values_of,
 )
 from synthesizer.report.page import chart_style, fragment, frame_style, from_template, sound_text
-from synthesizer.report.scale import sentence_of
+from synthesizer.report.scale import sentence_of, verdict_chart
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from synthesizer.report.record import Record
 
-_MAX_TEXT_ROWS = 12
-"""Rows of a table, or fields, in a text."""
+_MAX_TEXT_ROWS, _MAX_ROWS_WITH_VERDICT = 12, 8
+"""Rows of a table in a text; with a verdict above it."""
 _MAX_LETTERS = 110
 """Letters of a line."""
 _MAX_HTML_ROWS = 30
@@ -141,13 +141,16 @@ def text_of(result: object) -> str:
         frame = frame.loc[decisive.sort_values(ascending=False, kind="stable").index]
         frame = frame[[name for name in _IN_TEXT if name in frame]].dropna(axis=1, how="all")
     frame = frame[[name for name in frame if name not in HIDDEN]]
-    table = frame.head(_MAX_TEXT_ROWS).to_string(
+    most = _MAX_ROWS_WITH_VERDICT if isinstance(result, CheckResults) else _MAX_TEXT_ROWS
+    table = frame.head(most).to_string(
         max_cols=9, max_colwidth=32, index=False, na_rep="-",
         float_format=lambda value: written(value).replace("−", "-"),
     )  # fmt: skip
     lines = [_head(result), *table.splitlines()]
-    if len(frame) > _MAX_TEXT_ROWS:
-        lines.append(f"  and {len(frame) - _MAX_TEXT_ROWS:,} more rows: to_frame()")
+    if isinstance(result, CheckResults):
+        lines[1:1] = map(_verdict_line, result.verdict.lines)
+    if len(frame) > most:
+        lines.append(f"  and {len(frame) - most:,} more rows: to_frame()")
     if len(tables) > 1:
         known = wrap(f"to_frame(table) has {', '.join(tables)}", _MAX_LETTERS - 2, max_lines=4)
         lines += [f"  {line}" for line in known]
@@ -301,7 +304,9 @@ _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
 def picture_of(result: object) -> Charts:
-    """Return the charts of a result: those of the report, else of its first rows or figures."""
+    """Return the charts of a result: the verdict's, the report's, of its rates, or of its rows."""
+    if isinstance(result, CheckResults | Verdict):
+        return Charts((verdict_chart(result if isinstance(result, Verdict) else result.verdict),))
     charts = [*_charts(result_blocks(result))]
     if not charts:
         rows = [*tables_of(result)]
