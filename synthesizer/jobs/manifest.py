@@ -224,7 +224,7 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         in_words=tuple(in_words(own, variable.kind) for own in models),
         # whether and how a value is missing is a category
         missing_in_words=None if variable.is_coded else in_words(of_missing, Kind.CATEGORICAL),
-        options={name: value for own in models for name, value in own.told.items()},
+        options={name: value for own in models for name, value in own.public_values.items()},
     )
 
 

@@ -130,7 +130,7 @@ class ConditionalModel(ABC):
     in_words: ClassVar[str] = ""
     """What researchers are told that drew a variable, such as "a {tree} tree" (classification or
     regression); the model's name where it says nothing."""
-    told_options: ClassVar[tuple[str, ...]] = ()
+    public_options: ClassVar[tuple[str, ...]] = ()
     """Options that researchers may be told: settings, no values of data."""
     predictor_option: ClassVar[str] = ""
     """Option that names a predictor, or several, which have to be there."""
@@ -146,10 +146,10 @@ class ConditionalModel(ABC):
         return handler(source)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def public_values(self) -> dict[str, Any]:
         """What researchers may be told of the options: those that differ from the defaults."""
         usual = {item.name: item.default for item in fields(self)}
-        values = {name: getattr(self, name) for name in self.told_options}
+        values = {name: getattr(self, name) for name in self.public_options}
         return {name: value for name, value in values.items() if value != usual[name]}
 
     @property

@@ -16,8 +16,8 @@ from synthesizer.models.kit.line import Line
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
-from synthesizer.models.kit.tilt import LINEAR_RIDGE, ridge_of_persons
-from synthesizer.models.kit.tilted import TiltedLeaves
+from synthesizer.models.kit.leaf_regression import LINEAR_RIDGE, ridge_of_persons
+from synthesizer.models.kit.regression_leaves import RegressionLeaves
 from synthesizer.models.kit.trees import (
     AUTO_LEAF,
     Drawing,
@@ -40,7 +40,7 @@ class FittedCart(FittedModel):
 
     variable: Variable
     encoding: Encoding
-    leaves: Leaves | TiltedLeaves
+    leaves: Leaves | RegressionLeaves
     drawing: Drawing
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
@@ -52,7 +52,7 @@ class FittedCart(FittedModel):
     def __post_init__(self) -> None:
         check_features(self.encoding, self.leaves.tree)
         known = set(self.encoding.names)
-        if isinstance(self.leaves, TiltedLeaves) and self.leaves.names - known:
+        if isinstance(self.leaves, RegressionLeaves) and self.leaves.names - known:
             raise ValueError("a tilt has an unknown predictor")
         if self.line is not None and not known >= set(self.line.names):
             raise ValueError("a line has an unknown predictor")
@@ -60,7 +60,7 @@ class FittedCart(FittedModel):
     @property
     def donors(self) -> Column:
         """The confidential values of a plain tree."""
-        if isinstance(self.leaves, TiltedLeaves):
+        if isinstance(self.leaves, RegressionLeaves):
             raise ValueError("a tree must be plain, without a tilt")
         return self.leaves.donors
 
@@ -152,7 +152,7 @@ class Cart(TreeOptions):
     ridge : float or None
         Largest ridge of the tilt's linear terms, >= 0: the larger, the more of weak relations is
         lost, and the less is known of single records. None is 1, and more in panels of fewer than
-        20,000 persons (`kit/tilt.py`); of no effect without ``leaf_regression``.
+        20,000 persons (`kit/leaf_regression.py`); of no effect without ``leaf_regression``.
 
     Examples
     --------
@@ -169,8 +169,8 @@ class Cart(TreeOptions):
 
     fitted_type = FittedCart
     in_words = "a {tree} tree"
-    told_options = (
-        *TreeOptions.told_options,
+    public_options = (
+        *TreeOptions.public_options,
         "leaf_regression",
         "min_effective_rows",
         "event",
@@ -273,7 +273,7 @@ class Cart(TreeOptions):
         if not self.leaf_regression:
             leaves = Leaves(tree, target.take(order), weights)
             return FittedCart(target.variable, encoding, leaves, Drawing.of(self), numbers)
-        tilted = TiltedLeaves.fit(
+        tilted = RegressionLeaves.fit(
             tree,
             matrix,
             predictors,

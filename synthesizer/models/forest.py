@@ -68,7 +68,7 @@ class Ensemble(TreeOptions):
 
     fitted_type = FittedEnsemble
     option_aliases: ClassVar[Mapping[str, str]] = {**TreeOptions.option_aliases, "ntree": "n_trees"}
-    told_options: ClassVar[tuple[str, ...]] = (*TreeOptions.told_options, "n_trees")
+    public_options: ClassVar[tuple[str, ...]] = (*TreeOptions.public_options, "n_trees")
 
     min_leaf: Count = 20
     n_trees: Repeats = 10
@@ -115,7 +115,7 @@ class Forest(Ensemble):
     """
 
     in_words = "a random forest of {tree} trees"
-    told_options = (*Ensemble.told_options, "max_features")
+    public_options = (*Ensemble.public_options, "max_features")
 
     max_features: Annotated[Share, Field(gt=0)] = 1 / 3
 

@@ -176,7 +176,7 @@ class Multinomial(IterativeModel):
     abilities = Abilities(kinds=CODED_KINDS, stores_values=False)
     fitted_type = FittedMultinomial
     in_words = "a multinomial logistic regression"
-    told_options = (*IterativeModel.told_options, "tolerance")
+    public_options = (*IterativeModel.public_options, "tolerance")
 
     def fit(
         self, predictors: Table, target: Column, *, rng: np.random.Generator

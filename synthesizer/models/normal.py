@@ -79,7 +79,7 @@ class Normal(ParametricModel):
     abilities = Abilities(kinds=NUMERIC_KINDS, stores_values=False, new_values=True)
     fitted_type = FittedNormal
     in_words = "a linear regression with normal residuals"
-    told_options = (*ParametricModel.told_options, "clip")
+    public_options = (*ParametricModel.public_options, "clip")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; see `ConditionalModel.fit`."""
@@ -124,7 +124,7 @@ class Lognormal(ParametricModel):
     abilities = Abilities(kinds=NUMERIC_KINDS, stores_values=False, new_values=True)
     fitted_type = FittedNormal
     in_words = "a linear regression of its logarithm"
-    told_options = (*ParametricModel.told_options, "clip", "shift")
+    public_options = (*ParametricModel.public_options, "clip", "shift")
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormal:
         """Learn the regression; raises ModelError where ``value + shift`` is not positive."""
@@ -219,7 +219,7 @@ class Normrank(ParametricModel, DonorModel):
     abilities = Abilities(kinds=NUMERIC_KINDS)
     fitted_type = FittedNormrank
     in_words = "a linear regression of its ranks (normal scores)"
-    told_options = (*ParametricModel.told_options, *DonorModel.told_options)
+    public_options = (*ParametricModel.public_options, *DonorModel.public_options)
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNormrank:
         """Learn scores and donors; see `ConditionalModel.fit`."""

@@ -98,11 +98,11 @@ class Pmm(ParametricModel, DonorModel):
     abilities = Abilities(kinds=NUMERIC_KINDS)
     fitted_type = FittedPmm
     in_words = "predictive mean matching"
-    told_options = (
-        *ParametricModel.told_options,
+    public_options = (
+        *ParametricModel.public_options,
         "neighbours",
         "draw_parameters",
-        *DonorModel.told_options,
+        *DonorModel.public_options,
     )
     option_aliases: ClassVar[Mapping[str, str]] = {"donors": "neighbours"}
 

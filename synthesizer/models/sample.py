@@ -53,7 +53,7 @@ class Sample(DonorModel):
     abilities = Abilities(uses_predictors=False)
     fitted_type = FittedSample
     in_words = "draws from its own distribution"
-    told_options = (*DonorModel.told_options, "even")
+    public_options = (*DonorModel.public_options, "even")
 
     even: bool = True
 

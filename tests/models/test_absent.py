@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.tilted import EXPECTED, LEFT, unseen_left
+from synthesizer.models.kit.regression_leaves import MIN_EXPECTED_ROWS, PSEUDO_ROWS, unseen_left
 from tests.tables import coded, numeric
 
 
@@ -19,10 +19,10 @@ def slow(counts: FloatArray, expected: FloatArray) -> list[float]:
     left = []
     for k in range(len(counts)):
         shares = [1.0]
-        if k in unseen and expected[k] >= EXPECTED:
-            shares.append(LEFT / expected[k])
-        if k in unseen and together >= EXPECTED and not once:
-            shares.append(LEFT / together)
+        if k in unseen and expected[k] >= MIN_EXPECTED_ROWS:
+            shares.append(PSEUDO_ROWS / expected[k])
+        if k in unseen and together >= MIN_EXPECTED_ROWS and not once:
+            shares.append(PSEUDO_ROWS / together)
         left.append(min(shares))
     return left
 

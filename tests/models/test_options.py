@@ -119,11 +119,11 @@ def test_options_are_frozen_named_and_survive_copies() -> None:
 
 
 def test_researchers_are_told_what_differs_from_the_defaults_and_no_value() -> None:
-    assert Cart(min_leaf=7, even=False, leaf_regression=True).told == {"min_leaf": 7, "even": False}
-    assert Constant(value="secret").told == {}
+    assert Cart(min_leaf=7, even=False, leaf_regression=True).public_values == {"min_leaf": 7, "even": False}
+    assert Constant(value="secret").public_values == {}
     for name in REGISTRY.names:
-        told = REGISTRY.get(name).told_options
-        assert set(told) <= set(REGISTRY.options_schema(name)["properties"])
+        public = REGISTRY.get(name).public_options
+        assert set(public) <= set(REGISTRY.options_schema(name)["properties"])
 
 
 def test_other_options_that_a_model_offers_are_options_of_it_and_say_why() -> None:

@@ -39,7 +39,7 @@ LARGE_SPIKE = 0.03
 
 
 @dataclass(frozen=True, eq=False)
-class Classes:
+class TargetClasses:
     """A number of classes, and what each stands for.
 
     Codes, and numbers with at most 60 different values, have a class for each value that occurs.
@@ -51,7 +51,7 @@ class Classes:
     --------
     >>> from synthesizer.data.table import Variable
     >>> wage = Variable(name="wage", kind=Kind.NUMERIC, decimals=0)
-    >>> classes = Classes.of(Column(wage, np.arange(200.0) ** 2), Table([], n_rows=200))
+    >>> classes = TargetClasses.of(Column(wage, np.arange(200.0) ** 2), Table([], n_rows=200))
     >>> classes.n_classes, classes.place(np.array([0.0, 39601.0])).tolist()
     (8, [0, 7])
     """
@@ -181,7 +181,7 @@ def group_borders(values: FloatArray, predictors: Table) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class TargetMoments:
     """What of a target a tilt moves.
 
     Two levels and levels without an order have an indicator for each class; ordered ones and
@@ -203,7 +203,7 @@ class Moments:
         check_floats("growth of moments", self.across, self.values.shape)
 
     @classmethod
-    def of(cls, classes: Classes, target: Column, places: IntArray) -> Self:
+    def of(cls, classes: TargetClasses, target: Column, places: IntArray) -> Self:
         """Choose the moments of the classes of n confidential values; ``places`` are theirs."""
         n_classes = classes.n_classes
         shares = np.bincount(places, minlength=n_classes) / len(places)
@@ -255,18 +255,18 @@ def _slope_of(centres: FloatArray, value: FloatArray) -> float:
     return float(value[ends[1]] - value[ends[0]]) / width if width > 0 else 0.0
 
 
-def lean(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
+def truncated_exponential(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
     """Return numbers in [0, 1) of density in proportion to exp(slope u) from even ones, (n,).
 
     Examples
     --------
-    >>> lean(np.array([0.5, 0.5]), np.array([0.0, 2.0])).round(2).tolist()
+    >>> truncated_exponential(np.array([0.5, 0.5]), np.array([0.0, 2.0])).round(2).tolist()
     [0.5, 0.72]
     """
     steep = np.abs(slopes) > LEVEL
     slope = np.clip(np.where(steep, slopes, 1.0), -STEEPEST, STEEPEST)
-    leaning = np.log1p(uniform * np.expm1(slope)) / slope
-    return np.asarray(np.where(steep, np.clip(leaning, 0.0, 1.0 - 1e-12), uniform))
+    sloped = np.log1p(uniform * np.expm1(slope)) / slope
+    return np.asarray(np.where(steep, np.clip(sloped, 0.0, 1.0 - 1e-12), uniform))
 
 
 def is_scale(target: Column) -> bool:

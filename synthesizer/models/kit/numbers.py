@@ -463,7 +463,7 @@ class DonorModel(ConditionalModel):
         than 60 levels; see `SafeNumbers`. 0 copies all numbers as they are.
     """
 
-    told_options: ClassVar[tuple[str, ...]] = ("min_holders",)
+    public_options: ClassVar[tuple[str, ...]] = ("min_holders",)
 
     min_holders: NotNegativeCount = 5
 

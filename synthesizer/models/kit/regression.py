@@ -141,7 +141,7 @@ class ParametricModel(ConditionalModel):
         Levels of a predictor with fewer rows share one column.
     """
 
-    told_options: ClassVar[tuple[str, ...]] = ("ridge", "max_categories", "min_frequency")
+    public_options: ClassVar[tuple[str, ...]] = ("ridge", "max_categories", "min_frequency")
 
     ridge: NotNegative = 0.1
     max_categories: Count = 60
@@ -165,7 +165,7 @@ class IterativeModel(ParametricModel):
         of fewer where the design matrix would pass 400 MB.
     """
 
-    told_options: ClassVar[tuple[str, ...]] = (*ParametricModel.told_options, "max_fit_rows")
+    public_options: ClassVar[tuple[str, ...]] = (*ParametricModel.public_options, "max_fit_rows")
 
     max_fit_rows: Count = 200_000
 

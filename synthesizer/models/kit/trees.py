@@ -71,7 +71,7 @@ class TreeOptions(DonorModel):
         "maxdepth": "max_depth",
         "cp": "complexity",
     }
-    told_options: ClassVar[tuple[str, ...]] = (
+    public_options: ClassVar[tuple[str, ...]] = (
         "min_leaf", "max_depth", "complexity", "penalty", "shrinkage", "prior", "even",
         "proper", "max_fit_rows", "min_holders",
     )  # fmt: skip

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Kind, Table
-from synthesizer.models.kit.classes import Classes, Moments, lean
+from synthesizer.models.kit.classes import TargetClasses, TargetMoments, truncated_exponential
 from synthesizer.models.kit.features import Features, Levels, Number, moderating, widest
 from tests.tables import coded, numeric
 
@@ -131,10 +131,10 @@ def test_a_table_has_the_columns_of_its_variables_centred():
 
 
 def moments_of(column, predictors=None):
-    classes = Classes.of(column, predictors or Table([], len(column)))
+    classes = TargetClasses.of(column, predictors or Table([], len(column)))
     places = classes.place(np.asarray(column.data, dtype=float))
     shares = np.bincount(places, minlength=classes.n_classes) / len(column)
-    return classes, places, shares, Moments.of(classes, column, places)
+    return classes, places, shares, TargetMoments.of(classes, column, places)
 
 
 def test_moments_of_few_ordered_values_are_their_place_and_indicators():
@@ -180,7 +180,7 @@ def test_moments_of_numbers_and_what_they_grow_by_within_an_interval():
 def test_places_within_an_interval_lean_by_the_slope(slope):
     """The inverse of the distribution function of a density in proportion to exp(slope u)."""
     uniform = np.linspace(0, 1, 50, endpoint=False)
-    found = lean(uniform, np.full(50, slope))
+    found = truncated_exponential(uniform, np.full(50, slope))
     cut = np.clip(slope, -50, 50)
     again = found if abs(slope) < 1e-4 else np.expm1(cut * found) / np.expm1(cut)
     assert again == pytest.approx(uniform, abs=1e-9)

@@ -14,7 +14,7 @@ from synthesizer.data.table import Table
 from synthesizer.models.cart import Cart
 from synthesizer.models.grouped import Grouped
 from synthesizer.models.histories.lag_one import LagOne
-from synthesizer.models.kit.tilt import Problem, ridge_of_persons
+from synthesizer.models.kit.leaf_regression import RegressionData, ridge_of_persons
 from synthesizer.plan.plan import prepare
 from tests.models.fits import coded, fit
 
@@ -25,13 +25,13 @@ PERSONS = 300
 def ridges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The ridge of every tilt that is fitted."""
     found: list[float] = []
-    plain = Problem.fit
+    plain = RegressionData.fit
 
-    def fitted(self: Problem, rng: np.random.Generator) -> Any:
+    def fitted(self: RegressionData, rng: np.random.Generator) -> Any:
         found.append(self.ridge)
         return plain(self, rng)
 
-    monkeypatch.setattr(Problem, "fit", fitted)
+    monkeypatch.setattr(RegressionData, "fit", fitted)
     return found
 
 

@@ -15,7 +15,7 @@ import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.classes import Classes, Moments, is_scale, lean
+from synthesizer.models.kit.classes import TargetClasses, TargetMoments, is_scale, truncated_exponential
 from synthesizer.models.kit.features import Features, Hazards, widest
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.kit.numerics import (
@@ -26,23 +26,23 @@ from synthesizer.models.kit.numerics import (
     even_uniform,
 )
 from synthesizer.models.kit.predictors import Float32Array
-from synthesizer.models.kit.tilt import Bend, Problem, is_identity
+from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
-BACKING = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
+BORROWED_ROWS = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
 """Rows that the children of a node may borrow from it; the evidence chooses."""
-EXPECTED = 10.0
+MIN_EXPECTED_ROWS = 10.0
 """A class, or several, that so many rows are expected to have, and none has, are held to be rare or
 impossible there."""
-LEFT = 0.3
+PSEUDO_ROWS = 0.3
 """Rows that they are given in place of those expected."""
-LEAST = 1e-13
-MANY_ROWS, WIDER, TOLD_ROWS = 100, 1.2, 5_000
+MIN_PROBABILITY = 1e-13
+MIN_SPREAD_ROWS, MAX_SPREAD_RATIO, MAX_SPREAD_ROWS = 100, 1.2, 5_000
 """Rows drawn at once whose tilt varies at most so much more than in the fit: a regression on noisy
 predictors is flatter (attenuation: Fuller 1987, Measurement Error Models). 5,000 tell how much."""
-BLOCK_CELLS = 500_000
+MAX_BLOCK_CELLS = 500_000
 """Rows times classes that are drawn at a time."""
-FIT_CELLS = 40_000_000
+MAX_FIT_CELLS = 40_000_000
 """Rows times columns, or classes, that a tilt is learnt from."""
 
 
@@ -71,17 +71,17 @@ class Absent:
 
 
 @dataclass(frozen=True, eq=False)
-class TiltedLeaves:
+class RegressionLeaves:
     """A tree whose leaves hold distributions over classes, bent by a regression on all rows."""
 
     tree: Tree
-    classes: Classes
+    classes: TargetClasses
     logarithms: Float32Array
     """Of the probabilities of each class in each node, shape (n_nodes, K)."""
     absent: tuple[Absent, ...]
     """Combinations with a predictor that never occur."""
     features: Features | Hazards
-    moments: Moments
+    moments: TargetMoments
     """What of the target the tilt moves: r columns."""
     coefficients: Float32Array
     """Of the tilt, shape (q, r)."""
@@ -127,7 +127,7 @@ class TiltedLeaves:
         says how the time that a number is has ended; ``moderators`` are those by which others are
         multiplied in the tilt; ``ridge`` is the largest of its linear terms.
         """
-        classes = Classes.of(target, predictors)
+        classes = TargetClasses.of(target, predictors)
         places = classes.place(np.asarray(target.data, dtype=np.float64))
         n_rows, n_classes = len(places), classes.n_classes
         leaves = tree.apply(matrix)
@@ -144,8 +144,8 @@ class TiltedLeaves:
             )
         )
         absent = tuple(_absent(predictors, places, n_classes))
-        moments = Moments.of(classes, target, places)
-        most = max(1, FIT_CELLS // max(widest(predictors, moderators), n_classes))
+        moments = TargetMoments.of(classes, target, places)
+        most = max(1, MAX_FIT_CELLS // max(widest(predictors, moderators), n_classes))
         most = min(most, max_rows or most)
         rows: IntArray = np.arange(n_rows)
         if n_rows > most:
@@ -165,7 +165,7 @@ class TiltedLeaves:
             features, columns = Hazards.fit(
                 plain, columns, outcomes, plain.are_of(event), times, rng
             )
-        problem = Problem(
+        problem = RegressionData(
             matrix=columns,
             groups=features.groups,
             linear=features.linear,
@@ -202,11 +202,11 @@ class TiltedLeaves:
         places = np.empty(len(nodes))
         narrowed = self._narrowed(predictors)
         for rows, table in self._blocks(predictors):
-            scores, bend = self._scores(table, nodes[rows], narrowed)
+            scores, shifts = self._scores(table, nodes[rows], narrowed)
             classes, rest = drawn_classes(_exponentials(scores), uniform[rows])
             chosen[rows] = classes
             if self.classes.n_intervals:
-                places[rows] = lean(rest, (bend * self.moments.across[classes]).sum(axis=1))
+                places[rows] = truncated_exponential(rest, (shifts * self.moments.across[classes]).sum(axis=1))
         values = self.classes.draw(chosen, places)
         return values if numbers is None else numbers.replace(
             values, rng, self.classes.ranges(chosen)
@@ -239,7 +239,7 @@ class TiltedLeaves:
             out[rows] = own - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
         if target.is_coded and not self.classes.n_intervals:
             out[self.classes.spikes[places] != target.data] = -np.inf
-        return np.asarray(np.maximum(out, np.log(LEAST)))
+        return np.asarray(np.maximum(out, np.log(MIN_PROBABILITY)))
 
     def _scores(
         self, predictors: Table, nodes: Nodes, narrowed: Float32Array | float = 1.0
@@ -248,15 +248,15 @@ class TiltedLeaves:
         scores = self._offsets(predictors, nodes)
         if not self.features.terms:
             return scores, np.zeros((len(nodes), self.coefficients.shape[1]), dtype=np.float32)
-        bend = self._moved(predictors)
-        bend *= narrowed
-        scores += bend if self._is_plain else bend @ self.moments.values.T
-        return scores, bend
+        shifts = self._moved(predictors)
+        shifts *= narrowed
+        scores += shifts if self._is_plain else shifts @ self.moments.values.T
+        return scores, shifts
 
     def _moved(self, predictors: Table) -> Float32Array:
         """Return how far the tilt moves each moment in each row, shape (n, r)."""
-        if self._bend is not None:
-            return self._bend(predictors)
+        if self._predictor is not None:
+            return self._predictor(predictors)
         return np.asarray(self.features.matrix(predictors) @ self.coefficients, dtype=np.float32)
 
     def _narrowed(self, predictors: Table) -> Float32Array | float:
@@ -265,11 +265,11 @@ class TiltedLeaves:
         Predictors that hang together less than in the data must not move a number to its ends.
         """
         n_rows = predictors.n_rows
-        if self.spread is None or n_rows < MANY_ROWS:
+        if self.spread is None or n_rows < MIN_SPREAD_ROWS:
             return 1.0
-        rows = np.linspace(0, n_rows - 1, min(n_rows, TOLD_ROWS)).astype(np.intp)
+        rows = np.linspace(0, n_rows - 1, min(n_rows, MAX_SPREAD_ROWS)).astype(np.intp)
         spread = self._moved(predictors.take(rows)).std(axis=0)
-        return np.asarray(np.minimum(1.0, WIDER * self.spread / np.maximum(spread, LEAST)))
+        return np.asarray(np.minimum(1.0, MAX_SPREAD_RATIO * self.spread / np.maximum(spread, MIN_PROBABILITY)))
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -277,10 +277,10 @@ class TiltedLeaves:
         return is_identity(self.moments.values)
 
     @cached_property
-    def _bend(self) -> Bend | None:
+    def _predictor(self) -> LinearPredictor | None:
         """Tables of how far rows move each moment; None with hazards, which multiply columns."""
         features = self.features
-        return None if isinstance(features, Hazards) else Bend.of(features, self.coefficients)
+        return None if isinstance(features, Hazards) else LinearPredictor.of(features, self.coefficients)
 
     def _offsets(self, predictors: Table, nodes: Nodes) -> Float32Array:
         """Return the logarithms of the nodes' probabilities, without what never occurs, (n, K)."""
@@ -319,7 +319,7 @@ class TiltedLeaves:
 
     def _blocks(self, predictors: Table) -> Iterator[tuple[slice, Table]]:
         """Yield blocks of rows whose scores fit into memory, and their predictors."""
-        n_rows, length = predictors.n_rows, max(1, BLOCK_CELLS // self.classes.n_classes)
+        n_rows, length = predictors.n_rows, max(1, MAX_BLOCK_CELLS // self.classes.n_classes)
         for start in range(0, n_rows, length):
             rows = slice(start, start + length)
             yield rows, predictors if n_rows <= length else predictors.take(rows)
@@ -343,7 +343,7 @@ def _edges(column: Column) -> FloatArray:
     if not observed.any():
         return np.empty(0)
     values = Column(column.variable.observed(), column.data[observed])
-    classes = Classes.of(values, Table([], n_rows=len(values)))
+    classes = TargetClasses.of(values, Table([], n_rows=len(values)))
     ends = np.nextafter(classes.spikes, np.inf) if classes.n_intervals else classes.spikes[:0]
     return np.unique(np.concatenate([classes.spikes, ends, classes.edges]))
 
@@ -377,7 +377,7 @@ def node_probabilities(
 
     p(node) = (counts + b p(parent)) / (rows + b), from the root down: hierarchical shrinkage
     (Agarwal et al. 2022), which keeps what large nodes know where small ones know little. b is
-    what the evidence prefers for the children of each node (`_backing`), and more in nodes where
+    what the evidence prefers for the children of each node (`_borrowed_rows`), and more in nodes where
     a row would otherwise weigh more than 1 / min_effective_rows. What nobody in a node has is
     lowered, see `unseen_left`.
 
@@ -398,7 +398,7 @@ def node_probabilities(
     np.add.at(counts, (leaves, classes), weights)
     for node in range(len(counts) - 1, 0, -1):
         counts[tree.parent[node]] += counts[node]
-    backing = _backing(tree, counts)
+    borrowed = _borrowed_rows(tree, counts)
     totals = counts.sum(axis=1)
     probabilities = np.empty_like(counts)
     probabilities[0] = counts[0] / totals[0]
@@ -408,7 +408,7 @@ def node_probabilities(
         parent = tree.parent[node]
         above = _without_impossible(probabilities[parent], counts[node], totals[node])
         borrowed = max(
-            backing[node], least, _least_backing(totals[node], weight[parent], min_effective_rows)
+            borrowed[node], least, _min_borrowed_rows(totals[node], weight[parent], min_effective_rows)
         )
         probabilities[node] = (counts[node] + borrowed * above) / (totals[node] + borrowed)
         weight[node] = (1.0 + borrowed * weight[parent]) / (totals[node] + borrowed)
@@ -440,15 +440,15 @@ def unseen_left(counts: FloatArray, expected: FloatArray) -> FloatArray:
     [1.0, 1.0, 0.03, 1.0]
     """
     unseen = counts == 0
-    left = np.where(unseen & (expected >= EXPECTED), LEFT / np.maximum(expected, LEFT), 1.0)
+    left = np.where(unseen & (expected >= MIN_EXPECTED_ROWS), PSEUDO_ROWS / np.maximum(expected, PSEUDO_ROWS), 1.0)
     together = np.where(unseen, expected, 0.0).sum(axis=-1, keepdims=True)
     once = ((counts > 0) & (counts < 2)).any(axis=-1, keepdims=True)  # rows may have weights
-    share = LEFT / np.maximum(together, EXPECTED)
-    lowered = unseen & (together >= EXPECTED) & ~once
+    share = PSEUDO_ROWS / np.maximum(together, MIN_EXPECTED_ROWS)
+    lowered = unseen & (together >= MIN_EXPECTED_ROWS) & ~once
     return np.asarray(np.where(lowered, np.minimum(left, share), left))
 
 
-def _least_backing(total: float, weight_above: float, min_effective_rows: float) -> float:
+def _min_borrowed_rows(total: float, weight_above: float, min_effective_rows: float) -> float:
     """Return the rows to borrow for at least ``min_effective_rows`` behind a node."""
     if min_effective_rows <= 1 or total >= min_effective_rows:
         return 0.0
@@ -457,15 +457,15 @@ def _least_backing(total: float, weight_above: float, min_effective_rows: float)
     return (1.0 - total / min_effective_rows) / room if room > 1e-9 else 1e9
 
 
-def _backing(tree: Tree, counts: FloatArray) -> FloatArray:
+def _borrowed_rows(tree: Tree, counts: FloatArray) -> FloatArray:
     """Return the rows that each node borrows, alike for the children of one node; (n_nodes,).
 
-    It is the one of `BACKING` with the largest leave-one-out likelihood of the children's rows
+    It is the one of `BORROWED_ROWS` with the largest leave-one-out likelihood of the children's rows
     times itself: a prior that decides where the rows do not. A split of noise borrows all.
     """
-    totals, choices = counts.sum(axis=1), np.array(BACKING)
+    totals, choices = counts.sum(axis=1), np.array(BORROWED_ROWS)
     root = (np.maximum(counts[0] - 1.0, 0.0) + 0.5 / counts.shape[1]) / (totals[0] - 0.5)
-    left_out, backing = {0: root}, np.zeros(len(counts))
+    left_out, borrowed = {0: root}, np.zeros(len(counts))
     for parent in np.flatnonzero(tree.feature != LEAF).tolist():
         above = left_out.pop(parent)
         children = (parent + 1, int(tree.right[parent]))
@@ -476,17 +476,17 @@ def _backing(tree: Tree, counts: FloatArray) -> FloatArray:
             own = counts[child, there]
             lent = np.maximum(own - 1.0, 0.0) + np.outer(choices, above[there])
             lent /= (others[child] + choices)[:, None]
-            scores += np.log(np.maximum(lent, LEAST)) @ own
-        b = backing[list(children)] = choices[scores.argmax()]
+            scores += np.log(np.maximum(lent, MIN_PROBABILITY)) @ own
+        b = borrowed[list(children)] = choices[scores.argmax()]
         for child in children:
             left_out[child] = np.maximum(counts[child] - 1.0, 0.0) + b * above
             left_out[child] /= others[child] + b
-    return backing
+    return borrowed
 
 
 def log_probabilities(probabilities: FloatArray) -> Float32Array:
     """Return the logarithms of probabilities, those of zero at a floor."""
-    return np.log(np.maximum(probabilities, LEAST)).astype(np.float32)
+    return np.log(np.maximum(probabilities, MIN_PROBABILITY)).astype(np.float32)
 
 
 def absent_pairs(
@@ -494,13 +494,13 @@ def absent_pairs(
 ) -> tuple[IntArray, IntArray, Float32Array]:
     """Return pairs of a predictor's code and a class that never occur and should; `unseen_left`.
 
-    With them comes the logarithm of what is left of the class there. Only codes of `EXPECTED` rows
+    With them comes the logarithm of what is left of the class there. Only codes of `MIN_EXPECTED_ROWS` rows
     or more can lack a class; they are counted in blocks, since all of them may not fit into memory.
     """
     sizes, totals = np.bincount(codes), np.bincount(classes, minlength=n_classes)
-    frequent = np.flatnonzero(sizes >= EXPECTED)
+    frequent = np.flatnonzero(sizes >= MIN_EXPECTED_ROWS)
     found = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
-    step = max(1, BLOCK_CELLS // n_classes)
+    step = max(1, MAX_BLOCK_CELLS // n_classes)
     for some in (frequent[start : start + step] for start in range(0, len(frequent), step)):
         place = np.full(len(sizes), -1, dtype=np.int64)
         place[some] = np.arange(len(some))

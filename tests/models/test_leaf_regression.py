@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.tilted import TiltedLeaves
+from synthesizer.models.kit.regression_leaves import RegressionLeaves
 from tests.models.fits import coded, draw, fit, numeric
 
 N = 4000
@@ -66,7 +66,7 @@ def test_the_law_of_a_draw_does_not_depend_on_the_order_of_rows() -> None:
     """Predictors that hang together less than in the data: as in the whole file, not in a block."""
     table, y, *_ = example(7)
     fitted = fit(Cart(leaf_regression=True), table, numeric("y", y))
-    assert isinstance(fitted.leaves, TiltedLeaves)
+    assert isinstance(fitted.leaves, RegressionLeaves)
     loose = Table(
         [numeric(c.name, 3 * np.asarray(c.data)) for c in table.columns if not c.is_coded]
     )
