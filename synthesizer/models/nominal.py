@@ -1,4 +1,4 @@
-"""A variable copied from those who agree on named variables."""
+"""A variable copied from donors with the same values of named variables."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import observed_column
 
 FEWEST = 3
-"""Fewest units of a combination below which the plan warns."""
+"""Units of a combination below which the plan warns."""
 FIXED = 0.5
-"""Share of equal values among pairs of donors of a combination from which on it fixes the value."""
+"""Share of pairs of donors with equal values from which a combination fixes the value."""
 PAIRS = 10
-"""Pairs of donors that tell that."""
+"""Pairs of donors that are needed for this share."""
 FAR = 0.05
-"""How far the lag of a donor may be (of numbers above 0: as a share of it), unless those of
-wider combinations are farther still."""
+"""Largest distance of the lag of a donor (a share for positive numbers)."""
 CLOSE = 0.005
-"""How far a value may be from what is wanted before one is sought in a wider combination."""
+"""Distance of a value from the wanted one above which wider combinations are searched."""
 NEIGHBOURS = 5
 """Donors, at most, among which one is drawn."""
 ALIKE = 0.01
-"""How much farther than the nearest one they may be."""
+"""Donors up to this distance count as nearest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """Donors, n of them, by combination and then by a number, so that the nearest are found fast.
+    """n donors sorted by combination and then by a number, for fast nearest-neighbour search.
 
     Examples
     --------
@@ -54,11 +53,11 @@ class Nearest:
     known: IntArray
     """Combinations with donors, rising."""
     ends: IntArray
-    """Where the donors of each end."""
+    """Position after the last donor of each combination."""
     places: FloatArray
     """The number of each donor, rising within a combination; shape (n,)."""
     values: FloatArray
-    """What is copied from each donor, shape (n,)."""
+    """Value of each donor, which is copied; shape (n,)."""
 
     def __post_init__(self) -> None:
         check_floats("places", self.places, (-1,))
@@ -80,9 +79,9 @@ class Nearest:
     def draw(
         self, table: Table, places: FloatArray, rng: np.random.Generator, *, most: int = NEIGHBOURS
     ) -> tuple[IntArray, FloatArray]:
-        """Draw a donor of each row's combination among the ``most`` nearest, and how far it is.
+        """Return a donor of each row's combination among the ``most`` nearest, and its distance.
 
-        Returns positions, -1 where the combination has no donor, and distances, infinite there.
+        Positions are -1, and distances infinite, if the combination has no donor.
         """
         cell = self.cells.places(table, self.known)
         low = np.append(0, self.ends)[cell]
@@ -106,9 +105,9 @@ class Nearest:
     def _bisected(
         self, places: FloatArray, low: IntArray, high: IntArray, *, rightmost: bool
     ) -> IntArray:
-        """Return where each number would stand between two positions, those equal before it or not.
+        """Return the insertion point of each number between two positions (see `bisect`).
 
-        All rows are halved together.
+        Equal numbers come before the point if ``rightmost``. All rows are bisected together.
         """
         low, high = low.copy(), high.copy()
         while (is_open := low < high).any():
@@ -122,24 +121,25 @@ class Nearest:
 
 @dataclass(frozen=True, eq=False)
 class Lagged:
-    """How a value follows from another number, mostly the value before it.
+    """Dependence of a value on another number, the lag, usually the person's value before.
 
-    Numbers above 0 are compared by their logarithms, others in standard deviations.
+    Positive numbers are compared by their logarithms, others in standard deviations.
     """
 
     near: str
+    """Predictor that is the lag."""
     scale: float
-    """What a difference is divided by; 0 for logarithms."""
+    """Divisor of differences; 0 for logarithms."""
     changed: tuple[str, ...]
-    """Predictors that say what has changed of the combination."""
+    """Predictors that record which variables of the combination changed."""
     fixed: BoolArray
     """Whether each known combination fixes the value."""
     steps: tuple[Nearest, ...]
-    """Donors with a lag who agree on ever fewer variables, and on what has changed."""
+    """Donors of ever wider combinations with the same changes."""
     own: Nearest
-    """Donors with a lag of the combination itself."""
+    """Donors of the same combination, with any changes."""
     across: Nearest
-    """Donors with a lag who agree on all but the first variable, and on what has changed."""
+    """Donors that may differ in the first variable only, with the same changes."""
     values: tuple[Nearest, ...]
     """The distinct values of ever wider combinations."""
 
@@ -151,11 +151,11 @@ class Lagged:
     def draw(
         self, predictors: Table, cell: IntArray, drawn: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the values of rows with a lag, by their known combination, shape (n,).
+        """Return the values of rows with a lag and a known combination, shape (n,).
 
-        Where the combination fixes the value that of a donor with nearly the same lag, or else
-        ``drawn``. Where it does not, the change of such a donor is added to the lag and the value
-        nearest to that is looked up.
+        If the combination fixes the value: that of a donor with nearly the same lag, or else
+        ``drawn``. Otherwise the change of such a donor is added to the lag, and the nearest value
+        of the combination is returned.
         """
         lag = _on_scale(np.asarray(predictors[self.near].data, dtype=np.float64), self.scale)
         out = np.array(drawn)
@@ -166,7 +166,7 @@ class Lagged:
         wanted = np.full(len(lag), np.nan)
 
         def follow(pool: Nearest, chosen: IntArray, bound: float) -> IntArray:
-            """Look for donors, and return the rows that found none."""
+            """Find donors; return the rows without one."""
             rows, far = pool.draw(predictors.take(chosen), lag[chosen], rng)
             found = (rows >= 0) & (far <= bound)
             here, rows = chosen[found], rows[found]
@@ -192,7 +192,7 @@ class Lagged:
     def _nearest(
         self, predictors: Table, wanted: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
-        """Return the value nearest to each wanted one, in the narrowest combination with one."""
+        """Return the value nearest to each wanted one, from the narrowest combination."""
         best = np.full(len(wanted), np.nan)
         distance = np.full(len(wanted), np.inf)
         for pool in self.values:
@@ -212,7 +212,7 @@ def _on_scale(numbers: FloatArray, scale: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class FittedNominal(FittedModel):
-    """Donors by combination, and a base model for the combinations with too few of them."""
+    """Donors by combination, and a base model for combinations with too few donors."""
 
     cells: Combinations
     known: IntArray
@@ -223,7 +223,7 @@ class FittedNominal(FittedModel):
 
     def __post_init__(self) -> None:
         if self.lagged is not None and self.lagged.fixed.shape != self.known.shape:
-            raise ValueError("every combination fixes its value or not")
+            raise ValueError("every combination needs a mark whether it fixes its value")
         if len(self.known) != len(self.ends) or (np.diff(self.known) <= 0).any():
             raise ValueError("the combinations must rise and have an end each")
         sizes = np.diff(np.append(0, self.ends))
@@ -231,10 +231,7 @@ class FittedNominal(FittedModel):
             raise ValueError("every combination needs donors")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Copy a donor of the row's combination; by the base model where it has none.
-
-        A random one, or by what it is to be near to.
-        """
+        """Copy a random or near donor of the row's combination; without donors use the base model."""
         cell = self.cells.places(predictors, self.known)  # -1: no donors
         starts = np.append(0, self.ends)[cell]
         size = np.append(self.ends, 0)[cell] - starts
@@ -250,7 +247,7 @@ class FittedNominal(FittedModel):
     def _near(
         self, predictors: Table, cell: IntArray, drawn: Column, rng: np.random.Generator
     ) -> Column:
-        """Draw the rows of known combinations that have a lag by it."""
+        """Replace the draws of rows with a lag and a known combination."""
         if self.lagged is None:
             return drawn
         rows = np.flatnonzero((cell >= 0) & predictors[self.lagged.near].is_observed)
@@ -267,35 +264,35 @@ class FittedNominal(FittedModel):
 
 @options
 class Nominal(ConditionalModel):
-    """A number (or anything else) treated as nominal: copied from those who agree on ``given``.
+    """Copy the value of a donor with the same values of the variables ``given``.
 
-    For values that come from a table, such as pay from plan, grade, step and year: what is drawn
-    is in the table as often as in the data. Combinations that fewer than ``min_cell`` units have
-    (rows, persons of a panel), and new ones, are drawn by ``base``. Source: Barrientos et al.
-    (2018), section 3.2.3 (basic pay).
+    For values that come from a table, such as pay from plan, grade, step and year: draws are in the
+    table as often as the data are. ``base`` draws new combinations and those of fewer than
+    ``min_cell`` rows (persons in a panel). Source: Barrientos et al. (2018), section 3.2.3 (basic
+    pay).
 
-    With ``near`` it follows from the value before, too (equation 3 of the paper). Where
-    combinations fix the value, donors are those whose lag is nearest. Where they do not, as in pay
-    bands without steps, the change of a donor with nearly the same lag, who agrees on what has
-    changed, is added to the lag (in proportion, of numbers above 0); where something has changed
-    and there is none, that of the nearest donor of any period. Drawn is the value of the
-    combination that is nearest to that, or of a wider one where it has none within half a per cent.
-    So no value is drawn that the data do not have.
+    With ``near`` the value also depends on the person's value before, the lag (equation 3 of the
+    paper). If a combination fixes the value, the donors with the nearest lag are used. Otherwise,
+    as in pay bands without steps, the change of a donor with nearly the same lag and the same
+    changes of variables is added to the lag (as a factor for positive numbers). If no such donor
+    exists although a variable changed, the nearest donor of any period is used. The draw is the
+    nearest value of the combination, or of a wider one if it has none within half a per cent. So
+    every drawn value occurs in the data.
 
     Parameters
     ----------
     given : tuple of str
-        Predictors that have to agree. For ``near`` the period first, then from the widest to the
-        narrowest: wider combinations leave out the last ones.
+        Predictors whose values must be equal. With ``near``: the period first, then from the most
+        general to the most specific; wider combinations leave out the last ones.
     base : model
-        For all other rows.
+        Model of all other rows: any conditional model.
     min_cell : int
-        Fewest rows of a combination, of a panel: fewest persons, >= 1. Below 3 the values of single
-        persons come back: only for values that are public, such as those of a pay table.
+        Smallest number of rows (of persons in a panel) with a combination, >= 1. Below 3, values
+        of single persons are copied: use this only for public values, such as a pay table.
     near : str or None
-        Number that donors have nearly the same of: ``own.before`` as the base of `LagOne` without
-        ``stay_or_move``. First values of persons, which have none, are random ones of their
-        combination.
+        Numeric predictor in which donors must be similar: ``own.before`` if this model is the base
+        of ``lag_one`` without ``stay_or_move``. First values of persons, without a value before,
+        are those of a random donor of the combination.
 
     Examples
     --------
@@ -325,29 +322,29 @@ class Nominal(ConditionalModel):
 
     @property
     def caution(self) -> str:
-        """Say that values of single units come back."""
+        """Warn that values of single units are copied."""
         if self.min_cell >= FEWEST:
             return ""
         return (
-            f"'nominal' with min_cell {self.min_cell} copies values also where a single one has "
-            f"this combination of {', '.join(self.given)}: only for values that are public, such "
-            "as those of a pay table"
+            f"'nominal' with min_cell {self.min_cell} copies values of a single row or person with "
+            f"a combination of {', '.join(self.given)}: use it only for public values, such as a "
+            "pay table"
         )
 
     def unsuited(self, target: Variable, known: Mapping[str, Variable]) -> Iterator[str]:
-        """Say that ``near`` is about numbers; see `ConditionalModel.unsuited`."""
+        """Yield that ``near`` needs numbers; see `ConditionalModel.unsuited`."""
         if self.near is None:
             return
         near = known.get(self.near)
         if target.is_coded or (near is not None and near.is_coded):
             yield (
-                f"near ({self.near}) is for numbers and dates; both {self.near} and "
-                f"{target.name!r} have to be one: take near out, or declare their kind"
+                f"near ({self.near}) is for numbers and dates, and {self.near} or "
+                f"{target.name!r} is neither: remove near, or declare their kind"
             )
 
     def fit(self, predictors: Table, target: Column, *, rng: np.random.Generator) -> FittedNominal:
         """Sort the donors by combination and fit the base model; see `ConditionalModel.fit`."""
-        # codes follow from no number: missing codes, and whether a value changes at all
+        # no lag for codes: missing codes, and whether a value changes
         is_lagged = (
             self.near is not None
             and not target.is_coded
@@ -373,7 +370,7 @@ class Nominal(ConditionalModel):
         )
 
     def _lagged(self, predictors: Table, target: Column, ends: IntArray) -> Lagged | None:
-        """Learn from the donors, sorted by combination; None where none has a lag."""
+        """Learn from the donors, sorted by combination; None if none has a lag."""
         near = predictors[str(self.near)]
         if problems := list(self.unsuited(target.variable, {near.name: near.variable})):
             raise ModelError(f"variable {target.name!r}: {problem}" for problem in problems)
@@ -416,10 +413,9 @@ class Nominal(ConditionalModel):
     def _fixed(self, predictors: Table, distinct: IntArray, ends: IntArray) -> BoolArray:
         """Return whether combinations fix the value, shape (number of combinations,).
 
-        The donors are sorted by combination and value; ``distinct`` is where another one begins.
-
-        By the pairs of donors with equal values among all pairs of a combination and those that
-        agree on all but the first variable, or on ever fewer, until there are enough pairs.
+        A combination does if enough pairs of its donors have equal values. Pairs of wider
+        combinations are added until they are enough. The donors are sorted by combination and
+        value; ``distinct`` are the positions at which a new value begins.
         """
         sizes = np.diff(ends, prepend=0)
         same = np.diff(np.append(distinct, ends[-1]))
@@ -439,7 +435,7 @@ class Nominal(ConditionalModel):
 
 
 def _holders(cell: IntArray, owners: IntArray | None) -> IntArray:
-    """Return how many units, rows or persons, have each combination; every one has a row."""
+    """Return the number of units (rows or persons) with each combination."""
     if owners is None:
         return np.bincount(cell)
     persons = int(owners.max(initial=0)) + 1

@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.regression_leaves import MIN_EXPECTED_ROWS, PSEUDO_ROWS, unseen_left
+from synthesizer.models.kit.regression_leaves import MIN_EXPECTED_ROWS, PSEUDO_ROWS, unseen_shares
 from tests.tables import coded, numeric
 
 
@@ -16,26 +16,26 @@ def slow(counts: FloatArray, expected: FloatArray) -> list[float]:
     unseen = [k for k in range(len(counts)) if counts[k] == 0]
     together = sum(expected[k] for k in unseen)
     once = any(0 < count < 2 for count in counts)
-    left = []
+    shares = []
     for k in range(len(counts)):
         shares = [1.0]
         if k in unseen and expected[k] >= MIN_EXPECTED_ROWS:
             shares.append(PSEUDO_ROWS / expected[k])
         if k in unseen and together >= MIN_EXPECTED_ROWS and not once:
             shares.append(PSEUDO_ROWS / together)
-        left.append(min(shares))
-    return left
+        shares.append(min(shares))
+    return shares
 
 
 def test_what_is_left_of_unseen_classes() -> None:
     rng = np.random.default_rng(3)
     counts = rng.poisson(rng.gamma(0.4, 4.0, (60, 9))).astype(float)
     expected = rng.gamma(0.7, 6.0, (60, 9))
-    left = unseen_left(counts, expected)
-    assert left.tolist() == [
+    shares = unseen_shares(counts, expected)
+    assert shares.tolist() == [
         pytest.approx(slow(*row)) for row in zip(counts, expected, strict=True)
     ]
-    assert 0 < (left < 1).any(axis=1).sum() < len(left)
+    assert 0 < (shares < 1).any(axis=1).sum() < len(shares)
 
 
 RARE = 30  # rows, fewer than a leaf has

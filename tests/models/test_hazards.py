@@ -102,7 +102,7 @@ def test_hazards_are_of_outcomes_with_enough_rows(monkeypatch: pytest.MonkeyPatc
     expected = [cox(chosen, times, codes == outcome, 1.0) for outcome in (0, 2, 3, 4)]
     np.testing.assert_allclose(hazards.log_hazards[used].T, expected, rtol=1e-5)
     assert not hazards.log_hazards[~used].any()
-    monkeypatch.setattr(module, "FIT_ROWS", 200)
+    monkeypatch.setattr(module, "MAX_HAZARD_ROWS", 200)
     some, _ = Hazards.fit(features, columns, codes, told, times, np.random.default_rng(1))
     rows = np.sort(np.random.default_rng(1).choice(319, size=200, replace=False))
     first = cox(chosen[rows], times[rows], codes[rows] == 0, 1.0)

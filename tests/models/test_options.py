@@ -119,7 +119,10 @@ def test_options_are_frozen_named_and_survive_copies() -> None:
 
 
 def test_researchers_are_told_what_differs_from_the_defaults_and_no_value() -> None:
-    assert Cart(min_leaf=7, even=False, leaf_regression=True).public_values == {"min_leaf": 7, "even": False}
+    assert Cart(min_leaf=7, even=False, leaf_regression=True).public_values == {
+        "min_leaf": 7,
+        "even": False,
+    }
     assert Constant(value="secret").public_values == {}
     for name in REGISTRY.names:
         public = REGISTRY.get(name).public_options

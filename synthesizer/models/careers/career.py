@@ -76,12 +76,13 @@ class FittedCareer(FittedCareerModel):
 
 @options
 class Career(HistoryModel, CareerOptions):
-    """Careers as number of runs G, their lengths Z, and their states W.
+    """Draw careers: the number of runs, their lengths, and their states.
 
-    G by its observed frequencies; Z given G by a mixture of Dirichlet distributions on the
-    simplex, which gives positive probability to lengths that nobody has; W given Z and G run by
-    run. Absence is a state. Where a panel names no career variable, being there is the career.
-    Source: Barrientos et al. (2018), section 3.2.1.
+    A run is a number of successive periods in one state. The number of runs G has its observed
+    frequencies; the lengths Z given G a mixture of Dirichlet distributions, which also allows
+    lengths that do not occur in the data. The states W are drawn run by run. Absence is a state. If
+    a panel names no career variable, the careers are presence and absence. Source: Barrientos et
+    al. (2018), section 3.2.1.
 
     Examples
     --------

@@ -77,49 +77,55 @@ TRIALS = 2_000  # careers drawn to try what a draw will not be able to do
 class CareerOptions:
     """Options of the career model (G, Z, W).
 
+    A run is a number of successive periods in one state. The pattern of a person is the lengths of
+    the runs.
+
     Parameters
     ----------
     components : "patterns" or int
-        Dirichlet components of the run lengths for each number of runs: one on each observed
-        pattern, or so many fitted by EM, >= 1.
+        Dirichlet components of the run lengths for each number of runs: "patterns" puts one on
+        each observed pattern; a number, >= 1, fits that many by EM.
     theta : float or "auto"
-        How narrowly the components lie around observed patterns, >= 0: ``inf`` gives observed
-        patterns only, 0 forgets them, "auto" maximises the likelihood of held-out persons.
-        Without effect if ``components`` is a number.
+        Concentration of the components around observed patterns, >= 0. ``inf`` draws observed
+        patterns only, 0 ignores them, "auto" maximises the likelihood of held-out persons. No
+        effect if ``components`` is a number.
     transition : {"cart", "markov"}
-        Next state by a tree on the history, or by the paper's chain of order one.
+        Model of the next state: "cart" is a tree on the history, "markov" the first-order Markov
+        chain of the paper.
     concentration : float
-        Persons that a coarser level of the chain counts as, > 0 (see `markov`).
+        Number of persons that a coarser level of the Markov chain counts as, > 0. Needs
+        ``transition: markov``.
     min_leaf : int or None
-        Smallest leaf of the trees of states, in runs, >= 1. None takes 100; where that is more,
-        three for each state that occurs, but no more than half as many as there are persons: of
-        many states a small leaf holds those of single persons.
+        Smallest number of runs in a leaf of the trees of states, >= 1. None takes 100, or more
+        with many states: three for each state that occurs, at most half the number of persons.
+        Small leaves of many states contain states of single persons.
     copies : int
-        Times that every person enters the trees of states, each time with run lengths redrawn
-        around the own pattern (as those of synthetic careers are), >= 1; fewer where there are
-        many persons.
+        Number of times that every person enters the trees of states, >= 1. Each copy has run
+        lengths drawn around the pattern of the person, as in synthetic careers. Fewer with many
+        persons.
     person_min_leaf : int
-        Smallest leaf of the trees of G and of the patterns, in persons, >= 1.
+        Smallest number of persons in a leaf of the trees of the number of runs and of the patterns,
+        >= 1.
     shrinkage : float
-        With probability shrinkage / (shrinkage + N) a draw leaves a node of the trees of states
-        for its parent of N runs, >= 0.
+        Smooths small leaves of the trees of states, >= 0. A draw moves from a node to its parent
+        with probability ``shrinkage / (shrinkage + N)``, where N is the number of runs of the
+        parent.
     even : bool
-        Spread the draws evenly over the donors of a leaf, which removes most of the noise of
-        drawing.
+        Spread draws evenly over the donors of a leaf. This removes most of the sampling noise.
     person_predictors : bool or None
-        Whether careers depend on the person-level variables; None: if there are any.
+        Whether careers depend on the person-level variables. None: they do if there are any.
     candidates : int
-        Careers drawn for each person, of which one is chosen, so that all together agree with the
-        data and come no nearer to them than fresh persons would (`choice.py`), >= 1; 1 takes
-        every career as it is drawn.
+        Number of careers drawn for each person, of which one is chosen, >= 1. The chosen careers
+        together have the counts of the data, and equal careers of single persons no more often than
+        careers of new persons would. 1 takes every career as it is drawn.
     new_moves : bool
-        Whether a state may follow another that it never follows in the data, and persons who left
-        may come back where nobody does.
+        Whether a state may follow another although it never does in the data, and whether persons
+        may return although none does in the data.
     match : bool
-        Whether to keep the careers that reproduce exact joint counts of first and last period at
-        work and first and last state.
+        Whether to reproduce the joint counts of first and last period at work and first and last
+        state exactly.
     oversample : int
-        Careers drawn for each one that is kept by ``match``, >= 1.
+        Number of careers drawn for each one that ``match`` selects, >= 1.
 
     Examples
     --------

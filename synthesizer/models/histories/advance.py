@@ -210,25 +210,25 @@ def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
 
 @options
 class Advance(WrappedHistory):
-    """The first value by the base model, plus the elapsed time.
+    """Draw the first value by the base model, then add the elapsed time.
 
-    A number grows by ``rate`` a unit of time. An ordered variable (age in classes) moves up a level
-    every ``width`` units; how far inside the first level a person is, is reckoned from all her
-    levels and drawn given the first one. Missing codes of single periods lie over a value that
-    goes on. What counts up from an event starts again with it: at each change of ``since`` it is
-    drawn whether the count starts again, and from where, given all predictors and the value of
-    ``since`` before. Between these events it never falls. Source: Barrientos et al. (2018), section
-    3.2 (age, length of service).
+    A number grows by ``rate`` per unit of time. An ordered variable (age in classes) moves up one
+    level every ``width`` units. The position inside the first level is derived from all levels of a
+    person and drawn given the first level. Missing codes of single periods do not stop the growth.
+    A count since an event may start again: at each change of ``since`` the model draws whether it
+    does, and its new value, given all predictors and the former value of ``since``. Between these
+    events the variable never falls. Source: Barrientos et al. (2018), section 3.2 (age, length of
+    service).
 
     Parameters
     ----------
     rate : float
-        Growth of a number a unit of time (a year where time is in years, a day for dates), > 0.
+        Growth of a number per unit of time (a year if time is in years, a day for dates), > 0.
     width : float or tuple of float
-        Units of time (as of ``rate``) that a level of an ordered variable takes, > 0; or those of
-        each level, 0 for levels that time does not leave and that are no part of the count
-        (``none``).
-    since : str
+        Duration of the levels of an ordered variable in units of time, > 0: one number for all
+        levels, or a list with one for each. 0 marks a level that time does not leave and that is
+        not part of the count, such as ``none``.
+    since : str or None
         Predictor whose changes may start the count again.
 
     Examples

@@ -208,7 +208,7 @@ class WrappedHistory(HistoryModel):
     Parameters
     ----------
     base : model
-        Any conditional model.
+        Model of single values: any conditional model.
     """
 
     base: ConditionalModel = field(default_factory=Cart)

@@ -443,35 +443,36 @@ def _may_hold(column: Column, rules: PathRules) -> bool:
 
 @options
 class LagOne(WrappedHistory):
-    """The first value by the base model; each later one given the nearest earlier value.
+    """Draw each value of a person given the person's value before.
 
-    Predictors are the earlier variables of the same period, attributes of the career, the
-    person's value before, how often and how long ago it changed, the time since, and which of the
-    earlier variables changed in this period. Source: Barrientos et al. (2018), section 3.2.
+    The first value is drawn without one. Predictors are the earlier variables of the same period,
+    attributes of the career, the person's value before, how often and how long ago it changed, the
+    time since the row before, and which of the earlier variables changed in this period. Source:
+    Barrientos et al. (2018), section 3.2.
 
     Parameters
     ----------
     fit_by : {"pooled", "by_period"}
-        Whether time is a predictor, or every period has a fit of its own (periods with fewer than
-        ``min_rows`` rows share one).
+        "pooled" fits one model to all periods, with time as a predictor; "by_period" fits one to
+        each period. Periods with fewer than ``min_rows`` rows then share one.
     stay_or_move : bool
-        Draw first whether the value changes, then the new value among those who changed.
+        Whether to draw first if the value changes, then the new value of persons who change.
     changes : bool
         Whether changes of earlier variables are predictors.
     min_rows : int
-        Fewest rows of a period's own fit, >= 1.
+        Smallest number of rows of a period with a separate fit, >= 1. Needs ``fit_by: by_period``.
     first_apart : bool
-        Whether first values have a model of their own. Without it one model learns from all rows,
-        and the value before is missing in first ones: for what follows from a table, which first
-        rows alone do not show in full. For ``fit_by: pooled`` without ``stay_or_move``.
+        Whether first values have a separate model. With false, one model is learnt from all rows,
+        and the value before is missing in first rows. Use this for values from a table that first
+        rows alone do not cover. False needs ``fit_by: pooled`` and ``stay_or_move: false``.
     new_moves : bool
-        Whether a value may follow another that it never follows in the data. Without it such a step
-        is drawn again, unless rules and structural zeros leave nothing else; the report counts
-        what is new. For codes only.
+        Whether a value may follow another although it never does in the data. With false such a
+        step is drawn again, unless rules and structural zeros leave no other; the report counts new
+        steps. Only for variables with levels.
     moves_with : tuple of str
-        Predictors whose steps have to be seen together with those of the variable, such as the pay
-        plan with the grade: from one pair to another only where somebody goes from there to there.
-        Values of earlier periods are then such that the later ones can be reached. Goes with
+        Predictors whose steps must occur in the data together with those of the variable. Example:
+        from one pair of pay plan and grade to another only if a person in the data moves so. Values
+        of earlier periods are drawn so that the later ones can be reached. Needs
         ``new_moves: false``.
 
     Examples

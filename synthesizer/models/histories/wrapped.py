@@ -125,9 +125,9 @@ def draw_persons(
 
 @options
 class TimeInvariant(WrappedHistory):
-    """One value a person, given what is known at the person's first period.
+    """Draw one value for all periods of a person, given the variables of the first period.
 
-    Where the confidential data have several values for a person, the first observed one counts.
+    If a person has several values in the confidential data, the first observed one counts.
     Source: Barrientos et al. (2018), section 3.2 (sex).
 
     Examples
@@ -217,9 +217,9 @@ class FittedEachPeriod(FittedHistory):
 
 @options
 class EachPeriod(WrappedHistory):
-    """The value of every row given the earlier variables of the same period; no lag.
+    """Draw the value of every row given the earlier variables of the same period, without a lag.
 
-    For what follows from the period's other variables, such as pay from plan, grade and step.
+    For values that depend on other variables of the period, such as pay on plan, grade and step.
 
     Examples
     --------
@@ -424,15 +424,16 @@ class ByClass(WrappedHistory):
 
 @options
 class MostlyConstant(ByClass):
-    """First whether a person ever changes; who does not gets one value, the others a history.
+    """Draw whether a person's value ever changes, then one value or a history.
 
-    So the share of persons who ever change is kept. Source: Barrientos et al. (2018), section
+    This keeps the share of persons whose value changes. Source: Barrientos et al. (2018), section
     3.2.2 (race).
 
     Parameters
     ----------
     fit_by : {"pooled", "by_period"}
-        As in `LagOne`, for those who change.
+        Fit of the histories of persons whose value changes: "pooled" fits one model to all periods,
+        "by_period" one to each period; see ``lag_one``.
 
     Examples
     --------
@@ -538,11 +539,11 @@ def _one_fall(index: PanelIndex, drawn: Column, persons: BoolArray) -> Column:
 
 @options
 class Monotone(ByClass):
-    """The class of a person first: constant, rising, or other; then a value or a history.
+    """Draw the class of a person (constant, rising, or other), then one value or a history.
 
-    Rising persons only get values that are not below the nearest earlier observed one, unless
-    structural zeros leave nothing else. Those of the class "other" fall once at most. Source:
-    Barrientos et al. (2018), section 3.2 (education).
+    A value of the class "rising" is not below the nearest earlier observed one, unless structural
+    zeros leave no other. A history of the class "other" falls at most once. Source: Barrientos et
+    al. (2018), section 3.2 (education).
 
     Examples
     --------

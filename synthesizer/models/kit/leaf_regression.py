@@ -23,7 +23,7 @@ import numpy.typing as npt
 import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
-from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, moderating
+from synthesizer.models.kit.features import N_MOMENTS, Features, Levels, Number, multiplied_columns
 from synthesizer.models.kit.predictors import Float32Array
 
 LINEAR_RIDGE = 1.0
@@ -112,7 +112,7 @@ class RegressionData:
         return out
 
     def _at_start(self) -> tuple[FloatArray, FloatArray]:
-        """Return the mean variance of each moment given the offsets, (r,), and the score, (q, r)."""
+        """Return the mean variance of each moment given the offsets, and the score, (q, r)."""
         variance = np.zeros(self.moments.shape[1])
         expected = np.zeros((self.matrix.shape[1], self.moments.shape[1]))
         zero = np.zeros(expected.shape, dtype=np.float32)
@@ -233,7 +233,12 @@ class RegressionData:
             np.column_stack(whitened).ravel(),
             jac=True,
             method="L-BFGS-B",
-            options={"gtol": TOLERANCE_STANDARD_ERRORS, "ftol": 1e-9, "maxiter": iterations, "maxcor": 10},
+            options={
+                "gtol": TOLERANCE_STANDARD_ERRORS,
+                "ftol": 1e-9,
+                "maxiter": iterations,
+                "maxcor": 10,
+            },
         )
         return _divided(factors, result.x.reshape(start.shape), transposed=True)
 
@@ -537,11 +542,13 @@ class LinearPredictor:
 
     @cached_property
     def _layout(self) -> tuple[IntArray, IntArray, Codes, Codes]:
-        """Return for each entry: rows of its code and moderator, number of codes, start of table."""
+        """Return for each entry: rows of its codes, number of codes, and start of its table."""
         entries = self.entries or ()
         rows = {name: row for row, name in enumerate(self.reading.names, start=1)}
         of_terms = [0 if entry.moment is not None else rows[entry.term] for entry in entries]
-        moderator = [0 if entry.moderator is None else rows[entry.moderator] for entry in entries]
+        of_moderators = [
+            0 if entry.moderator is None else rows[entry.moderator] for entry in entries
+        ]
         shapes = np.array([entry.table.shape[:2] for entry in entries]).reshape(-1, 2)
         ends = np.cumsum(shapes.prod(axis=1))
         return (
@@ -569,17 +576,20 @@ def _entries(
         reader = readers[moderator]
         if isinstance(reader, MeasuredTerm):
             return None
-        of_moderator = reader.columns[:, moderating(features.terms[moderator])]
+        of_moderator = reader.columns[:, multiplied_columns(features.terms[moderator])]
         linear = features.terms[other].linear
         block = coefficients[at].reshape(of_moderator.shape[1], int(linear.sum()), -1)
         for moment, columns in readers[other].parts:
             if len(of_moderator) * len(columns) * block.shape[2] > MAX_TABLE_CELLS:
                 return None
-            table = np.tensordot(columns[:, linear], np.tensordot(of_moderator, block, (1, 0)), (1, 1))
+            table = np.tensordot(
+                columns[:, linear], np.tensordot(of_moderator, block, (1, 0)), (1, 1)
+            )
             table = table.swapaxes(0, 1) + alone.pop((other, moment), np.float32(0))
             entries.append(LookupTable(names[other], moment, names[moderator], table))
     entries += [
-        LookupTable(names[term], moment, None, table[None]) for (term, moment), table in alone.items()
+        LookupTable(names[term], moment, None, table[None])
+        for (term, moment), table in alone.items()
     ]
     if any(entry.table.size > MAX_TABLE_CELLS for entry in entries):
         return None

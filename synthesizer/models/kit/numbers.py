@@ -458,9 +458,9 @@ class DonorModel(ConditionalModel):
     Parameters
     ----------
     min_holders : int
-        Least records (persons of a panel) that must share a number for it to be drawn, >= 0; a
-        rarer one is replaced by one near it, as are those of dates and of ordered codes with more
-        than 60 levels; see `SafeNumbers`. 0 copies all numbers as they are.
+        Smallest number of records (of persons in a panel) that must have a number before it may be
+        drawn, >= 0. A rarer number is replaced by a similar one. Dates, and levels of ordered
+        variables with more than 60 levels, count as numbers. 0 replaces no number.
     """
 
     public_options: ClassVar[tuple[str, ...]] = ("min_holders",)

@@ -5,7 +5,13 @@ import pytest
 
 from synthesizer.data.table import Kind, Table
 from synthesizer.models.kit.classes import TargetClasses, TargetMoments, truncated_exponential
-from synthesizer.models.kit.features import Features, Levels, Number, moderating, widest
+from synthesizer.models.kit.features import (
+    Features,
+    Levels,
+    Number,
+    max_columns,
+    multiplied_columns,
+)
 from tests.tables import coded, numeric
 
 
@@ -41,7 +47,7 @@ def test_places_on_a_scale_are_standardised_and_missing_codes_stand_beside_it():
     slow = np.where(codes < 4, (codes - places.mean()) / places.std(), 0)
     assert filled(term, ordered)[:, -1] == pytest.approx(slow, abs=1e-6)
     assert term.linear.tolist() == [True] * term.n_columns
-    assert moderating(term).tolist() == [False] + [True] * (term.n_columns - 1)
+    assert multiplied_columns(term).tolist() == [False] + [True] * (term.n_columns - 1)
     two = coded("x", codes % 2, ("no", "yes"), kind=Kind.ORDERED)
     assert Levels.of(two).score is None
 
@@ -78,8 +84,8 @@ def test_numbers_have_moments_missing_codes_and_spikes():
     )
     assert out[:, 4] == pytest.approx(np.minimum(out[:, 0] ** 2 / 2, 4), abs=1e-5)
     assert not out[1400:, :5].any()
-    for place, has in enumerate((states == 1, states == 2, values == -5, values == 250)):
-        assert out[:, 5 + place].tolist() == (has & ((states == 0) | (place < 2))).tolist()
+    for classify, has in enumerate((states == 1, states == 2, values == -5, values == 250)):
+        assert out[:, 5 + classify].tolist() == (has & ((states == 0) | (classify < 2))).tolist()
     assert term.linear.tolist() == [True] + [False] * 4 + [True] * 2 + [False] * 2
     order = np.argsort(values[:1400])  # a larger number has no lower rank
     assert (np.diff(out[:1400, 1][order]) > -1e-6).all()
@@ -126,13 +132,13 @@ def test_a_table_has_the_columns_of_its_variables_centred():
     rarer = int(np.bincount(table["sex"].data).argmin())
     age = (table["age"].data - table["age"].data.mean()) / table["age"].data.std()
     assert raw[:, -1] == pytest.approx(np.where(table["sex"].data == rarer, age, 0), abs=1e-5)
-    assert widest(table) >= Features.fit(table)[0].n_columns
-    assert widest(table, ["sex"]) == 720 > widest(table, ["nobody"]) == widest(table)
+    assert max_columns(table) >= Features.fit(table)[0].n_columns
+    assert max_columns(table, ["sex"]) == 720 > max_columns(table, ["nobody"]) == max_columns(table)
 
 
 def moments_of(column, predictors=None):
     classes = TargetClasses.of(column, predictors or Table([], len(column)))
-    places = classes.place(np.asarray(column.data, dtype=float))
+    places = classes.classify(np.asarray(column.data, dtype=float))
     shares = np.bincount(places, minlength=classes.n_classes) / len(column)
     return classes, places, shares, TargetMoments.of(classes, column, places)
 
@@ -143,8 +149,8 @@ def test_moments_of_few_ordered_values_are_their_place_and_indicators():
     column = coded("y", codes, levels, ("?",), kind=Kind.ORDERED)
     *_, found = moments_of(column)
     seen = codes[codes < 5]
-    place = np.where(np.arange(6) < 5, (np.arange(6) - seen.mean()) / seen.std(), 0)
-    assert found.values == pytest.approx(np.column_stack([place, np.eye(6)]), abs=1e-6)
+    classify = np.where(np.arange(6) < 5, (np.arange(6) - seen.mean()) / seen.std(), 0)
+    assert found.values == pytest.approx(np.column_stack([classify, np.eye(6)]), abs=1e-6)
     assert found.n_linear == 1
 
 

@@ -1,4 +1,4 @@
-"""Trees with a leaf regression: classes, features, node distributions and the regression against slow code."""
+"""Trees with a leaf regression: classes, features, nodes and the regression against slow code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from synthesizer.models.kit.regression_leaves import (
     absent_pairs,
     drawn_classes,
     node_probabilities,
-    unseen_left,
+    unseen_shares,
 )
 from tests.models.fits import coded, draw, fit, numeric
 from tests.models.test_trees import tree_of
@@ -34,11 +34,11 @@ def test_spikes_intervals_and_borders_of_groups() -> None:
     group = coded("g", np.searchsorted(edges, wage, side="right"), 3)
     classes = TargetClasses.of(numeric("wage", wage, 0), Table([group]))
     assert classes.spikes.tolist() == [0.0]
-    places = classes.place(wage)
+    places = classes.classify(wage)
     low, high = classes.ranges(places)
     assert ((low <= wage) & (wage <= high)).all()
     drawn = classes.draw(places, rng.random(3000))
-    assert (classes.place(drawn) == places).all()
+    assert (classes.classify(drawn) == places).all()
     assert (np.searchsorted(edges, drawn, side="right") == group.data).all()
     assert np.bincount(places)[1:].max() <= 3000 / 30 + 1
     for k in range(classes.n_classes):
@@ -47,7 +47,7 @@ def test_spikes_intervals_and_borders_of_groups() -> None:
 
 def test_few_values_and_codes_have_a_class_each() -> None:
     classes = TargetClasses.of(numeric("y", [3, 1, 1, 9]), Table([], n_rows=4))
-    assert classes.place(np.array([1.0, 3, 9, 2.9, 100, -5])).tolist() == [0, 1, 2, 1, 2, 0]
+    assert classes.classify(np.array([1.0, 3, 9, 2.9, 100, -5])).tolist() == [0, 1, 2, 1, 2, 0]
     assert classes.draw(np.array([2, 0]), np.zeros(2)).tolist() == [9, 1]
 
 
@@ -129,8 +129,8 @@ def test_pairs_that_never_occur_are_those_of_plain_counts(
     wanted = {}
     for code in used.tolist():
         counts = np.bincount(classes[codes == code], minlength=n_classes)
-        left = unseen_left(counts.astype(float), counts.sum() * shares)
-        wanted |= {(code, k): left[k] for k in np.flatnonzero(left < 1).tolist()}
+        factors = unseen_shares(counts.astype(float), counts.sum() * shares)
+        wanted |= {(code, k): factors[k] for k in np.flatnonzero(factors < 1).tolist()}
     found = absent_pairs(codes, classes, n_classes)
     pairs = list(zip(found[0].tolist(), found[1].tolist(), strict=True))
     assert pairs == sorted(wanted)
@@ -260,9 +260,9 @@ def test_linear_moments_are_those_of_the_data_and_nothing_is_learnt_from_nothing
     scores = it.offsets.astype(float) + it.matrix.astype(float) @ coefficients @ it.moments.T
     p = np.exp(scores - logsumexp(scores, axis=1, keepdims=True))
     assert it.weights is not None
-    left = (it.matrix * it.weights[:, None]).T @ (it.moments[it.classes] - p @ it.moments)
+    shares = (it.matrix * it.weights[:, None]).T @ (it.moments[it.classes] - p @ it.moments)
     error = np.sqrt(np.diag(it._gram()) * it.moments[:, 0].var())
-    assert (np.abs(left[it.linear, 0]) < 0.1 * error[it.linear] + 1.5).all()
+    assert (np.abs(shares[it.linear, 0]) < 0.1 * error[it.linear] + 1.5).all()
     nothing = problem(3000, effect=0.0).fit(np.random.default_rng(1))
     assert np.abs(nothing).max() < 0.1
 
