@@ -73,9 +73,9 @@ class FittedCart(FittedModel):
         if self.line is not None and self.lacking is not None:
             whole = self.line.is_in(predictors)
             drawn = np.empty(len(whole))
-            for model, rows in ((replace(self, lacking=None), whole), (self.lacking, ~whole)):
-                made = model.sample_wider(predictors.take(rows), steps=steps, rng=rng)
-                drawn[rows] = made.data
+            for model, part in ((replace(self, lacking=None), whole), (self.lacking, ~whole)):
+                made = model.sample_wider(predictors.take(part), steps=steps, rng=rng)
+                drawn[part] = made.data
             return observed_column(self.variable, drawn)
         matrix = self.encoding.some(predictors, self.leaves.tree.columns)
         if isinstance(self.leaves, Leaves):
@@ -141,19 +141,19 @@ class Cart(TreeOptions):
         Lower bound on the effective number of rows behind the distribution of a leaf, >= 1. One row
         contributes at most ``1 / min_effective_rows`` to it. Smaller leaves borrow rows from the
         nodes above them. If ``min_leaf`` is None, a leaf has a twentieth of the rows, but at least
-        2/3 and at most 5/3 of this number. Needs ``leaf_regression``.
+        2/3 and at most 5/3 of this number. No effect without ``leaf_regression``.
     event : str or None
         If the target is the time to an event: the predictor that records how the time ended (by
         the event, a competing event, or the end of observation). Draws then keep the relations of
-        Cox models. Needs ``leaf_regression``.
+        Cox models. No effect without ``leaf_regression``.
     moderators : tuple of str
         Predictors, such as sex, that may change the relations of the other predictors to the
         target. The leaf regression then includes the products of their columns. Names that are not
-        among the predictors are ignored. Needs ``leaf_regression``.
+        among the predictors are ignored. No effect without ``leaf_regression``.
     ridge : float or None
         Largest ridge of the linear terms of the leaf regression, >= 0. A larger ridge weakens the
         relations and reveals less about single records. None takes 1, and more in panels of fewer
-        than 20,000 persons. Needs ``leaf_regression``.
+        than 20,000 persons. No effect without ``leaf_regression``.
 
     Examples
     --------

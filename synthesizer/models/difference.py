@@ -51,7 +51,7 @@ class FittedDifference(FittedModel):
         return self.sample_wider(predictors, steps=0, rng=rng)
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
-        """Draw from a wider neighbourhood: the difference, or the number if the other is missing."""
+        """Draw the difference from a wider neighbourhood, or the number if the other is missing."""
         chances = self._chances(predictors, steps)
         if chances is not None:
             every = np.ones(self.variable.n_codes, dtype=np.float32)

@@ -93,8 +93,8 @@ class CareerOptions:
         Model of the next state: "cart" is a tree on the history, "markov" the first-order Markov
         chain of the paper.
     concentration : float
-        Number of persons that a coarser level of the Markov chain counts as, > 0. Needs
-        ``transition: markov``.
+        Number of persons that a coarser level of the Markov chain counts as, > 0. No
+        effect with ``transition: cart``.
     min_leaf : int or None
         Smallest number of runs in a leaf of the trees of states, >= 1. None takes 100, or more
         with many states: three for each state that occurs, at most half the number of persons.

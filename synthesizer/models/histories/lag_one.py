@@ -460,7 +460,7 @@ class LagOne(WrappedHistory):
     changes : bool
         Whether changes of earlier variables are predictors.
     min_rows : int
-        Smallest number of rows of a period with a separate fit, >= 1. Needs ``fit_by: by_period``.
+        Smallest number of rows of a period with a separate fit, >= 1; see ``fit_by``.
     first_apart : bool
         Whether first values have a separate model. With false, one model is learnt from all rows,
         and the value before is missing in first rows. Use this for values from a table that first
