@@ -275,7 +275,7 @@ class Cart(TreeOptions):
         weights = rng.standard_exponential(len(target)) if self.proper else None
         if not self.leaf_regression:
             leaves = Leaves(tree, target.take(order), weights)
-            return FittedCart(target.variable, encoding, adjusted, Drawing.of(self), numbers)
+            return FittedCart(target.variable, encoding, leaves, Drawing.of(self), numbers)
         adjusted = RegressionLeaves.fit(
             tree,
             matrix,

@@ -15,15 +15,15 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.numbers import EPS
 
-NEAR = 0.25
+MAX_VARIANCE_RATIO = 0.25
 """Largest variance of the difference, as a share of that of the number.
 
 That is half its standard deviation. With more, many draws would leave the range of the number, and
 repeating them would change its distribution.
 """
-LIKE = 0.5
+MIN_KAPPA = 0.5
 """Cohen's kappa from which a code is drawn as equal to another."""
-TRIES = 20
+MAX_TRIES = 20
 """Draws of a row before its value is moved to the end of the range."""
 _AGREE = Variable(name=f"{OWN}agree", kind=Kind.CATEGORICAL, levels=("no", "yes"))
 
@@ -66,14 +66,14 @@ class FittedDifference(FittedModel):
             return Column(self.variable, known[which, np.arange(len(which))].astype(np.int32))
         other = predictors[self.names[0]]
         data, rows = _floats(drawn).copy(), np.flatnonzero(other.is_observed)
-        left: IntArray = rows
-        for _ in range(TRIES):
-            if not len(left):
+        pending: IntArray = rows
+        for _ in range(MAX_TRIES):
+            if not len(pending):
                 break
-            apart = self.difference.sample_wider(predictors.take(left), steps=steps, rng=rng)
-            sums = _floats(apart) + _floats(other, left)
-            data[left] = sums
-            left = left[(sums < self.low) | (sums > self.high)]
+            apart = self.difference.sample_wider(predictors.take(pending), steps=steps, rng=rng)
+            sums = _floats(apart) + _floats(other, pending)
+            data[pending] = sums
+            pending = pending[(sums < self.low) | (sums > self.high)]
         data[rows] = np.clip(data[rows], self.low, self.high)
         decimals = drawn.variable.decimals
         return Column(drawn.variable, data if decimals is None else np.round(data, decimals))
@@ -184,7 +184,7 @@ class Difference(ConditionalModel):
     def _of_codes(
         self, predictors: Table, target: Column, rng: np.random.Generator
     ) -> FittedDifference:
-        names = self._like(predictors, target)
+        names = self._equal_predictors(predictors, target)
         if not names:
             value = self.base.fit(predictors, target, rng=rng)
             return FittedDifference(value, None, (), target.variable, 0.0, 0.0)
@@ -199,9 +199,9 @@ class Difference(ConditionalModel):
         value = self.base.fit(predictors.take(rows), target.take(rows), rng=rng)
         return FittedDifference(value, difference, names, target.variable, 0.0, 0.0)
 
-    def _like(self, predictors: Table, target: Column) -> tuple[str, ...]:
+    def _equal_predictors(self, predictors: Table, target: Column) -> tuple[str, ...]:
         """Return the predictors that the code often equals, the largest kappa first."""
-        found, shares = [], _shares_of(target)
+        similar, shares = [], _shares_of(target)
         for name in self.of:
             column = predictors.get(name)
             if column is None or column.variable.labels != target.variable.labels:
@@ -209,13 +209,13 @@ class Difference(ConditionalModel):
             chance = float(shares @ _shares_of(column))
             agree = float((column.data == target.data).mean())
             kappa = (agree - chance) / max(1.0 - chance, EPS)
-            if kappa > LIKE:
-                found.append((-kappa, name))
-        return tuple(name for _, name in sorted(found))
+            if kappa > MIN_KAPPA:
+                similar.append((-kappa, name))
+        return tuple(name for _, name in sorted(similar))
 
     def nearest(self, predictors: Table, target: Column) -> str:
         """Return the predictor with the smallest variance of the difference, or an empty text."""
-        best, nearest = NEAR, ""
+        best, nearest = MAX_VARIANCE_RATIO, ""
         if target.is_coded:
             return nearest
         for name in self.of:

@@ -22,12 +22,12 @@ class FittedGrouped(FittedModel):
     groups: Combinations
     known: IntArray
     """Numbers of the large groups, rising."""
-    own: tuple[FittedModel, ...]
+    models: tuple[FittedModel, ...]
     """Model of each large group."""
     others: FittedModel
 
     def __post_init__(self) -> None:
-        if len(self.known) != len(self.own) or (np.diff(self.known) <= 0).any():
+        if len(self.known) != len(self.models) or (np.diff(self.known) <= 0).any():
             raise ValueError("every group needs a model")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
@@ -59,9 +59,12 @@ class FittedGrouped(FittedModel):
 
     def _groups(self, predictors: Table) -> Iterator[tuple[FittedModel, IntArray]]:
         """Yield the model and the rows of each group that occurs."""
-        place = self.groups.places(predictors, self.known)  # -1: a small group
-        for group in np.unique(place).tolist():
-            yield self.others if group < 0 else self.own[group], np.flatnonzero(place == group)
+        position = self.groups.places(predictors, self.known)  # -1: a small group
+        for group in np.unique(position).tolist():
+            yield (
+                self.others if group < 0 else self.models[group],
+                np.flatnonzero(position == group),
+            )
 
 
 @options

@@ -18,19 +18,19 @@ from synthesizer.models.cart import Cart
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import observed_column
 
-FEWEST = 3
+MIN_CELL_UNITS = 3
 """Units of a combination below which the plan warns."""
-FIXED = 0.5
+MIN_EQUAL_SHARE = 0.5
 """Share of pairs of donors with equal values from which a combination fixes the value."""
-PAIRS = 10
+MIN_PAIRS = 10
 """Pairs of donors that are needed for this share."""
-FAR = 0.05
+MAX_LAG_DISTANCE = 0.05
 """Largest distance of the lag of a donor (a share for positive numbers)."""
-CLOSE = 0.005
+MAX_VALUE_DISTANCE = 0.005
 """Distance of a value from the wanted one above which wider combinations are searched."""
-NEIGHBOURS = 5
+N_NEIGHBOURS = 5
 """Donors, at most, among which one is drawn."""
-ALIKE = 0.01
+EQUAL_DISTANCE = 0.01
 """Donors up to this distance count as nearest."""
 
 
@@ -54,30 +54,37 @@ class Nearest:
     """Combinations with donors, rising."""
     ends: IntArray
     """Position after the last donor of each combination."""
-    places: FloatArray
+    numbers: FloatArray
     """The number of each donor, rising within a combination; shape (n,)."""
     values: FloatArray
     """Value of each donor, which is copied; shape (n,)."""
 
     def __post_init__(self) -> None:
-        check_floats("places", self.places, (-1,))
-        check_floats("values", self.values, self.places.shape)
+        check_floats("numbers", self.numbers, (-1,))
+        check_floats("values", self.values, self.numbers.shape)
         check_rising("the combinations of donors", self.known)
         sizes = np.diff(self.ends, prepend=0)
-        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.places):
+        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.numbers):
             raise ValueError("every combination needs donors")
 
     @classmethod
-    def of(cls, table: Table, names: Sequence[str], places: FloatArray, values: FloatArray) -> Self:
+    def of(
+        cls, table: Table, names: Sequence[str], numbers: FloatArray, values: FloatArray
+    ) -> Self:
         """Sort n >= 1 donors by their combination of ``names`` and their number."""
         cells = Combinations.of(table, names)
-        numbers = cells.numbers(table)
-        order = np.lexsort((values, places, numbers))
-        known, counts = np.unique(numbers, return_counts=True)
-        return cls(cells, known, np.cumsum(counts), places[order], values[order])
+        cell_numbers = cells.numbers(table)
+        order = np.lexsort((values, numbers, cell_numbers))
+        known, counts = np.unique(cell_numbers, return_counts=True)
+        return cls(cells, known, np.cumsum(counts), numbers[order], values[order])
 
     def draw(
-        self, table: Table, places: FloatArray, rng: np.random.Generator, *, most: int = NEIGHBOURS
+        self,
+        table: Table,
+        numbers: FloatArray,
+        rng: np.random.Generator,
+        *,
+        most: int = N_NEIGHBOURS,
     ) -> tuple[IntArray, FloatArray]:
         """Return a donor of each row's combination among the ``most`` nearest, and its distance.
 
@@ -87,23 +94,26 @@ class Nearest:
         low = np.append(0, self.ends)[cell]
         high = np.append(self.ends, 0)[cell]
         low = np.where(cell < 0, high, low)
-        first = self._bisected(places, low, high, rightmost=False)
-        last = self._bisected(places, low, high, rightmost=True)
+        first = self._bisected(numbers, low, high, rightmost=False)
+        last = self._bisected(numbers, low, high, rightmost=True)
         equal = first + np.floor(rng.random(len(cell)) * (last - first)).astype(np.int64)
-        near = first[:, None] + np.arange(-most, most)
-        near = np.where((last - first < most)[:, None], near, equal[:, None])
-        inside = (near >= low[:, None]) & (near < high[:, None])
-        near = np.clip(near, 0, len(self.places) - 1)
-        far = np.where(inside, np.abs(self.places[near] - places[:, None]), np.inf)
+        candidates = first[:, None] + np.arange(-most, most)
+        candidates = np.where((last - first < most)[:, None], candidates, equal[:, None])
+        inside = (candidates >= low[:, None]) & (candidates < high[:, None])
+        candidates = np.clip(candidates, 0, len(self.numbers) - 1)
+        far = np.where(inside, np.abs(self.numbers[candidates] - numbers[:, None]), np.inf)
         order = np.argsort(far, axis=1, kind="stable")[:, :most]
-        near, far = np.take_along_axis(near, order, 1), np.take_along_axis(far, order, 1)
-        alike = (far <= np.maximum(far[:, :1], ALIKE)) & np.isfinite(far)
+        candidates, far = (
+            np.take_along_axis(candidates, order, 1),
+            np.take_along_axis(far, order, 1),
+        )
+        alike = (far <= np.maximum(far[:, :1], EQUAL_DISTANCE)) & np.isfinite(far)
         which = np.floor(rng.random(len(cell)) * alike.sum(axis=1)).astype(np.int64)
         rows = np.arange(len(cell))
-        return np.where(inside.any(axis=1), near[rows, which], -1), far[rows, which]
+        return np.where(inside.any(axis=1), candidates[rows, which], -1), far[rows, which]
 
     def _bisected(
-        self, places: FloatArray, low: IntArray, high: IntArray, *, rightmost: bool
+        self, numbers: FloatArray, low: IntArray, high: IntArray, *, rightmost: bool
     ) -> IntArray:
         """Return the insertion point of each number between two positions (see `bisect`).
 
@@ -112,8 +122,8 @@ class Nearest:
         low, high = low.copy(), high.copy()
         while (is_open := low < high).any():
             middle = (low + high) // 2
-            here = self.places[np.minimum(middle, len(self.places) - 1)]
-            above: BoolArray = is_open & (here <= places if rightmost else here < places)
+            here = self.numbers[np.minimum(middle, len(self.numbers) - 1)]
+            above: BoolArray = is_open & (here <= numbers if rightmost else here < numbers)
             low = np.where(above, middle + 1, low)
             high = np.where(is_open & ~above, middle, high)
         return low
@@ -136,7 +146,7 @@ class Lagged:
     """Whether each known combination fixes the value."""
     steps: tuple[Nearest, ...]
     """Donors of ever wider combinations with the same changes."""
-    own: Nearest
+    same: Nearest
     """Donors of the same combination, with any changes."""
     across: Nearest
     """Donors that may differ in the first variable only, with the same changes."""
@@ -168,25 +178,27 @@ class Lagged:
         def follow(pool: Nearest, chosen: IntArray, bound: float) -> IntArray:
             """Find donors; return the rows without one."""
             rows, far = pool.draw(predictors.take(chosen), lag[chosen], rng)
-            found = (rows >= 0) & (far <= bound)
-            here, rows = chosen[found], rows[found]
-            wanted[here] = lag[here] + _on_scale(pool.values[rows], self.scale) - pool.places[rows]
+            has_donor = (rows >= 0) & (far <= bound)
+            here, rows = chosen[has_donor], rows[has_donor]
+            wanted[here] = lag[here] + _on_scale(pool.values[rows], self.scale) - pool.numbers[rows]
             copied = fixed[here]
             out[here[copied]] = pool.values[rows[copied]]
-            return chosen[~found]
+            return chosen[~has_donor]
 
-        left: IntArray = np.arange(len(lag))
+        pending: IntArray = np.arange(len(lag))
         for number, pool in enumerate(self.steps):
-            left = follow(pool, left, np.inf if 0 < number == len(self.steps) - 1 else FAR)
+            pending = follow(
+                pool, pending, np.inf if 0 < number == len(self.steps) - 1 else MAX_LAG_DISTANCE
+            )
             if number == 0:
-                follow(self.across, left[~fixed[left] & ~may_widen[left]], np.inf)
-            left = left[may_widen[left]]
+                follow(self.across, pending[~fixed[pending] & ~may_widen[pending]], np.inf)
+            pending = pending[may_widen[pending]]
         known = np.flatnonzero(~fixed & np.isfinite(wanted))
         out[known] = self._nearest(predictors.take(known), wanted[known], rng)
-        left = np.flatnonzero(~fixed & np.isnan(wanted))
-        rows, _ = self.own.draw(predictors.take(left), lag[left], rng, most=1)
-        found = rows >= 0
-        out[left[found]] = self.own.values[rows[found]]
+        pending = np.flatnonzero(~fixed & np.isnan(wanted))
+        rows, _ = self.same.draw(predictors.take(pending), lag[pending], rng, most=1)
+        has_donor = rows >= 0
+        out[pending[has_donor]] = self.same.values[rows[has_donor]]
         return out
 
     def _nearest(
@@ -196,13 +208,13 @@ class Lagged:
         best = np.full(len(wanted), np.nan)
         distance = np.full(len(wanted), np.inf)
         for pool in self.values:
-            left = np.flatnonzero(distance > CLOSE)
-            if not len(left):
+            pending = np.flatnonzero(distance > MAX_VALUE_DISTANCE)
+            if not len(pending):
                 break
-            rows, far = pool.draw(predictors.take(left), wanted[left], rng, most=1)
-            nearer = far < distance[left]
-            best[left[nearer]] = pool.values[rows[nearer]]
-            distance[left[nearer]] = far[nearer]
+            rows, far = pool.draw(predictors.take(pending), wanted[pending], rng, most=1)
+            nearer = far < distance[pending]
+            best[pending[nearer]] = pool.values[rows[nearer]]
+            distance[pending[nearer]] = far[nearer]
         return best
 
 
@@ -231,20 +243,22 @@ class FittedNominal(FittedModel):
             raise ValueError("every combination needs donors")
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
-        """Copy a random or near donor of the row's combination; without donors use the base model."""
+        """Copy a random or near donor of the combination; by the base model without donors."""
         cell = self.cells.places(predictors, self.known)  # -1: no donors
         starts = np.append(0, self.ends)[cell]
         size = np.append(self.ends, 0)[cell] - starts
-        place = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)
+        position = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)
         outside = np.flatnonzero(cell < 0)
         if len(outside) == len(cell):
             return self.base.sample(predictors, rng=rng)
-        drawn = self._near(predictors, cell, self.donors.take(np.where(cell < 0, 0, place)), rng)
+        drawn = self._with_lag(
+            predictors, cell, self.donors.take(np.where(cell < 0, 0, position)), rng
+        )
         if not len(outside):
             return drawn
         return drawn.replaced(outside, self.base.sample(predictors.take(outside), rng=rng))
 
-    def _near(
+    def _with_lag(
         self, predictors: Table, cell: IntArray, drawn: Column, rng: np.random.Generator
     ) -> Column:
         """Replace the draws of rows with a lag and a known combination."""
@@ -323,7 +337,7 @@ class Nominal(ConditionalModel):
     @property
     def caution(self) -> str:
         """Warn that values of single units are copied."""
-        if self.min_cell >= FEWEST:
+        if self.min_cell >= MIN_CELL_UNITS:
             return ""
         return (
             f"'nominal' with min_cell {self.min_cell} copies values of a single row or person with "
@@ -371,19 +385,23 @@ class Nominal(ConditionalModel):
 
     def _lagged(self, predictors: Table, target: Column, ends: IntArray) -> Lagged | None:
         """Learn from the donors, sorted by combination; None if none has a lag."""
-        near = predictors[str(self.near)]
-        if problems := list(self.unsuited(target.variable, {near.name: near.variable})):
+        lag_column = predictors[str(self.near)]
+        if problems := list(self.unsuited(target.variable, {lag_column.name: lag_column.variable})):
             raise ModelError(f"variable {target.name!r}: {problem}" for problem in problems)
         values = np.asarray(target.data, dtype=np.float64)
         cell = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         order = np.lexsort((values, cell))
-        predictors, values, near = predictors.take(order), values[order], near.take(order)
+        predictors, values, lag_column = (
+            predictors.take(order),
+            values[order],
+            lag_column.take(order),
+        )
         is_new = (np.diff(cell, prepend=-1) != 0) | (np.diff(values, prepend=np.nan) != 0)
         distinct = np.flatnonzero(is_new)
-        lagged = np.flatnonzero(near.is_observed)
+        lagged = np.flatnonzero(lag_column.is_observed)
         if not len(lagged):
             return None
-        lags = np.asarray(near.data, dtype=np.float64)[lagged]
+        lags = np.asarray(lag_column.data, dtype=np.float64)[lagged]
         scale = 0.0
         if min(values.min(), lags.min()) <= 0:
             scale = float(values.std()) or 1.0
@@ -391,19 +409,19 @@ class Nominal(ConditionalModel):
             name for name in (f"{OWN}changed {g}" for g in self.given) if name in predictors
         )
         alike = (*changed, *(name for name in (f"{OWN}elapsed",) if name in predictors))
-        with_lag, places = predictors.take(lagged), _on_scale(lags, scale)
+        with_lag, lags = predictors.take(lagged), _on_scale(lags, scale)
         once = predictors.take(distinct)
         wider = [self.given[:k] for k in range(len(self.given), 0, -1)]
         return Lagged(
-            near=near.name,
+            near=lag_column.name,
             scale=scale,
             changed=changed,
             fixed=self._fixed(predictors, distinct, ends),
             steps=tuple(
-                Nearest.of(with_lag, (*names, *alike), places, values[lagged]) for names in wider
+                Nearest.of(with_lag, (*names, *alike), lags, values[lagged]) for names in wider
             ),
-            own=Nearest.of(with_lag, self.given, places, values[lagged]),
-            across=Nearest.of(with_lag, (*self.given[1:], *alike), places, values[lagged]),
+            same=Nearest.of(with_lag, self.given, lags, values[lagged]),
+            across=Nearest.of(with_lag, (*self.given[1:], *alike), lags, values[lagged]),
             values=tuple(
                 Nearest.of(once, names, _on_scale(values[distinct], scale), values[distinct])
                 for names in wider
@@ -430,8 +448,8 @@ class Nominal(ConditionalModel):
             )
             many = np.bincount(group, weights=pairs)[group]
             shares = np.bincount(group, weights=equal)[group] / np.maximum(many, 1)
-            share = np.where(np.isnan(share) & (many >= 2 * PAIRS), shares, share)
-        return np.asarray(share >= FIXED)
+            share = np.where(np.isnan(share) & (many >= 2 * MIN_PAIRS), shares, share)
+        return np.asarray(share >= MIN_EQUAL_SHARE)
 
 
 def _holders(cell: IntArray, owners: IntArray | None) -> IntArray:

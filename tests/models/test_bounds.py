@@ -131,12 +131,15 @@ def test_heaps_and_precisions_equal_slow_counting(seed: int) -> None:
     counts = {v: values.tolist().count(v) for v in distinct}
     heaps = []
     for place, value in enumerate(distinct):
-        first = max(place - bounds.NEIGHBOURS, 0)
-        around = distinct[first:place] + distinct[place + 1 : place + bounds.NEIGHBOURS + 1]
+        first = max(place - bounds.N_NEIGHBOURS, 0)
+        around = distinct[first:place] + distinct[place + 1 : place + bounds.N_NEIGHBOURS + 1]
         usual = max(sum(counts[v] for v in around) / len(around), 1)
-        if counts[value] >= max(bounds.FEWEST, 7) and counts[value] >= bounds.PEAK * usual:
+        if (
+            counts[value] >= max(bounds.MIN_ROWS, 7)
+            and counts[value] >= bounds.MIN_PEAK_RATIO * usual
+        ):
             heaps.append(value)
-    assert bounds._heaps(values).tolist() == heaps[: bounds.MOST_HEAPS]
+    assert bounds._heaps(values).tolist() == heaps[: bounds.MAX_HEAPS]
     assert 250.0 in heaps
     assert 10.0 in bounds._precisions(values, 0)
     assert bounds._precisions(np.arange(1.0, 1001.0), 0).tolist() == [1.0]

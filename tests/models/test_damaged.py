@@ -99,7 +99,7 @@ OUT_OF_RANGE: dict[str, dict[str, Any]] = {
         "others": {"type": "os:system", "state": {}},
         "groups.values": [np.array([1.0, 0.0])],
     },
-    "near": {"lagged.scale": -1.0, "lagged.own.ends": np.array([30, N + 1])},
+    "near": {"lagged.scale": -1.0, "lagged.same.ends": np.array([30, N + 1])},
     "careers": {
         "n_periods": 3,
         "reserve": 9,

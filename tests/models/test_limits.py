@@ -89,7 +89,7 @@ def test_a_reserve_has_random_values_and_one_of_each_frequent_one(monkeypatch):
     assert sorted(kinds(every)[RESERVE:]) == sorted(set(kinds(target)))
     some = np.random.default_rng(1).integers(1003, size=RESERVE)
     assert kinds(every)[:RESERVE] == kinds(target.take(some))
-    monkeypatch.setattr(limits_module, "MOST_VALUES", 3)
+    monkeypatch.setattr(limits_module, "MAX_RESERVE_VALUES", 3)
     few = kinds(reserve_of(target, np.random.default_rng(1)))[RESERVE:]
     assert few == [(3.0, 0), (-1.0, 0), (0.0, 1)]
 

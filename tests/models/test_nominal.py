@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
-from synthesizer.models.nominal import FIXED, PAIRS, FittedNominal, Nominal
+from synthesizer.models.nominal import MIN_EQUAL_SHARE, MIN_PAIRS, FittedNominal, Nominal
 from tests.tables import coded, numeric
 
 NAMES = ("year", "grade", "step")
@@ -54,8 +54,8 @@ def test_a_combination_fixes_its_value_by_its_pairs_or_those_of_wider_ones(n_giv
             agree = slice(1, last) if n_given > 1 else slice(0, 1)
             alike = [values[other] for other in values if other[agree] == one[agree]]
             equal = [a == b for each in alike for a, b in permutations(each, 2)]
-            if len(equal) >= 2 * PAIRS:
-                return float(np.mean(equal)) >= FIXED
+            if len(equal) >= 2 * MIN_PAIRS:
+                return float(np.mean(equal)) >= MIN_EQUAL_SHARE
         return False
 
     one_each = Table(cells(*np.array(list(values)).T))

@@ -62,7 +62,9 @@ def test_missing_codes_are_drawn_first_and_then_the_observed() -> None:
 
 
 def test_what_cannot_be_learnt_is_told_at_the_draw() -> None:
-    step = Step(variable="pay", method="sample", model=Sample(), predictors=("x",), most=9)
+    step = Step(
+        variable="pay", method="sample", model=Sample(), predictors=("x",), max_predictors=9
+    )
     assert (step.n_predictors, step.is_whole, step.is_fixed) == (1, False, False)
     only_missing = step.fit(TABLE.take(slice(2, 4)), [], RNG)
     assert only_missing.value_model is None

@@ -16,7 +16,7 @@ from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
-from synthesizer.models.domains import LEAST_CHANCE, Chances, evened
+from synthesizer.models.domains import MIN_CHANCE, Chances, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.moves import SeenMoves, allowed_parts, in_parts, only_moves
 from synthesizer.models.histories.parts import (
@@ -266,7 +266,7 @@ class _Walk:
             return None
         shares = in_parts(values, before, stay.shares[:, 0])
         shares[np.arange(len(before)), 1 + before.data] += np.where(
-            stay.shares[:, 0] > 0, np.maximum(shares[:, 0], LEAST_CHANCE), 0.0
+            stay.shares[:, 0] > 0, np.maximum(shares[:, 0], MIN_CHANCE), 0.0
         )
         return values.with_shares(shares[:, 1:])
 
@@ -307,18 +307,18 @@ class _Walk:
         may_stay = allowed[np.arange(len(before)), before.data]
         if seen is not None:
             wished = shares * allowed_parts(seen, before)
-            some = wished.sum(axis=1) >= LEAST_CHANCE
+            some = wished.sum(axis=1) >= MIN_CHANCE
             shares[some] = wished[some] / wished[some].sum(axis=1, keepdims=True)
         inside = shares * allowed_parts(allowed, before)
         total = inside.sum(axis=1)
-        good = np.flatnonzero(total >= LEAST_CHANCE)
+        good = np.flatnonzero(total >= MIN_CHANCE)
         inside = inside[good] / total[good, None]
         shares[~may_stay, 0] = 0.0  # who has to move does so beside those who would
         factors = evened(inside, shares[good])
         codes = values.take(good).with_shares(inside).drawn(factors, self.rng) - 1
         moved = codes >= 0
         drawn = before.replaced(good[moved], Column(before.variable, codes[moved]))
-        return drawn, np.flatnonzero((total < LEAST_CHANCE) & ~may_stay)
+        return drawn, np.flatnonzero((total < MIN_CHANCE) & ~may_stay)
 
     @staticmethod
     def checked(drawn: Column, bad: IntArray) -> Column:

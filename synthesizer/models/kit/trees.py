@@ -245,10 +245,10 @@ class Tree:
         level = np.zeros(1, dtype=np.intp)
         while len(level):
             inner = level[self.feature[level] != LEAF]
-            left, right = inner + 1, self.right[inner].astype(np.intp)
-            parent[left] = parent[right] = inner
-            end[left], end[right] = self.start[right], end[inner]
-            level = np.concatenate([left, right])
+            left_child, right = inner + 1, self.right[inner].astype(np.intp)
+            parent[left_child] = parent[right] = inner
+            end[left_child], end[right] = self.start[right], end[inner]
+            level = np.concatenate([left_child, right])
         return end, parent
 
 
