@@ -18,7 +18,7 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 from synthesizer.models.base import Abilities
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.parts import (
-    Part,
+    FittedPart,
     first_observed,
     fit_codes,
     fit_part,
@@ -30,13 +30,13 @@ from synthesizer.models.limits import Limits
 
 Widths = Annotated[tuple[NotNegative, ...], Strict(False)]
 
-MOST_TIME = 1e9
+MAX_TIME = 1e9
 """Most units of time that a level takes, and largest growth in one."""
 
-FEWEST_STEPS = 10
+MIN_STEPS = 10
 """Steps from row to row by which it is judged whether a variable advances."""
 
-TRIES = 50
+MAX_TRIES = 50
 """Paths drawn from a first value with which an allowed one was found."""
 
 
@@ -44,16 +44,16 @@ TRIES = 50
 class FittedAdvance(FittedHistory):
     """A base model of the first value, with its place inside the level, and how it advances."""
 
-    first: Part
-    phase: Part | None
+    first: FittedPart
+    phase: FittedPart | None
     rate: float
     """Growth of a number a unit of time."""
     widths: FloatArray
     """Time that each level takes, 0 for one that time does not leave; empty for numbers."""
-    codes: Part | None
+    codes: FittedPart | None
     since: str | None = None
     """Predictor whose changes are the events."""
-    restart: Part | None = None
+    restart: FittedPart | None = None
     """Draws whether an event starts the variable again; None where none ever did."""
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class FittedAdvance(FittedHistory):
 
         start, bad = draw_persons(self.first, predictors, limits, rng, path)
         column, index, judge = self.path(start, predictors, rng), predictors.index, limits.judge
-        for _ in range(0 if len(bad) else TRIES):  # the same value may move up sooner or later
+        for _ in range(0 if len(bad) else MAX_TRIES):  # the same value may move up sooner or later
             if judge is None:
                 break
             bad = np.unique(index.person[judge(np.arange(len(column)), column)])
@@ -122,7 +122,7 @@ class FittedAdvance(FittedHistory):
         index = predictors.index
         rows = index.by_period[-1]
         drawn, old = self.begun(predictors, past.take(rows), limits, rng=rng)
-        for _ in range(1 + TRIES):  # inside a level a person may stand at several places
+        for _ in range(1 + MAX_TRIES):  # inside a level a person may stand at several places
             if not len(old):
                 return drawn
             drawn = drawn.replaced(old, self._gone_on(predictors, past, rows[old], rng))
@@ -263,8 +263,8 @@ class Advance(WrappedHistory):
         """Say that a list of widths does not fit the levels; see `ConditionalModel.unsuited`."""
         listed = self.width if isinstance(self.width, tuple) else (self.width,)
         for option, value in (("rate", self.rate), ("width", max(listed, default=0.0))):
-            if value > MOST_TIME:
-                yield f"{option} ({value:g}) must be at most {MOST_TIME:g}"
+            if value > MAX_TIME:
+                yield f"{option} ({value:g}) must be at most {MAX_TIME:g}"
         if not isinstance(self.width, tuple):
             return
         levels = ", ".join(target.levels)
@@ -303,10 +303,10 @@ class Advance(WrappedHistory):
             yield from self._doubts_of_levels(target.variable, *codes, gone)
             return
         least = 0.0 if target.variable.decimals is None else 10.0**-target.variable.decimals
-        near = np.abs(now - before - self.rate * gone) <= np.maximum(self.rate * gone / 2, least)
-        if len(later) >= FEWEST_STEPS and near.sum() < len(later) / 2:
+        is_near = np.abs(now - before - self.rate * gone) <= np.maximum(self.rate * gone / 2, least)
+        if len(later) >= MIN_STEPS and is_near.sum() < len(later) / 2:
             yield (
-                f"{near.sum()} of {len(later)} changes from row to row are near what rate "
+                f"{is_near.sum()} of {len(later)} changes from row to row are near what rate "
                 f"({self.rate:g}) leads to; give the growth in a unit of time (a day where time "
                 "is a date), or use another model"
             )
@@ -322,7 +322,7 @@ class Advance(WrappedHistory):
         lasting = np.where(np.isfinite(high), widths, np.inf)
         expected = float(np.minimum(gone / lasting[before], 1.0).sum())
         few, many = fits.sum() < expected / 2, up.sum() > 2 * expected
-        if max(expected, up.sum()) >= FEWEST_STEPS and (few or many):
+        if max(expected, up.sum()) >= MIN_STEPS and (few or many):
             yield (
                 f"persons move up {up.sum()} times, {fits.sum()} of these as width says, which "
                 f"leads to about {expected:.0f} such steps; give the time that levels take in "
@@ -357,9 +357,9 @@ class Advance(WrappedHistory):
         phase = None
         if target.is_coded:
             base, inside = self._rolled_back_levels(index, target, widths, rng)
-            place = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
+            inside_column = Column(Variable(name=OWN + "phase", kind=Kind.NUMERIC), inside)
             persons = predictors.first_rows.with_column(base.renamed(PAST[0]))
-            phase = fit_part(self.base, persons, place, rng)
+            phase = fit_part(self.base, persons, inside_column, rng)
         else:
             base = _rolled_back(index, target, self.rate)
         first = fit_part(self.base, predictors.first_rows, base, rng)
@@ -380,7 +380,7 @@ class Advance(WrappedHistory):
 
     def _between_events(
         self, predictors: PanelTable, target: Column, widths: FloatArray, rng: np.random.Generator
-    ) -> tuple[PanelTable, Part | None]:
+    ) -> tuple[PanelTable, FittedPart | None]:
         """Return the rows as stretches between restarts, and what draws whether an event is one."""
         table = with_event(predictors, str(self.since))
         rows = np.flatnonzero(table[EVENT].data > 0)
@@ -398,8 +398,8 @@ class Advance(WrappedHistory):
             return super().fit_last(predictors, target, rules, rng=rng)
         index = predictors.index
         persons = index.person[recent_starts(index)]
-        new, own = predictors.take_units(persons), target.take(index.rows_of(persons))
-        fitted = self.fit_history(new, own, rules, rng=rng)
+        new, values = predictors.take_units(persons), target.take(index.rows_of(persons))
+        fitted = self.fit_history(new, values, rules, rng=rng)
         if target.is_observed.all():
             return fitted
         base = target.take(first_observed(index, target))
@@ -413,8 +413,8 @@ class Advance(WrappedHistory):
         Who has no value keeps the missing code. Inside the lowest level a place may be below 0.
         """
         edges, levels = counting_edges(widths)
-        places = counted(target, levels, target.is_observed)
-        start = starting_positions(index, places, edges, rng, is_open=self.since is None)
+        ranks = counted(target, levels, target.is_observed)
+        start = starting_positions(index, ranks, edges, rng, is_open=self.since is None)
         # who is at a level that time does not leave stays there, as with a missing code
         codes = target.data[first_observed(index, target)]
         level = level_at(edges, np.nan_to_num(start))
@@ -423,7 +423,7 @@ class Advance(WrappedHistory):
 
     def _codes(
         self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
-    ) -> Part:
+    ) -> FittedPart:
         """Fit which missing code stands over the value of a row; 0 is none."""
         labels = ("observed", *target.variable.missing)
         variable = Variable(name=OWN + "code", kind=Kind.CATEGORICAL, levels=labels)
@@ -549,7 +549,7 @@ def _windows(
 
 def starting_positions(
     index: PanelIndex,
-    places: IntArray,
+    ranks: IntArray,
     edges: FloatArray,
     rng: np.random.Generator,
     *,
@@ -562,13 +562,13 @@ def starting_positions(
     earlier ones are passed over. The highest level has no upper bound, and the lowest no lower one
     where it ``is_open``.
 
-    ``places`` among the ``edges``, shape (r,), are -1 where there is none. The result, shape (n,),
+    ``ranks`` among the ``edges``, shape (r,), are -1 where there is none. The result, shape (n,),
     is NaN for persons without any.
     """
     gone = elapsed_since_first(index)
     ends = np.append(edges[1:], np.inf)
-    low = np.where(places >= (1 if is_open else 0), edges[places] - gone, -np.inf)
-    high = np.where(places >= 0, ends[places] - gone, np.inf)
+    low = np.where(ranks >= (1 if is_open else 0), edges[ranks] - gone, -np.inf)
+    high = np.where(ranks >= 0, ends[ranks] - gone, np.inf)
     width = float(np.diff(edges).max(initial=0.0)) or 1.0
     least, most = np.full(index.n_persons, -np.inf), np.full(index.n_persons, np.inf)
     for step in range(int(index.counts.max(initial=0))):

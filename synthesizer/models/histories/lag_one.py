@@ -20,7 +20,7 @@ from synthesizer.models.domains import MIN_CHANCE, Chances, evened
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.moves import SeenMoves, allowed_parts, in_parts, only_moves
 from synthesizer.models.histories.parts import (
-    Part,
+    FittedPart,
     change_names,
     changing_names,
     fit_codes,
@@ -34,7 +34,7 @@ from synthesizer.models.histories.parts import (
 from synthesizer.models.kit.numbers import SafeNumbers
 from synthesizer.models.limits import Limits, redrawn, repeated_steps
 
-TRIES = 8
+MAX_TRIES = 8
 """Draws of a new value before a move that leads back to the old one counts as staying."""
 
 POOLED = -1
@@ -45,15 +45,15 @@ POOLED = -1
 class Steps:
     """How the value of a later row is drawn: whether it moves, and where to."""
 
-    moves: Part | None
-    values: Part | None
+    moves: FittedPart | None
+    values: FittedPart | None
 
 
 @dataclass(frozen=True, eq=False)
 class FittedLagOne(FittedHistory):
     """The first value of a person, and the steps from period to period."""
 
-    first: Part
+    first: FittedPart
     later: Mapping[int, Steps]
     rules: tuple[PathRule, ...]
     changes: tuple[str, ...] | None
@@ -231,13 +231,13 @@ class _Walk:
         if chances is not None:
             moving = only_moves(chances, before.take(movers))
             chance = moving.shares.sum(axis=1)
-            possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** TRIES
+            possible = self.rng.random(len(chance)) < 1.0 - (1.0 - chance) ** MAX_TRIES
             codes = moving.take(possible).drawn(np.ones(1, dtype=np.float32), self.rng)
             return before.replaced(movers[possible], Column(before.variable, codes))
-        for attempt in range(TRIES):
+        for attempt in range(MAX_TRIES):
             if not len(movers):
                 break
-            wide = max(0, widen - 1) + max(0, attempt - TRIES // 2)
+            wide = max(0, widen - 1) + max(0, attempt - MAX_TRIES // 2)
             drawn = drawn.replaced(
                 movers, steps.values.draw(table.take(movers), self.rng, widen=wide)
             )
@@ -270,7 +270,7 @@ class _Walk:
         )
         return values.with_shares(shares[:, 1:])
 
-    def staying(self, moves: Part, table: Table, must: BoolArray | None) -> Chances | None:
+    def staying(self, moves: FittedPart, table: Table, must: BoolArray | None) -> Chances | None:
         """Return the chances to stay and to move; rows where ``must`` is true do not stay."""
         chances = moves.chances(table)
         if chances is None or must is None:
@@ -361,27 +361,27 @@ class _Later:
             )
             if settled is not None:
                 drawn, every = settled
-                kept = self._keeping(firm)
+                keeping = self._keeping(firm)
                 again = self._again(np.zeros(len(drawn), dtype=bool))
-                drawn, every = self._within(drawn, every, kept) or settled
-                return self.walk.checked(*redrawn(drawn, again, kept, self.walk.rng, every))
+                drawn, every = self._within(drawn, every, keeping) or settled
+                return self.walk.checked(*redrawn(drawn, again, keeping, self.walk.rng, every))
         drawn = self.walk.step(self.period, self.table, self.before, self.must, 0)
         held = _held(drawn, rules)
         again = self._again(held)
-        kept = self._keeping(rules, held)
-        if kept.judge is not None and (len(firm) < len(rules) or held.any()):
-            settled = self._within(drawn, every, kept.strict)
+        keeping = self._keeping(rules, held)
+        if keeping.judge is not None and (len(firm) < len(rules) or held.any()):
+            settled = self._within(drawn, every, keeping.strict)
             if settled is None:
-                drawn = repeated_steps(drawn, every, self.before, self._step, kept.judge)
-                settled = redrawn(drawn, again, kept.strict, self.walk.rng, every)
+                drawn = repeated_steps(drawn, every, self.before, self._step, keeping.judge)
+                settled = redrawn(drawn, again, keeping.strict, self.walk.rng, every)
             drawn, every = settled
-        kept = self._keeping(firm)
-        settled = self._within(drawn, every, kept)
+        keeping = self._keeping(firm)
+        settled = self._within(drawn, every, keeping)
         if settled is not None:
             drawn, every = settled
-        elif kept.judge is not None:
-            drawn = repeated_steps(drawn, every, self.before, self._step, kept.judge)
-        return self.walk.checked(*redrawn(drawn, again, kept, self.walk.rng, every))
+        elif keeping.judge is not None:
+            drawn = repeated_steps(drawn, every, self.before, self._step, keeping.judge)
+        return self.walk.checked(*redrawn(drawn, again, keeping, self.walk.rng, every))
 
     def _step(self, chosen: IntArray, wide: int) -> Column:
         must = None if self.must is None else self.must[chosen]
@@ -627,5 +627,5 @@ class LagOne(WrappedHistory):
         values: Column,
         numbers: SafeNumbers | None,
         rng: np.random.Generator,
-    ) -> Part:
+    ) -> FittedPart:
         return fit_part(self.base, table, values, rng, left_out=self.left_out, numbers=numbers)

@@ -59,14 +59,14 @@ class SeenMoves:
             return None
         table = _contexts(panel, names, later)
         contexts = Combinations.of(table, table.names)
-        known, place = np.unique(contexts.numbers(table), return_inverse=True)
-        steps = np.stack([place, target.data[later - 1], target.data[later]])
-        place, before, after = np.unique(steps, axis=1)
+        known, context = np.unique(contexts.numbers(table), return_inverse=True)
+        steps = np.stack([context, target.data[later - 1], target.data[later]])
+        context, before, after = np.unique(steps, axis=1)
         return cls(
             names=tuple(names),
             contexts=contexts,
             known=known,
-            ends=np.searchsorted(place, np.arange(len(known)), side="right"),
+            ends=np.searchsorted(context, np.arange(len(known)), side="right"),
             before=before,
             after=after,
             n_codes=target.variable.n_codes,
@@ -107,13 +107,13 @@ class SeenMoves:
         self, panel: PanelTable, rows: IntArray
     ) -> Iterator[tuple[IntArray, scipy.sparse.csr_array]]:
         """Yield places among later rows, and the steps of their known context."""
-        place = self.contexts.places(_contexts(panel, self.names, rows), self.known)
-        for context in np.unique(place[place >= 0]).tolist():
+        contexts = self.contexts.places(_contexts(panel, self.names, rows), self.known)
+        for context in np.unique(contexts[contexts >= 0]).tolist():
             part = slice(self.ends[context - 1] if context else 0, self.ends[context])
             codes = (self.before[part], self.after[part])
             ones = np.ones(len(codes[0]), dtype=np.float32)
             steps = scipy.sparse.csr_array((ones, codes), shape=(self.n_codes,) * 2)
-            yield np.flatnonzero(place == context), steps
+            yield np.flatnonzero(contexts == context), steps
 
     def _others_move(self, panel: PanelTable, rows: IntArray) -> BoolArray:
         moves = np.zeros(len(rows), dtype=bool)

@@ -25,7 +25,7 @@ _SIGN = Variable(name="own.sign", kind=Kind.CATEGORICAL, levels=("no", "yes"))
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class FittedPart:
     """A fitted base model of one variable; draws missing codes first where a number has some.
 
     It sees the predictors of its fit only: others that a history adds for a draw are left out.
@@ -69,7 +69,7 @@ def fit_part(
     *,
     left_out: Collection[str] = (),
     numbers: SafeNumbers | None = None,
-) -> Part:
+) -> FittedPart:
     """Fit ``base`` to n >= 1 values, missing codes included; the marginal where n is 1.
 
     Draws that are rare by ``numbers`` are replaced. Neither the fit nor any draw sees the
@@ -83,10 +83,10 @@ def fit_part(
     )  # fmt: skip
     fitted = step.fit(predictors.with_column(target), (), rng)
     if fitted.within is None or numbers is None:
-        return Part(fitted, numbers)
+        return FittedPart(fitted, numbers)
     # a number on its bound is the bound's, and stays
     within = replace(fitted.within, reach=numbers.reach, numbers=numbers)
-    return Part(replace(fitted, within=within))
+    return FittedPart(replace(fitted, within=within))
 
 
 def of_persons(base: ConditionalModel) -> ConditionalModel:
@@ -112,7 +112,7 @@ def fit_codes(
     rng: np.random.Generator,
     *,
     left_out: Collection[str] = (),
-) -> Part:
+) -> FittedPart:
     """Fit a coded target; by ``base`` where it takes codes, else by a tree."""
     return fit_part(_of_codes(base) or base, predictors, target, rng, left_out=left_out)
 
@@ -217,7 +217,7 @@ def first_observed(index: PanelIndex, target: Column) -> IntArray:
     return np.where(first < index.starts + index.counts, first, index.starts)
 
 
-FEW_STARTS = 100
+MIN_STARTS = 100
 """Persons who are new, from which on nobody of earlier periods is needed to learn of them."""
 
 
@@ -230,7 +230,7 @@ def recent_starts(index: PanelIndex) -> IntArray:
     began = index.period[index.starts]
     for period in range(index.n_periods - 1, 0, -1):
         is_new = began >= period
-        if is_new.sum() >= FEW_STARTS:
+        if is_new.sum() >= MIN_STARTS:
             return index.starts[is_new]
     later = began > 0
     return index.starts[later] if later.any() else index.starts

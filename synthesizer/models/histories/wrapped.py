@@ -23,7 +23,7 @@ from synthesizer.models.domains import Chances, Mask
 from synthesizer.models.histories.history import FittedHistory, PathRules, WrappedHistory
 from synthesizer.models.histories.lag_one import FittedLagOne, LagOne
 from synthesizer.models.histories.parts import (
-    Part,
+    FittedPart,
     changing_names,
     ever_names,
     first_observed,
@@ -41,7 +41,7 @@ from synthesizer.models.limits import Judge, Limits, redrawn
 class FittedTimeInvariant(FittedHistory):
     """A base model of one value a person."""
 
-    value: Part
+    value: FittedPart
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw a value for every person and write it in all its rows."""
@@ -60,8 +60,8 @@ class FittedTimeInvariant(FittedHistory):
         """Keep the value of a person, and draw one for who is new; see `FittedHistory.follow`."""
         index = predictors.index
         rows = index.by_period[-1]
-        kept = past.take(index.starts[index.person[rows]])
-        drawn, old = self.begun(predictors, kept, limits, rng=rng)
+        values = past.take(index.starts[index.person[rows]])
+        drawn, old = self.begun(predictors, values, limits, rng=rng)
         if limits.binding is not None:
             self._refuse(int(limits.binding(rows[old], drawn.take(old)).sum()))
         return drawn
@@ -81,7 +81,7 @@ Path = Callable[[IntArray, Column], Column]
 
 
 def draw_persons(
-    value: Part,
+    value: FittedPart,
     predictors: PanelTable,
     limits: Limits,
     rng: np.random.Generator,
@@ -187,7 +187,7 @@ class TimeInvariant(WrappedHistory):
 class FittedEachPeriod(FittedHistory):
     """A base model of the value of a row."""
 
-    value: Part
+    value: FittedPart
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
         """Draw all rows at once."""
@@ -261,9 +261,9 @@ class EachPeriod(WrappedHistory):
         return FittedEachPeriod(fit_part(self.base, predictors.take(rows), target.take(rows), rng))
 
 
-TRIES = 3
+MAX_TRIES = 3
 """Histories drawn for a person who shall change before a change in a random row is imposed."""
-FEW_PERSONS = 2_000
+MAX_REPEATED_PERSONS = 2_000
 """Fewer persons draw several histories at once: a walk takes as long for few as for many."""
 
 
@@ -271,9 +271,9 @@ FEW_PERSONS = 2_000
 class FittedByClass(FittedHistory):
     """The class of a person, the value of those who never change, the histories of the others."""
 
-    classes: Part
+    classes: FittedPart
     """Draws 0 for a constant value, k for history k - 1."""
-    constant: Part | None
+    constant: FittedPart | None
     """None where nobody is constant."""
     histories: tuple[FittedLagOne | None, ...]
     """One for each further class, None where nobody is in it."""
@@ -305,9 +305,9 @@ class FittedByClass(FittedHistory):
             its, panel = index.rows_of(same), predictors.take_units(same)
             firm = limits.strict if any(self.histories) else limits  # else nobody can change
             values, bad = draw_persons(self.constant, panel, firm.of_rows(its), rng)
-            kept = panel.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
-            columns.append(panel.spread(values).take(kept))
-            rows.append(its[kept])
+            allowed_rows = panel.index.rows_of(np.setdiff1d(np.arange(len(same)), bad))
+            columns.append(panel.spread(values).take(allowed_rows))
+            rows.append(its[allowed_rows])
             classes[same[bad]] = self._first_fitted(self.histories) + 1
         for code, model in enumerate(self.histories, start=1):
             persons = np.flatnonzero(classes == code)
@@ -343,15 +343,15 @@ def _draw_changing(
 ) -> Column:
     """Draw histories again until each has a change, shape (r,).
 
-    After `TRIES` further draws a random later row of the person has to move. Few persons draw
+    After `MAX_TRIES` further draws a random later row of the person has to move. Few persons draw
     several histories at once, of which the first with a change counts.
     """
     index = predictors.index
     drawn: Column | None = None
-    still, left = np.arange(index.n_persons), 1 + TRIES
-    while drawn is None or (left and len(still)):
-        copies = max(1, min(left, FEW_PERSONS // max(1, len(still))))
-        left -= copies
+    still, tries = np.arange(index.n_persons), 1 + MAX_TRIES
+    while drawn is None or (tries and len(still)):
+        copies = max(1, min(tries, MAX_REPEATED_PERSONS // max(1, len(still))))
+        tries -= copies
         units = np.repeat(still, copies)
         panel, its = predictors.take_units(units), limits.of_rows(index.rows_of(units))
         values = model.draw(panel, its, rng=rng)
@@ -393,7 +393,7 @@ class ByClass(WrappedHistory):
         model: LagOne,
         rules: Sequence[PathRules],
         rng: np.random.Generator,
-    ) -> tuple[Part, Part | None, tuple[FittedLagOne | None, ...], tuple[str, ...]]:
+    ) -> tuple[FittedPart, FittedPart | None, tuple[FittedLagOne | None, ...], tuple[str, ...]]:
         """Return the fields of `FittedByClass`: classes of n persons, values and histories.
 
         ``rules`` are those of each history. Classes are learnt from the persons with several rows,
@@ -490,10 +490,10 @@ class FittedMonotone(FittedByClass):
         model, others = self.histories[OTHER - 1], classes == OTHER
         if model is None or not others.any():
             return drawn
-        return _kept(model, predictors, drawn, others, limits, rng)
+        return _at_most_one_fall(model, predictors, drawn, others, limits, rng)
 
 
-def _kept(
+def _at_most_one_fall(
     model: FittedLagOne,
     predictors: PanelTable,
     drawn: Column,

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from synthesizer.data.table import Table
 from synthesizer.measures.risk.replicated import replication
-from synthesizer.models.careers.choice import Counts, Met, _fit, _thinning
+from synthesizer.models.careers.choice import CareerCounts, KnownCareers, _fit, _thinning
 from synthesizer.models.careers.fitted_careers import CareerOptions, fit_careers
 from synthesizer.models.careers.runs import to_runs
 from tests.tables import coded
@@ -60,7 +60,7 @@ def test_counts_equal_slow_code():
     data = rng.integers(0, 3, size=(90, 7)).astype(np.int32)
     data[:, 1::2] = data[:, ::2][:, :3]  # runs of two, and states that come back
     persons = sex(rng.integers(0, 2, 90))
-    counts = Counts.of(data, 3, persons)
+    counts = CareerCounts.of(data, 3, persons)
     rows = np.arange(30)
     found = counts(data[rows], persons.take(rows)).toarray() * counts.spread
     known = counts.features.matrix(persons)[:, counts.features.linear][:, 1:]
@@ -157,7 +157,7 @@ def test_careers_that_are_met_equal_slow_code(grid, states):
         return tuple(career[starts] if states else ()), tuple(times)
 
     keys = [coarse(career) for career in data]
-    met, others = Met.of(to_runs(data[:40]), grid, states)
+    met, others = KnownCareers.of(to_runs(data[:40]), grid, states)
     for i in range(40):
         count = keys[:40].count(keys[i]) - 1
         assert others[i].tolist() == [count == 1, count > 1]
@@ -182,9 +182,9 @@ def test_moves_of_the_data_only_unless_new_ones_are_allowed():
 
 def test_hashes_of_careers_far_apart_rise_and_careers_all_alike_have_a_choice():
     """The difference of two hashes overflows; what all persons have is nothing to hold."""
-    Met(0, True, np.array([-(2**62) - 1, 2**62, 2**63 - 1]), np.zeros(3, dtype=bool))
+    KnownCareers(0, True, np.array([-(2**62) - 1, 2**62, 2**63 - 1]), np.zeros(3, dtype=bool))
     with pytest.raises(ValueError, match="rise"):
-        Met(0, True, np.array([2**62, -(2**62) - 1]), np.zeros(2, dtype=bool))
+        KnownCareers(0, True, np.array([2**62, -(2**62) - 1]), np.zeros(2, dtype=bool))
     alike = np.zeros((80, 3), dtype=np.int32)
     fitted = fit_careers(alike, 2, Table([], 80), CareerOptions(), rng=np.random.default_rng(1))
     assert not fitted.sample(Table([], 80), 80, rng=np.random.default_rng(2)).any()

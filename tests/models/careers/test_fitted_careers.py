@@ -164,7 +164,7 @@ def test_numbers_of_runs_without_legal_lengths_are_drawn_again():
 
 def test_who_finds_no_states_is_counted_and_drawn_from_the_reserve(monkeypatch):
     """One of two groups has careers that the rules forbid, also where persons are cut in blocks."""
-    monkeypatch.setattr(fitted_careers, "BLOCK_CELLS", 150)
+    monkeypatch.setattr(fitted_careers, "MAX_BLOCK_CELLS", 150)
     data = np.array([[0, 1, 0]] * 20 + [[0, 0, 0]] * 40, dtype=np.int32)
     sex = sex_of(np.arange(60) < 20)
     options = CareerOptions(candidates=1, person_min_leaf=5)

@@ -52,7 +52,7 @@ def test_masses_agree_with_simulation_at_six_periods(count, theta):
 
 def test_masses_agree_with_simulation_where_cells_are_shifted(monkeypatch):
     theta = 5.0
-    monkeypatch.setattr(lengths, "FEW_COMPOSITIONS", 1)
+    monkeypatch.setattr(lengths, "MAX_SIMPLEX_CELLS", 1)
     every = compositions(20, 4)
     pattern = np.array([[8, 0, 3, 5]])
     alpha = 1 + theta * 17 * centre(pattern)
@@ -62,11 +62,13 @@ def test_masses_agree_with_simulation_where_cells_are_shifted(monkeypatch):
     assert np.abs(masses - expected).max() < 0.004
 
 
-@pytest.mark.parametrize(("few", "block"), [(lengths.FEW_COMPOSITIONS, lengths.BLOCK), (1, 300)])
+@pytest.mark.parametrize(
+    ("few", "block"), [(lengths.MAX_SIMPLEX_CELLS, lengths.BLOCK_CELLS), (1, 300)]
+)
 def test_cells_of_two_runs_are_intervals(few, block, monkeypatch):
     """Of length 1 / (N + 1): masses and mean logarithms are known."""
-    monkeypatch.setattr(lengths, "FEW_COMPOSITIONS", few)
-    monkeypatch.setattr(lengths, "BLOCK", block)
+    monkeypatch.setattr(lengths, "MAX_SIMPLEX_CELLS", few)
+    monkeypatch.setattr(lengths, "BLOCK_CELLS", block)
     every, edges = compositions(10, 2), np.arange(10) / 9
     points = cell_points(every[::-1])
     alpha = np.array([[1.0, 1.0], [4.0, 2.0], [0.5, 3.0]])

@@ -87,7 +87,7 @@ def test_new_persons_are_those_of_the_last_periods(
     monkeypatch: pytest.MonkeyPatch, few: int, new: dict[int, int], of: set[int]
 ) -> None:
     """Who is there in the first period is asked only where nobody is new later."""
-    monkeypatch.setattr(parts, "FEW_STARTS", few)
+    monkeypatch.setattr(parts, "MIN_STARTS", few)
     began = np.concatenate([np.zeros(5, int), *(np.full(k, t) for t, k in new.items())])
     index = PanelIndex.of_presence(np.arange(5) >= began[:, None], np.arange(5.0))
     rows = parts.recent_starts(index)
