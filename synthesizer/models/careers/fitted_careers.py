@@ -279,7 +279,7 @@ class FittedCareers:
     def _runs(
         self, counts: Index, persons: Table, rng: np.random.Generator
     ) -> tuple[Runs, Feasible, Index]:
-        """Return runs with drawn lengths, their feasible states, and persons without such states."""
+        """Return runs with drawn lengths, their feasible states, and persons without any."""
         lengths = self.lengths.draw_lengths(counts, persons, rng=rng)
         first = np.cumsum(counts) - counts
         feasible = self.rules.feasible(Runs.without_states(counts, lengths))

@@ -1,4 +1,4 @@
-"""A variable that advances with time: age, length of service, years since an event."""
+"""A variable that grows with time: age, length of service, years since an event."""
 
 from __future__ import annotations
 
@@ -31,41 +31,44 @@ from synthesizer.models.limits import Limits
 Widths = Annotated[tuple[NotNegative, ...], Strict(False)]
 
 MAX_TIME = 1e9
-"""Most units of time that a level takes, and largest growth in one."""
+"""Longest level in units of time, and largest growth per unit."""
 
 MIN_STEPS = 10
-"""Steps from row to row by which it is judged whether a variable advances."""
+"""Steps from row to row that are needed to test whether a variable advances."""
 
 MAX_TRIES = 50
-"""Paths drawn from a first value with which an allowed one was found."""
+"""Paths drawn from a first value that has an allowed path."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedAdvance(FittedHistory):
-    """A base model of the first value, with its place inside the level, and how it advances."""
+    """The first value, its position inside the level, and the growth with time."""
 
     first: FittedPart
+    """Draws the first value."""
     phase: FittedPart | None
+    """Draws the time since the start of the first level."""
     rate: float
-    """Growth of a number a unit of time."""
+    """Growth of a number per unit of time."""
     widths: FloatArray
-    """Time that each level takes, 0 for one that time does not leave; empty for numbers."""
+    """Duration of each level, 0 without growth; empty for numbers."""
     codes: FittedPart | None
+    """Draws missing codes of single periods."""
     since: str | None = None
-    """Predictor whose changes are the events."""
+    """Predictor whose changes are events."""
     restart: FittedPart | None = None
-    """Draws whether an event starts the variable again; None where none ever did."""
+    """Draws whether an event starts the count again; None: never."""
 
     def __post_init__(self) -> None:
         stands = len(self.widths) > 0 and not self.widths.any()
         if not self.rate > 0 or (self.widths < 0).any() or stands:
-            raise ValueError("a level must take some time")
+            raise ValueError("at least one level must have a duration")
 
     def draw(self, predictors: PanelTable, limits: Limits, *, rng: np.random.Generator) -> Column:
-        """Draw the first value of every person and let it advance with time.
+        """Draw the first value of every person, then its growth with time.
 
-        A first value with which a later row would be a structural zero is drawn again; where none
-        is left, the count starts again at all events of the stretch.
+        First values that lead to a structural zero are drawn again. If no first value is allowed,
+        the count starts again at all events of the person.
         """
         starts = np.array(predictors.index.is_first)
         events = np.zeros(0, dtype=np.int64)
@@ -92,7 +95,7 @@ class FittedAdvance(FittedHistory):
     def _drawn(
         self, predictors: PanelTable, limits: Limits, rng: np.random.Generator
     ) -> tuple[Column, IntArray]:
-        """Draw the paths of all persons; also return for whom there is no allowed one."""
+        """Draw the paths of all persons; also return persons without an allowed path."""
 
         def path(persons: IntArray, values: Column) -> Column:
             return self.path(values, predictors.take_units(persons), rng)
@@ -118,11 +121,11 @@ class FittedAdvance(FittedHistory):
         *,
         rng: np.random.Generator,
     ) -> Column:
-        """Let the past of every person go on; see `FittedHistory.follow`."""
+        """Return the last period given the past of every person; see `FittedHistory.follow`."""
         index = predictors.index
         rows = index.by_period[-1]
         drawn, old = self.begun(predictors, past.take(rows), limits, rng=rng)
-        for _ in range(1 + MAX_TRIES):  # inside a level a person may stand at several places
+        for _ in range(1 + MAX_TRIES):  # the position inside a level is random
             if not len(old):
                 return drawn
             drawn = drawn.replaced(old, self._gone_on(predictors, past, rows[old], rng))
@@ -130,14 +133,14 @@ class FittedAdvance(FittedHistory):
                 return drawn
             old = old[limits.binding(rows[old], drawn.take(old))]
         raise RuleError(
-            f"variable {drawn.name!r}: the published values of {len(old)} persons lead to none "
-            "that is allowed in the new period; relax the rules or the structural zeros"
+            f"variable {drawn.name!r}: the published values of {len(old)} persons lead to no "
+            "allowed value in the new period; relax the rules or the structural zeros"
         )
 
     def _gone_on(
         self, predictors: PanelTable, past: Column, rows: IntArray, rng: np.random.Generator
     ) -> Column:
-        """Return what the past of persons becomes in rows of the last period."""
+        """Return the values of rows of the last period that continue the past."""
         index = predictors.index
         persons = index.person[rows]
         known = past.is_observed & (index.period < index.n_periods - 1)
@@ -162,7 +165,7 @@ class FittedAdvance(FittedHistory):
         return self._with_codes(column, first, predictors.take(rows), rng)
 
     def path(self, first: Column, predictors: PanelTable, rng: np.random.Generator) -> Column:
-        """Return what first values become in the rows of their persons."""
+        """Return the values of all rows of persons from their first values."""
         index = predictors.index
         gone = elapsed_since_first(index)
         if not first.is_coded:
@@ -185,15 +188,15 @@ class FittedAdvance(FittedHistory):
     def _with_codes(
         self, column: Column, first: Column, predictors: Table, rng: np.random.Generator
     ) -> Column:
-        """Write missing codes of single periods over the value that goes on below them.
+        """Replace values by missing codes of single periods.
 
-        ``first`` holds the first value of the person of each row.
+        ``first`` has the first value of the person of each row.
         """
         if self.codes is None:
             return column
         table = predictors.with_column(first.renamed(PAST[0]))
         state = self.codes.draw(table, rng).data.astype(np.int64)
-        # who has no value at all has nothing below the codes that could go on
+        # persons without any value keep their missing code
         state = np.where(state == 0, column.missing_state(), state)
         if column.is_coded:
             levels = len(column.variable.levels)
@@ -204,7 +207,7 @@ class FittedAdvance(FittedHistory):
 
 
 def _rounded(values: FloatArray, variable: Variable) -> FloatArray:
-    """Keep to the decimals of a number: sums of fractions are never exact."""
+    """Return values rounded to the decimals of the variable."""
     return values if variable.decimals is None else np.round(values, variable.decimals)
 
 
@@ -260,7 +263,7 @@ class Advance(WrappedHistory):
         target: Variable,
         known: Mapping[str, Variable],  # noqa: ARG002
     ) -> Iterator[str]:
-        """Say that a list of widths does not fit the levels; see `ConditionalModel.unsuited`."""
+        """Yield problems of rate and width; see `ConditionalModel.unsuited`."""
         listed = self.width if isinstance(self.width, tuple) else (self.width,)
         for option, value in (("rate", self.rate), ("width", max(listed, default=0.0))):
             if value > MAX_TIME:
@@ -269,17 +272,17 @@ class Advance(WrappedHistory):
             return
         levels = ", ".join(target.levels)
         if not target.is_coded:
-            yield f"width lists times of levels, and kind {target.kind.value} has none; use rate"
+            yield f"width is for levels, and kind {target.kind.value} has none; use rate"
         elif len(self.width) != len(target.levels):
             yield (
                 f"width has {plural(len(self.width), 'entry', 'entries')} and the variable "
-                f"{plural(len(target.levels), 'level')}; give one for each level in order "
-                f"({levels}), 0 for those that time does not leave"
+                f"{plural(len(target.levels), 'level')}; write one for each level in order "
+                f"({levels}), 0 for levels that time does not leave"
             )
         elif not any(self.width):
             yield (
-                "width is 0 for every level, so that time leaves none; give the time that each "
-                f"takes ({levels}), or use another model"
+                f"width is 0 for every level; write the duration of each ({levels}), or use "
+                "another model"
             )
 
     @property
@@ -288,9 +291,9 @@ class Advance(WrappedHistory):
         return () if self.since is None else (self.since,)
 
     def doubts(self, predictors: PanelTable, target: Column) -> Iterator[str]:
-        """Say that the data do not advance by the widths or the rate; see `HistoryModel.doubts`.
+        """Yield that the data do not grow by the widths or the rate; see `HistoryModel.doubts`.
 
-        Events are left out: any value may follow with them.
+        Steps with an event are ignored.
         """
         index, seen = predictors.index, target.is_observed
         event = np.zeros(index.n_rows, dtype=bool)
@@ -306,15 +309,15 @@ class Advance(WrappedHistory):
         is_near = np.abs(now - before - self.rate * gone) <= np.maximum(self.rate * gone / 2, least)
         if len(later) >= MIN_STEPS and is_near.sum() < len(later) / 2:
             yield (
-                f"{is_near.sum()} of {len(later)} changes from row to row are near what rate "
-                f"({self.rate:g}) leads to; give the growth in a unit of time (a day where time "
-                "is a date), or use another model"
+                f"only {is_near.sum()} of {len(later)} changes from row to row are close to rate "
+                f"({self.rate:g}); write the growth per unit of time (per day if time is a date), "
+                "or use another model"
             )
 
     def _doubts_of_levels(
         self, variable: Variable, before: IntArray, now: IntArray, gone: FloatArray
     ) -> Iterator[str]:
-        """Compare steps up with those that the widths lead to, wherever in a level persons are."""
+        """Yield that steps up differ from the number that the widths imply."""
         widths = self._widths(variable)
         low, high = level_bounds(widths)
         up = now > before
@@ -324,19 +327,19 @@ class Advance(WrappedHistory):
         few, many = fits.sum() < expected / 2, up.sum() > 2 * expected
         if max(expected, up.sum()) >= MIN_STEPS and (few or many):
             yield (
-                f"persons move up {up.sum()} times, {fits.sum()} of these as width says, which "
-                f"leads to about {expected:.0f} such steps; give the time that levels take in "
-                "units of time (days where time is a date: 5 years are 1826), or use another model"
+                f"persons move up {up.sum()} times, {fits.sum()} of these in line with width, which "
+                f"implies about {expected:.0f} such steps; write the duration of levels in units of "
+                "time (days if time is a date: 5 years are 1826), or use another model"
             )
 
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
-        """Refuse rules about single states, and never to fall where events start it again."""
+        """Refuse rules about single levels, and never to fall if events start the count again."""
         return [
-            f"variable {variable!r}: 'advance' moves on with time and cannot keep the rule "
+            f"variable {variable!r}: 'advance' grows with time and cannot satisfy the rule "
             f"{rule.text!r}; use 'lag_one'"
             if rule.allowed is not None
             else f"variable {variable!r}: 'advance' starts again with {self.since!r} and cannot "
-            f"keep the rule {rule.text!r}; take out the rule or 'since'"
+            f"satisfy the rule {rule.text!r}; remove the rule or 'since'"
             for rule in rules
             if rule.allowed is not None or self.since is not None
         ]
@@ -346,7 +349,7 @@ class Advance(WrappedHistory):
     ) -> FittedAdvance:
         """Fit the first value; see `HistoryModel.fit_history`.
 
-        Rules about single states are refused, which time passes by; never to fall is kept.
+        Rules about single levels are refused; the rule never to fall is satisfied.
         """
         self.refuse_rules(target.name, rules)
         self.require(predictors)
@@ -369,7 +372,7 @@ class Advance(WrappedHistory):
         return FittedAdvance(first, phase, self.rate, widths, codes, self.since, restart)
 
     def _widths(self, variable: Variable) -> FloatArray:
-        """Return the time that each level takes; nothing for numbers."""
+        """Return the duration of each level; empty for numbers."""
         if not variable.is_coded:
             return np.zeros(0)
         if not isinstance(self.width, tuple):
@@ -381,7 +384,7 @@ class Advance(WrappedHistory):
     def _between_events(
         self, predictors: PanelTable, target: Column, widths: FloatArray, rng: np.random.Generator
     ) -> tuple[PanelTable, FittedPart | None]:
-        """Return the rows as stretches between restarts, and what draws whether an event is one."""
+        """Return the rows as a panel of stretches between restarts, and the model of restarts."""
         table = with_event(predictors, str(self.since))
         rows = np.flatnonzero(table[EVENT].data > 0)
         starts = restarts(table.index, target, table[EVENT].data > 0, widths, self.rate)
@@ -408,14 +411,14 @@ class Advance(WrappedHistory):
     def _rolled_back_levels(
         self, index: PanelIndex, target: Column, widths: FloatArray, rng: np.random.Generator
     ) -> tuple[Column, FloatArray]:
-        """Return the level of every person at the first row, and how far inside it she is.
+        """Return the level of every person at the first row, and the time since it began.
 
-        Who has no value keeps the missing code. Inside the lowest level a place may be below 0.
+        Persons without a value have the missing code. The time may be negative in the lowest level.
         """
         edges, levels = counting_edges(widths)
         ranks = counted(target, levels, target.is_observed)
         start = starting_positions(index, ranks, edges, rng, is_open=self.since is None)
-        # who is at a level that time does not leave stays there, as with a missing code
+        # levels that time does not leave, and missing codes, stay
         codes = target.data[first_observed(index, target)]
         level = level_at(edges, np.nan_to_num(start))
         first = np.where(np.isnan(start), codes, levels[level]).astype(np.int32)
@@ -424,7 +427,7 @@ class Advance(WrappedHistory):
     def _codes(
         self, predictors: PanelTable, target: Column, first: Column, rng: np.random.Generator
     ) -> FittedPart:
-        """Fit which missing code stands over the value of a row; 0 is none."""
+        """Fit the missing codes of rows; 0 is none."""
         labels = ("observed", *target.variable.missing)
         variable = Variable(name=OWN + "code", kind=Kind.CATEGORICAL, levels=labels)
         states = target.missing_state().astype(np.int32)
@@ -433,7 +436,7 @@ class Advance(WrappedHistory):
 
 
 def _rolled_back(index: PanelIndex, target: Column, rate: float) -> Column:
-    """Return the first number of every person, reckoned back from the first observed one."""
+    """Return the first number of every person, computed from the first observed one."""
     rows = first_observed(index, target)
     column = target.take(rows)
     gone = elapsed_since_first(index)[rows]
@@ -448,7 +451,7 @@ def elapsed_since_first(index: PanelIndex) -> FloatArray:
 
 
 def counting_edges(widths: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return where the levels that count begin, in units of time, and which levels they are.
+    """Return the starts of the levels with a duration, in units of time, and these levels.
 
     Examples
     --------
@@ -461,7 +464,7 @@ def counting_edges(widths: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def level_bounds(widths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return where each level begins and ends, NaN for those that do not count, shape (k,)."""
+    """Return start and end of each level, NaN for levels without a duration, shape (k,)."""
     edges, levels = counting_edges(widths)
     low, high = np.full(len(widths), np.nan), np.full(len(widths), np.nan)
     low[levels], high[levels] = edges, np.append(edges[1:], np.inf)
@@ -469,14 +472,14 @@ def level_bounds(widths: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def counted(column: Column, levels: IntArray, known: BoolArray) -> IntArray:
-    """Return the place among the counting levels of each row, -1 where it has none, shape (r,)."""
+    """Return the rank of each row's level among those with a duration, -1 for none, (r,)."""
     counts = known & np.isin(column.data, levels)
     return np.where(counts, np.searchsorted(levels, column.data), -1)
 
 
 def level_at(edges: FloatArray, moments: FloatArray) -> IntArray:
-    """Return which level each place is in; the first one also below its edge."""
-    # never a whole level for rounding: 4.999999 years of 5 are not 5
+    """Return the level at each time; the first one also before its start."""
+    # rounding must not cost a level: 4.999999 years count as 5
     slack = 1e-9 * (edges[1] if len(edges) > 1 else 1.0)
     return np.maximum(np.searchsorted(edges, moments + slack, "right") - 1, 0)
 
@@ -486,7 +489,7 @@ EVENT = OWN + "event"
 
 
 def with_event(table: PanelTable, since: str) -> PanelTable:
-    """Add whether the observed value of a variable changed, and which one it was before."""
+    """Add whether the observed value of a variable changed, and the value before."""
     before, now = last_observed(table.index, table[since]), table[since]
     is_event = differing(now, before) & now.is_observed & before.is_observed
     event = Column(Variable(name=EVENT, kind=Kind.NUMERIC), is_event.astype(np.float64))
@@ -494,7 +497,7 @@ def with_event(table: PanelTable, since: str) -> PanelTable:
 
 
 def stretches(table: PanelTable, starts: BoolArray) -> PanelTable:
-    """Return the rows as a panel whose units are the stretches that begin where ``starts`` is."""
+    """Return the rows as a panel whose units are the stretches that begin at ``starts``."""
     index = replace(table.index, person=np.cumsum(starts) - 1, n_persons=int(starts.sum()))
     return PanelTable(table.columns, index, table.owners[starts])
 
@@ -504,9 +507,8 @@ def restarts(
 ) -> BoolArray:
     """Return the events with which a variable started again, shape (r,).
 
-    It did where the next observed value is none to which the values since the last start lead: for
-    numbers by more than half of what a unit of time adds. What contradicts them without an event is
-    passed over.
+    It did if the next observed value does not continue the values since the last start; numbers may
+    differ by half the growth per unit of time. Differences without an event are ignored.
     """
     low, high = _windows(index, target, widths, rate)
     least, most = np.full(index.n_persons, -np.inf), np.full(index.n_persons, np.inf)
@@ -532,7 +534,7 @@ def restarts(
 def _windows(
     index: PanelIndex, target: Column, widths: FloatArray, rate: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return between which places the count began at moment 0 by each row; NaN where missing."""
+    """Return bounds of the count at time 0 that each row implies; NaN if missing."""
     moment, seen = index.times[index.period], target.is_observed
     if not target.is_coded:
         begun = np.where(seen, target.data - rate * moment, np.nan)
@@ -540,7 +542,7 @@ def _windows(
     low, high = level_bounds(widths)
     codes = np.where(seen, target.data, 0)
     low, high = low[codes] - moment, high[codes] - moment
-    # levels that do not count lie far from all that do, and from each other
+    # levels without a duration get values far from all others
     still = seen & np.isnan(low)
     low[still] = -1e15 * (1 + codes[still])
     high[still] = low[still] + 1.0
@@ -555,15 +557,13 @@ def starting_positions(
     *,
     is_open: bool = True,
 ) -> FloatArray:
-    """Return where persons stand at their first row, in units of time from the lowest level.
+    """Return the positions of persons at their first row, in time since the lowest level, (n,).
 
-    A level from one edge to the next after the time g means a start between these less g. Each
-    person starts at a random place of what all her rows have in common; rows that contradict
-    earlier ones are passed over. The highest level has no upper bound, and the lowest no lower one
-    where it ``is_open``.
+    A level after the elapsed time g implies a start between its edges minus g. Each person has a
+    random start in the intersection over all rows; rows that contradict earlier ones are ignored.
+    The highest level has no upper bound, and the lowest no lower one if it ``is_open``.
 
-    ``ranks`` among the ``edges``, shape (r,), are -1 where there is none. The result, shape (n,),
-    is NaN for persons without any.
+    ``ranks`` are those of the levels, shape (r,), -1 for none. NaN for persons without any.
     """
     gone = elapsed_since_first(index)
     ends = np.append(edges[1:], np.inf)
@@ -577,7 +577,7 @@ def starting_positions(
         lower, upper = np.maximum(least[persons], low[rows]), np.minimum(most[persons], high[rows])
         agrees = lower < upper
         least[persons[agrees]], most[persons[agrees]] = lower[agrees], upper[agrees]
-    # one level wide where a bound is open, but not below the lowest level without need
+    # open bounds: one level wide, and not below the lowest level if possible
     open_below = np.where(np.isinf(most), -np.inf, np.minimum(0.0, most - width))
     least = np.where(np.isinf(least), open_below, least)
     most = np.where(np.isinf(most), least + width, most)
