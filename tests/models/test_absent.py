@@ -1,4 +1,4 @@
-"""Combinations that nobody shows hardly occur in draws, though leaves are too large for them."""
+"""Combinations without records hardly occur in draws, even from larger leaves."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ def slow(counts: FloatArray, expected: FloatArray) -> list[float]:
     unseen = [k for k in range(len(counts)) if counts[k] == 0]
     together = sum(expected[k] for k in unseen)
     once = any(0 < count < 2 for count in counts)
-    shares = []
+    factors = []
     for k in range(len(counts)):
         shares = [1.0]
         if k in unseen and expected[k] >= MIN_EXPECTED_ROWS:
             shares.append(PSEUDO_ROWS / expected[k])
         if k in unseen and together >= MIN_EXPECTED_ROWS and not once:
             shares.append(PSEUDO_ROWS / together)
-        shares.append(min(shares))
-    return shares
+        factors.append(min(shares))
+    return factors
 
 
 def test_what_is_left_of_unseen_classes() -> None:
@@ -43,7 +43,7 @@ RARE = 30  # rows, fewer than a leaf has
 
 @pytest.mark.parametrize("kind", ["level", "number", "missing code"])
 def test_rows_fewer_than_a_leaf_keep_the_one_value_that_they_share(kind: str) -> None:
-    """The housing of 30 rows says that they have no family; the tree cannot part them."""
+    """The housing of 30 rows implies that they have no family; the tree cannot separate them."""
     n, rng = 1200, np.random.default_rng(4)
     is_rare = np.arange(n) < RARE
     sizes = np.where(is_rare, 0, rng.integers(0, 12, n))

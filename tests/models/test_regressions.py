@@ -165,8 +165,8 @@ def test_window_holds_the_nearest(ordered, point, width):
     ordered, width = np.sort(np.array(ordered, dtype=float)), min(width, len(ordered))
     first = _nearest_window(ordered, np.array([point + 0.25]), width)[0]
     distances = np.abs(ordered - point - 0.25)
-    found = np.sort(distances[first : first + width])
-    np.testing.assert_allclose(found, np.sort(distances)[:width])
+    actual = np.sort(distances[first : first + width])
+    np.testing.assert_allclose(actual, np.sort(distances)[:width])
 
 
 def test_only_donors_are_drawn_and_they_are_near():

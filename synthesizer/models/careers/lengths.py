@@ -31,8 +31,8 @@ from synthesizer.models.careers.runs import Index, Runs
 from synthesizer.models.cart import Cart, FittedCart
 from synthesizer.models.kit.numerics import check_rising
 
-POINTS_PER_CELL = 128  # in a cell
-N_OFFSETS = 2048  # offsets tried to find so many inside the simplex
+POINTS_PER_CELL = 128
+N_OFFSETS = 2048  # candidates for points of a cell
 MAX_SIMPLEX_CELLS = 5_000
 MIN_POINTS, MAX_POINTS = 65_536, 400_000  # on a simplex
 BLOCK_CELLS = 4_000_000

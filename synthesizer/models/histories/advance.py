@@ -327,9 +327,9 @@ class Advance(WrappedHistory):
         few, many = fits.sum() < expected / 2, up.sum() > 2 * expected
         if max(expected, up.sum()) >= MIN_STEPS and (few or many):
             yield (
-                f"persons move up {up.sum()} times, {fits.sum()} of these in line with width, which "
-                f"implies about {expected:.0f} such steps; write the duration of levels in units of "
-                "time (days if time is a date: 5 years are 1826), or use another model"
+                f"persons move up {up.sum()} times, {fits.sum()} of these as width implies, which "
+                f"is about {expected:.0f} steps; write the duration of levels in units of time "
+                "(days if time is a date: 5 years are 1826), or use another model"
             )
 
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:

@@ -47,9 +47,9 @@ def test_tables_add_up_to_columns_times_coefficients(moderators: tuple[str, ...]
     predictor = LinearPredictor.of(features, coefficients)
     assert predictor.entries is not None
     for table in (predictors(1), predictors(3, 50), predictors(4, 1), predictors(5, 0)):
-        found = predictor(table)
-        assert found.dtype == np.float32
-        np.testing.assert_allclose(found, slow(features, coefficients, table), atol=2e-4)
+        actual = predictor(table)
+        assert actual.dtype == np.float32
+        np.testing.assert_allclose(actual, slow(features, coefficients, table), atol=2e-4)
 
 
 @pytest.mark.parametrize("age", [40.5, 1e6])

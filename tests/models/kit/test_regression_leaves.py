@@ -34,15 +34,15 @@ def test_spikes_intervals_and_borders_of_groups() -> None:
     group = coded("g", np.searchsorted(edges, wage, side="right"), 3)
     classes = TargetClasses.of(numeric("wage", wage, 0), Table([group]))
     assert classes.spikes.tolist() == [0.0]
-    places = classes.classify(wage)
-    low, high = classes.ranges(places)
+    positions = classes.classify(wage)
+    low, high = classes.ranges(positions)
     assert ((low <= wage) & (wage <= high)).all()
-    drawn = classes.draw(places, rng.random(3000))
-    assert (classes.classify(drawn) == places).all()
+    drawn = classes.draw(positions, rng.random(3000))
+    assert (classes.classify(drawn) == positions).all()
     assert (np.searchsorted(edges, drawn, side="right") == group.data).all()
-    assert np.bincount(places)[1:].max() <= 3000 / 30 + 1
+    assert np.bincount(positions)[1:].max() <= 3000 / 30 + 1
     for k in range(classes.n_classes):
-        assert classes.centres[k] == pytest.approx(wage[places == k].mean())
+        assert classes.centres[k] == pytest.approx(wage[positions == k].mean())
 
 
 def test_few_values_and_codes_have_a_class_each() -> None:
@@ -79,8 +79,8 @@ def test_the_evidence_is_that_of_rows_left_out_one_by_one(seed: int) -> None:
             others = np.delete(np.arange(30), i)
             root = (np.sum(classes[others] == classes[i]) + 0.5 / 3) / (30 - 0.5)
             leaf = others[leaves[others] == leaves[i]]
-            own = np.sum(classes[leaf] == classes[i])
-            slow[b] += np.log((own + b * root) / (len(leaf) + b))
+            original = np.sum(classes[leaf] == classes[i])
+            slow[b] += np.log((original + b * root) / (len(leaf) + b))
     tree = tree_of([0, -1, -1], [0.5, 0, 0], [2, -1, -1], [0, 14, 16])
     counts = np.zeros((3, 3))
     np.add.at(counts, (leaves, classes), 1)
@@ -131,11 +131,11 @@ def test_pairs_that_never_occur_are_those_of_plain_counts(
         counts = np.bincount(classes[codes == code], minlength=n_classes)
         factors = unseen_shares(counts.astype(float), counts.sum() * shares)
         wanted |= {(code, k): factors[k] for k in np.flatnonzero(factors < 1).tolist()}
-    found = absent_pairs(codes, classes, n_classes)
-    pairs = list(zip(found[0].tolist(), found[1].tolist(), strict=True))
+    actual = absent_pairs(codes, classes, n_classes)
+    pairs = list(zip(actual[0].tolist(), actual[1].tolist(), strict=True))
     assert pairs == sorted(wanted)
     assert pairs
-    np.testing.assert_allclose(np.exp(found[2]), [wanted[pair] for pair in pairs], rtol=1e-5)
+    np.testing.assert_allclose(np.exp(actual[2]), [wanted[pair] for pair in pairs], rtol=1e-5)
 
 
 def test_a_number_of_many_heaps_and_blanks_is_a_predictor() -> None:
@@ -168,9 +168,9 @@ def problem(n: int = 300, *, shared: bool = False, effect: float = 1.0) -> Regre
 
 def slow_loss(it: RegressionData, coefficients: np.ndarray) -> float:
     scores = it.offsets.astype(float) + it.matrix.astype(float) @ coefficients @ it.moments.T
-    own = scores[np.arange(len(scores)), it.classes]
+    original = scores[np.arange(len(scores)), it.classes]
     assert it.weights is not None
-    return float(it.weights.astype(float) @ (logsumexp(scores, axis=1) - own))
+    return float(it.weights.astype(float) @ (logsumexp(scores, axis=1) - original))
 
 
 @pytest.mark.parametrize(("shared", "weighted"), [(False, True), (True, False)])
@@ -192,15 +192,17 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
     first = it._first_ridges(gram, spread, scores)
     penalty = it._penalty(first)
     coefficients = np.random.default_rng(1).normal(size=scores.shape) / 3
-    found = it._ridges_by_evidence(coefficients, it._factors(gram, spread, first), first)
-    for g, own in enumerate(it.groups):
-        blocks = [size * gram[own, own] for size in spread]
-        excess = [(scores[own, k] ** 2).sum() - np.trace(b) for k, b in enumerate(blocks)]
+    actual = it._ridges_by_evidence(coefficients, it._factors(gram, spread, first), first)
+    for g, original in enumerate(it.groups):
+        blocks = [size * gram[original, original] for size in spread]
+        excess = [(scores[original, k] ** 2).sum() - np.trace(b) for k, b in enumerate(blocks)]
         scale = [(b**2).sum() for b in blocks]
-        sizes = (coefficients[own] ** 2).sum(axis=0)
+        sizes = (coefficients[original] ** 2).sum(axis=0)
         curvature = [np.mean(spread)] * len(spread) if shared else spread
         free = [
-            (1 - penalty[:, k] * np.diag(np.linalg.inv(c * gram + np.diag(penalty[:, k]))))[own]
+            (1 - penalty[:, k] * np.diag(np.linalg.inv(c * gram + np.diag(penalty[:, k]))))[
+                original
+            ]
             for k, c in enumerate(curvature)
         ]
         if shared:
@@ -211,8 +213,8 @@ def test_sums_over_blocks_of_rows_and_the_ridges_are_those_of_whole_matrices(
             evidence = [f.sum() / s for f, s in zip(free, sizes, strict=True)]
         ends = leaf_regression.MIN_RIDGE, leaf_regression.MAX_RIDGE
         np.testing.assert_allclose(first[g], np.clip(moments, *ends), rtol=1e-3)
-        np.testing.assert_allclose(found[g], np.clip(evidence, *ends), rtol=1e-3)
-    for ridges in (first, found):
+        np.testing.assert_allclose(actual[g], np.clip(evidence, *ends), rtol=1e-3)
+    for ridges in (first, actual):
         assert ((ridges > ends[0]) & (ridges < ends[1])).any()
     assert it._first_ridges(gram, spread, 1e3 * scores).min() == ends[0]
 
@@ -228,9 +230,9 @@ def test_the_maximum_is_that_of_a_plain_search(
     ridges = it._first_ridges(gram, spread, scores)
     start = np.zeros((it.matrix.shape[1], it.moments.shape[1]))
     factors = it._factors(gram, spread, ridges)
-    found = it._solve(start, factors, ridges, iterations=500)
-    again = it._solve(found, factors, ridges, iterations=1)
-    np.testing.assert_allclose(again, found, atol=0.01)  # a start is where the search begins
+    actual = it._solve(start, factors, ridges, iterations=500)
+    again = it._solve(actual, factors, ridges, iterations=1)
+    np.testing.assert_allclose(again, actual, atol=0.01)  # a start is where the search begins
     penalty = it._penalty(ridges)
 
     def objective(flat: np.ndarray) -> float:
@@ -238,7 +240,7 @@ def test_the_maximum_is_that_of_a_plain_search(
         return slow_loss(it, at) + 0.5 * float((penalty * at**2).sum())
 
     slow = scipy.optimize.minimize(objective, start.ravel(), method="BFGS", options={"gtol": 1e-4})
-    assert objective(found.ravel()) == pytest.approx(slow.fun, abs=2e-3)
+    assert objective(actual.ravel()) == pytest.approx(slow.fun, abs=2e-3)
 
 
 def test_sums_of_very_many_classes_stay_finite() -> None:
@@ -283,8 +285,8 @@ def test_draws_follow_the_probabilities() -> None:
         p = np.exp(scores - logsumexp(scores))
         np.testing.assert_allclose(np.bincount(drawn, minlength=5) / 40_000, p, atol=0.012)
         if not steps:
-            own = fitted.log_likelihood(row, target.take(np.zeros(40_000, dtype=int)))
-            np.testing.assert_allclose(np.exp(own), p[target.data[0]], rtol=1e-4)
+            original = fitted.log_likelihood(row, target.take(np.zeros(40_000, dtype=int)))
+            np.testing.assert_allclose(np.exp(original), p[target.data[0]], rtol=1e-4)
     assert (nodes == 0).all()
 
 
@@ -327,8 +329,8 @@ def test_relations_differ_with_a_moderator() -> None:
         return [high - low for low, high in means]
 
     target = coded("y", y, 2)
-    found = gaps(_expected(fit(one_leaf.moderated(["sex"]), table, target), table)[:, 1])
-    np.testing.assert_allclose(found, gaps(y), atol=0.005)
+    actual = gaps(_expected(fit(one_leaf.moderated(["sex"]), table, target), table)[:, 1])
+    np.testing.assert_allclose(actual, gaps(y), atol=0.005)
     additive = gaps(_expected(fit(one_leaf, table, target), table)[:, 1])
     assert abs(additive[0] - gaps(y)[0]) > 0.1  # both sexes have the mean of the two
 

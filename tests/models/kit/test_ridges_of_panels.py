@@ -1,4 +1,4 @@
-"""The ridge of a tilt in panels of few persons: what it forgets, and whom it concerns."""
+"""The ridge of the leaf regression in panels of few persons: its effect and its scope."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ PERSONS = 300
 
 @pytest.fixture
 def ridges(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The ridge of every tilt that is fitted."""
-    found: list[float] = []
+    """The ridge of every leaf regression that is fitted."""
+    actual: list[float] = []
     plain = RegressionData.fit
 
     def fitted(self: RegressionData, rng: np.random.Generator) -> Any:
-        found.append(self.ridge)
+        actual.append(self.ridge)
         return plain(self, rng)
 
     monkeypatch.setattr(RegressionData, "fit", fitted)
-    return found
+    return actual
 
 
 def known_beyond(model: Cart) -> float:
