@@ -95,7 +95,7 @@ def test_a_reserve_has_random_values_and_one_of_each_frequent_one(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("allowed", "reserve", "left"),
+    ("allowed", "reserve", "rest"),
     [([1.0, 2.0], None, 0), ([5.0], [4, 5], 0), ([9.0], [4, 5], 400), ([9.0], None, 400)],
 )
 def test_values_of_the_pool_by_their_frequency_then_those_of_the_reserve(allowed, reserve, rest):

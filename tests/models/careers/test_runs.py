@@ -53,7 +53,7 @@ def test_no_persons():
 
 @pytest.mark.parametrize("data", [np.empty((0, 3), int), [[0.5]], [[-1]], [[2]]])
 def test_bad_sequences_are_refused(data):
-    with pytest.raises(DataError, match=r"sequences\|codes"):
+    with pytest.raises(DataError, match="sequences|codes"):
         check_sequences(data, 2)
 
 
