@@ -13,7 +13,7 @@ from synthesizer.data.table import Column, FloatArray, IntArray, Table, Variable
 from synthesizer.models.base import FittedModel, OtherOptions
 from synthesizer.models.domains import Chances
 from synthesizer.models.kit.leaf_regression import LINEAR_RIDGE, ridge_of_persons
-from synthesizer.models.kit.line import Line
+from synthesizer.models.kit.line import LinearRelation
 from synthesizer.models.kit.numbers import SafeNumbers, made_safe
 from synthesizer.models.kit.predictors import Encoding
 from synthesizer.models.kit.regression import observed_column
@@ -44,7 +44,7 @@ class FittedCart(FittedModel):
     drawing: Drawing
     numbers: SafeNumbers | None = None
     """Replaces rare numbers."""
-    line: Line | None = None
+    line: LinearRelation | None = None
     """Linear relation whose residuals the leaves contain; None: the numbers."""
     lacking: FittedCart | None = None
     """Draws rows with a missing predictor of the line."""
@@ -245,7 +245,7 @@ class Cart(TreeOptions):
         self.require(predictors)
         numbers = self.safe_numbers(predictors, target)
         has_line = self.leaf_regression and self.event is None
-        line = Line.of(predictors, target, numbers) if has_line else None
+        line = LinearRelation.of(predictors, target, numbers) if has_line else None
         if line is None or (whole := line.is_in(predictors)).all():
             return self._grown(predictors, target, numbers, line, rng)
         parts = ((whole, line), (~whole, None))
@@ -260,7 +260,7 @@ class Cart(TreeOptions):
         predictors: Table,
         target: Column,
         numbers: SafeNumbers | None,
-        line: Line | None,
+        line: LinearRelation | None,
         rng: np.random.Generator,
     ) -> FittedCart:
         """Grow the tree of the target, or of the residuals of a line."""

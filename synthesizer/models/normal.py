@@ -17,9 +17,9 @@ from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_floats, check_rising
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
+    LinearRegression,
     NumberForm,
     ParametricModel,
-    Regression,
     numeric_column,
 )
 
@@ -31,7 +31,7 @@ class FittedNormal(FittedModel):
     """A regression, of a number or of its logarithm, and the form of values; no rows."""
 
     variable: Variable
-    regression: Regression
+    regression: LinearRegression
     form: NumberForm
     log_shift: float | None
     """Added to values before taking logarithms; None without logarithms."""
@@ -85,7 +85,7 @@ class Normal(ParametricModel):
         """Learn the regression; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
-        regression = Regression.fit(design, predictors, values, ridge=self.ridge)
+        regression = LinearRegression.fit(design, predictors, values, ridge=self.ridge)
         form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
         return FittedNormal(target.variable, regression, form, log_shift=None)
 
@@ -137,7 +137,7 @@ class Lognormal(ParametricModel):
                 "shift, or choose 'normrank' or 'pmm'"
             )
         design = self.design(predictors)
-        regression = Regression.fit(design, predictors, np.log(shifted), ridge=self.ridge)
+        regression = LinearRegression.fit(design, predictors, np.log(shifted), ridge=self.ridge)
         form = _form(predictors, target, rng) if self.clip else NumberForm.fit(target)
         return FittedNormal(target.variable, regression, form, log_shift=self.shift)
 
@@ -162,7 +162,7 @@ class FittedNormrank(FittedModel):
     """A regression of scores, the distribution of its draws, and the observed values."""
 
     variable: Variable
-    regression: Regression
+    regression: LinearRegression
     """Regression of the normal scores."""
     spread: FloatArray
     """Distribution function, on a grid from -6 to 6, of the scores drawn for the confidential
@@ -226,7 +226,7 @@ class Normrank(ParametricModel, DonorModel):
         design = self.design(predictors)
         data = np.asarray(target.data, dtype=np.float64)
         scores = _normal_scores(data, rng=rng)
-        regression = Regression.fit(design, predictors, scores, ridge=self.ridge)
+        regression = LinearRegression.fit(design, predictors, scores, ridge=self.ridge)
         spread = _spread(regression.mean(predictors), regression.sigma)
         values, counts = np.unique(data, return_counts=True)
         numbers = self.safe_numbers(predictors, target)

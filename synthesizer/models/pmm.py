@@ -15,8 +15,8 @@ from synthesizer.models.kit.numbers import DonorModel, SafeNumbers, made_safe
 from synthesizer.models.kit.numerics import check_floats
 from synthesizer.models.kit.regression import (
     NUMERIC_KINDS,
+    LinearRegression,
     ParametricModel,
-    Regression,
     numeric_column,
 )
 
@@ -26,7 +26,7 @@ class FittedPmm(FittedModel):
     """A regression, and the donors in the order of their predictions."""
 
     variable: Variable
-    regression: Regression
+    regression: LinearRegression
     """Predicts the means of synthetic rows."""
     predicted: FloatArray
     """Predicted means of the donors, not decreasing; shape (n,)."""
@@ -110,7 +110,7 @@ class Pmm(ParametricModel, DonorModel):
         """Learn the regression and sort the donors; see `ConditionalModel.fit`."""
         design = self.design(predictors)
         values = np.asarray(target.data, dtype=np.float64)
-        estimate, regression = Regression.fit_and_draw(
+        estimate, regression = LinearRegression.fit_and_draw(
             design,
             predictors,
             values,

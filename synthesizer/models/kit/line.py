@@ -46,7 +46,7 @@ MAX_FIT_ROWS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class LinearRelation:
     """A regression of a number, or its logarithm, on a few others."""
 
     names: tuple[str, ...]

@@ -18,13 +18,13 @@ from synthesizer.models.kit.predictors import Design
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class LinearRegression:
     """A normal linear model: mean ``x @ coefficients``, standard deviation ``sigma``.
 
     Examples
     --------
     >>> nothing = Table([], n_rows=3)
-    >>> model = Regression.fit(Design.fit(nothing), nothing, np.array([1.0, 2.0, 3.0]), ridge=0.1)
+    >>> model = LinearRegression.fit(Design.fit(nothing), nothing, np.array([1.0, 2.0, 3.0]), ridge=0.1)
     >>> model.coefficients, round(model.sigma, 6)
     (array([2.]), 1.0)
     """
