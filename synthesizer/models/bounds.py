@@ -60,9 +60,7 @@ class Bounds:
 
     def among(self, names: tuple[str, ...]) -> Bounds | None:
         """Return the bounds that are among some predictors; None if none is."""
-        low, high = (
-            tuple(n for n in bound_names if n in names) for bound_names in (self.low, self.high)
-        )
+        low, high = (tuple(n for n in side if n in names) for side in (self.low, self.high))
         return Bounds(low=low, high=high) if low or high else None
 
     def limits(self, table: Table, when: str = "") -> tuple[FloatArray, FloatArray]:
@@ -177,10 +175,10 @@ class FittedBounds:
         """Learn from n >= 1 observed numbers; rows that break the bounds are ignored."""
         values = _numbers(target)
         low, high = bounds.limits(predictors)
-        is_valid = (low <= values) & (values <= high)
-        if not is_valid.any():  # possible in a stratum; the plan refuses it for all rows
-            is_valid[:] = True
-        rows = np.flatnonzero(is_valid)
+        valid = (low <= values) & (values <= high)
+        if not valid.any():  # possible in a stratum; the plan refuses it for all rows
+            valid[:] = True
+        rows = np.flatnonzero(valid)
         predictors, target = predictors.take(rows), target.take(rows)
         values, low, high = values[rows], low[rows], high[rows]
         numbers = SafeNumbers.of(target, min_holders_of(model), predictors.owners)
@@ -190,11 +188,11 @@ class FittedBounds:
         side = _sides(low, high)
         sides = []
         for number in np.unique(side).tolist() if binds else ():
-            side_rows = np.flatnonzero(side == number)
-            if len(side_rows) >= MIN_ROWS:
-                ends = low[side_rows], high[side_rows]
-                table = _with_room(predictors.take(side_rows), bounds, *ends, number)
-                sides.append(_fit_side(model, number, table, target.take(side_rows), *ends, rng))
+            chosen = np.flatnonzero(side == number)
+            if len(chosen) >= MIN_ROWS:
+                ends = low[chosen], high[chosen]
+                table = _with_room(predictors.take(chosen), bounds, *ends, number)
+                sides.append(_fit_side(model, number, table, target.take(chosen), *ends, rng))
         fitted = cls(
             bounds=bounds,
             variable=target.variable,
@@ -265,48 +263,48 @@ class FittedBounds:
         if side is not None:
             table = _with_room(table, self.bounds, low, high, side.side)
         values = np.empty(len(low))
-        pending, state = np.arange(len(low)), np.full(len(low), -1)
+        todo, state = np.arange(len(low)), np.full(len(low), -1)
         for attempt in range(MAX_TRIES):
-            part = table.take(pending)
+            part = table.take(todo)
             if side is None:
                 column = self.other.sample_wider(part, steps=widen, rng=rng)
                 drawn = _numbers(made_safe(column, self.numbers, rng))
-                is_free = np.zeros(len(pending), dtype=bool)
+                is_free = np.zeros(len(todo), dtype=bool)
             else:
-                drawn_state = state[pending]
-                ends = low[pending], high[pending]
-                drawn, is_free = side.draw(part, *ends, rng, steps=widen, state=drawn_state)
+                new_state = state[todo]
+                ends = low[todo], high[todo]
+                drawn, is_free = side.draw(part, *ends, rng, steps=widen, state=new_state)
                 # keep rounded numbers; draw heaps outside the bounds again
-                state[pending] = np.where(is_free, drawn_state, -1)
+                state[todo] = np.where(is_free, new_state, -1)
             rows = np.flatnonzero(is_free)
-            is_bad = np.zeros(len(pending), dtype=bool)
+            is_bad = np.zeros(len(todo), dtype=bool)
             if side is not None and len(rows):
-                sizes = side.sizes[state[pending[rows]]]
-                ends = least[pending[rows]], most[pending[rows]]
+                sizes = side.sizes[state[todo[rows]]]
+                ends = least[todo[rows]], most[todo[rows]]
                 drawn[rows] = self._shifted(drawn[rows], sizes, *ends, rng)
                 # rounding must not turn other numbers into a heap or a bound
-                ends = low[pending[rows]], high[pending[rows]]
+                ends = low[todo[rows]], high[todo[rows]]
                 is_bad[rows] = (
-                    _states(drawn[rows], *ends, side.sizes, side.heaps) != drawn_state[rows]
+                    _states(drawn[rows], *ends, side.sizes, side.heaps) != new_state[rows]
                 )
-            values[pending] = drawn
-            pending = pending[is_bad | (drawn < least[pending]) | (drawn > most[pending])]
-            if not len(pending):
+            values[todo] = drawn
+            todo = todo[is_bad | (drawn < least[todo]) | (drawn > most[todo])]
+            if not len(todo):
                 return values
             if attempt >= MAX_TRIES // 2:
-                state[pending] = -1
+                state[todo] = -1
         if side is None and widen < WIDENINGS[-1]:
             return values  # the caller draws from wider neighbourhoods
         # one unit inside the bound without a side, so that the two are not equal
         is_whole = side is None and self.decimals is not None
         aside = 10.0 ** -(self.decimals or 0) if is_whole else 0.0
         least, most = np.fmin(least + aside, most), np.fmax(most - aside, least)
-        ends = least[pending], most[pending]
-        moved = np.fmax(np.fmin(values[pending], ends[1]), ends[0])
+        ends = least[todo], most[todo]
+        moved = np.fmax(np.fmin(values[todo], ends[1]), ends[0])
         if self.numbers is not None:  # an end may be the number of one person
             safe = self.numbers.replace(moved, rng, ends)
             moved = np.where((safe >= ends[0]) & (safe <= ends[1]), safe, moved)
-        values[pending] = moved
+        values[todo] = moved
         return values
 
     def _shifted(
@@ -326,16 +324,14 @@ class FittedBounds:
         if self.numbers.precision is None:
             return self.numbers.replace(values, rng, (least, most))
         out, decimals = np.array(values), self.numbers.precision
-        pending = np.flatnonzero(self.numbers.is_rare(values))
-        towards = np.where(rng.random(len(pending)) < 0.5, 1.0, -1.0)
+        todo = np.flatnonzero(self.numbers.is_rare(values))
+        towards = np.where(rng.random(len(todo)) < 0.5, 1.0, -1.0)
         for offset in (sign * step for step in range(1, MAX_SHIFT_UNITS + 1) for sign in (1, -1)):
-            trial = np.round(values[pending] + offset * towards * sizes[pending], decimals)
-            fits = (
-                (trial >= least[pending]) & (trial <= most[pending]) & ~self.numbers.is_rare(trial)
-            )
-            out[pending[fits]] = trial[fits]
-            pending, towards = pending[~fits], towards[~fits]
-        out[pending] = self.numbers.replace(out[pending], rng, (least[pending], most[pending]))
+            trial = np.round(values[todo] + offset * towards * sizes[todo], decimals)
+            fits = (trial >= least[todo]) & (trial <= most[todo]) & ~self.numbers.is_rare(trial)
+            out[todo[fits]] = trial[fits]
+            todo, towards = todo[~fits], towards[~fits]
+        out[todo] = self.numbers.replace(out[todo], rng, (least[todo], most[todo]))
         return out
 
 
@@ -462,10 +458,10 @@ def _heaps(values: FloatArray) -> FloatArray:
     """Return the values that are far more frequent than their neighbours, rising."""
     distinct, counts = np.unique(values, return_counts=True)
     sums = np.concatenate([[0], np.cumsum(counts)])
-    position = np.arange(len(counts))
+    index = np.arange(len(counts))
     first, last = (
-        np.maximum(position - N_NEIGHBOURS, 0),
-        np.minimum(position + N_NEIGHBOURS + 1, len(counts)),
+        np.maximum(index - N_NEIGHBOURS, 0),
+        np.minimum(index + N_NEIGHBOURS + 1, len(counts)),
     )
     beside = (sums[last] - sums[first] - counts) / np.maximum(last - first - 1, 1)
     least = max(MIN_ROWS, MIN_STATE_SHARE * len(values))
@@ -481,9 +477,9 @@ def _states(
         whole = np.rint(values / size)
         state[np.abs(values / size - whole) <= 4 * EPS * np.abs(whole)] = code
     if len(heaps):
-        position = np.minimum(np.searchsorted(heaps, values), len(heaps) - 1)
-        is_heap = heaps[position] == values
-        state[is_heap] = len(sizes) + 2 + position[is_heap]
+        index = np.minimum(np.searchsorted(heaps, values), len(heaps) - 1)
+        is_heap = heaps[index] == values
+        state[is_heap] = len(sizes) + 2 + index[is_heap]
     state[values == high] = len(sizes) + 1
     state[values == low] = len(sizes)
     return state

@@ -66,14 +66,14 @@ class FittedDifference(FittedModel):
             return Column(self.variable, known[which, np.arange(len(which))].astype(np.int32))
         other = predictors[self.names[0]]
         data, rows = _floats(drawn).copy(), np.flatnonzero(other.is_observed)
-        pending: IntArray = rows
+        todo: IntArray = rows
         for _ in range(MAX_TRIES):
-            if not len(pending):
+            if not len(todo):
                 break
-            apart = self.difference.sample_wider(predictors.take(pending), steps=steps, rng=rng)
-            sums = _floats(apart) + _floats(other, pending)
-            data[pending] = sums
-            pending = pending[(sums < self.low) | (sums > self.high)]
+            apart = self.difference.sample_wider(predictors.take(todo), steps=steps, rng=rng)
+            sums = _floats(apart) + _floats(other, todo)
+            data[todo] = sums
+            todo = todo[(sums < self.low) | (sums > self.high)]
         data[rows] = np.clip(data[rows], self.low, self.high)
         decimals = drawn.variable.decimals
         return Column(drawn.variable, data if decimals is None else np.round(data, decimals))

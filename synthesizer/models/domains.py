@@ -184,20 +184,20 @@ class Masks:
     ) -> Float32Array | None:
         """Return the probabilities of allowed codes in each row, shape (n, n_codes)."""
         within = np.zeros_like(usual.shares)
-        pending: IntArray = np.arange(len(rows))
+        todo: IntArray = np.arange(len(rows))
         for steps in NEIGHBOURHOODS:
-            wider = usual if steps == NEIGHBOURHOODS[0] else chances(rows[pending], steps)
+            wider = usual if steps == NEIGHBOURHOODS[0] else chances(rows[todo], steps)
             if wider is None:
                 return None
-            inside = wider.shares * allowed[pending]
+            inside = wider.shares * allowed[todo]
             total = inside.sum(axis=1)
             good = total >= MIN_CHANCE if steps < NEIGHBOURHOODS[-1] else total > 0.0
-            within[pending[good]] = inside[good] / total[good, None]
-            pending = pending[~good]
-            if not len(pending):
+            within[todo[good]] = inside[good] / total[good, None]
+            todo = todo[~good]
+            if not len(todo):
                 break
-        within[pending] = allowed[pending] * weights
-        within[pending] /= within[pending].sum(axis=1, keepdims=True)
+        within[todo] = allowed[todo] * weights
+        within[todo] /= within[todo].sum(axis=1, keepdims=True)
         return within
 
 
@@ -239,9 +239,9 @@ class Lookup:
         if len(numbers) * (n_values + 1) > MAX_LOOKUP_CELLS:
             return None
         may = np.full((len(numbers), n_values + 1), excludes)
-        positions = np.minimum(np.searchsorted(numbers, known // n_values), len(numbers) - 1)
-        there = numbers[positions] == known // n_values
-        may[positions[there], known[there] % n_values] = not excludes
+        indices = np.minimum(np.searchsorted(numbers, known // n_values), len(numbers) - 1)
+        there = numbers[indices] == known // n_values
+        may[indices[there], known[there] % n_values] = not excludes
         return cls(keys, may, values)
 
     def broken(self, rows: IntArray, column: Column) -> BoolArray:
@@ -254,5 +254,5 @@ class Lookup:
         return lambda rows: may[self.keys[rows]]
 
     def _positions(self, values: FloatArray) -> Sequence[int] | IntArray:
-        positions = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
-        return np.where(self.values[positions] == values, positions, len(self.values))
+        indices = np.minimum(np.searchsorted(self.values, values), len(self.values) - 1)
+        return np.where(self.values[indices] == values, indices, len(self.values))

@@ -229,11 +229,11 @@ class FittedFollows(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Return the value of each record's code; draw it if the code has several."""
-        position = self.codes.places(predictors, self.known)
-        rows = np.flatnonzero(position < 0)
-        if len(rows) == len(position):
+        index = self.codes.places(predictors, self.known)
+        rows = np.flatnonzero(index < 0)
+        if len(rows) == len(index):
             return self.others.sample_wider(predictors, steps=steps, rng=rng)
-        column = self.values.take(np.maximum(position, 0))
+        column = self.values.take(np.maximum(index, 0))
         if not len(rows):
             return column
         drawn = self.others.sample_wider(predictors.take(rows), steps=steps, rng=rng)

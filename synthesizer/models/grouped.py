@@ -59,12 +59,9 @@ class FittedGrouped(FittedModel):
 
     def _groups(self, predictors: Table) -> Iterator[tuple[FittedModel, IntArray]]:
         """Yield the model and the rows of each group that occurs."""
-        position = self.groups.places(predictors, self.known)  # -1: a small group
-        for group in np.unique(position).tolist():
-            yield (
-                self.others if group < 0 else self.models[group],
-                np.flatnonzero(position == group),
-            )
+        index = self.groups.places(predictors, self.known)  # -1: a small group
+        for group in np.unique(index).tolist():
+            yield (self.others if group < 0 else self.models[group], np.flatnonzero(index == group))
 
 
 @options

@@ -156,7 +156,7 @@ def redrawn(
 ) -> tuple[Column, IntArray]:
     """Return a column with allowed values, and the positions without one.
 
-    Only the ``free`` positions are redrawn, by default all. If the model has ``chances``, all of
+    Only the ``free`` indices are redrawn, by default all. If the model has ``chances``, all of
     them are drawn again if one is forbidden; see `Masks.drawn`. Otherwise forbidden rows are drawn
     by ``draw``, then from a pool of wide draws, then from the reserve. Rows that cannot satisfy all
     limits satisfy the firm ones.
@@ -436,20 +436,20 @@ class _Cells:
         further = [name for name in others if name not in mine]
         if len(further) != 1:
             return np.ones(len(cells), dtype=bool)
-        positions = dict(zip(mine, np.unravel_index(cells, self.seen.shape), strict=True))
-        may = other._beside(positions, further[0])
+        indices = dict(zip(mine, np.unravel_index(cells, self.seen.shape), strict=True))
+        may = other._beside(indices, further[0])
         for name in mine:
             for pair in ((name, further[0]), (further[0], name)):
                 if name not in others and pair in pairs:
-                    may = may & pairs[pair]._beside(positions, further[0])
+                    may = may & pairs[pair]._beside(indices, further[0])
         return np.asarray(may.any(axis=1))
 
-    def _beside(self, positions: Mapping[str, IntArray], name: str) -> BoolArray:
+    def _beside(self, indices: Mapping[str, IntArray], name: str) -> BoolArray:
         """Return which values of a variable occur with values of the others, (k, n_values)."""
         names = self.combinations.names
         axis = names.index(name)
         return np.moveaxis(self.seen, axis, -1)[
-            tuple(positions[other] for other in names if other != name)
+            tuple(indices[other] for other in names if other != name)
         ]
 
 

@@ -24,7 +24,7 @@ MIN_EQUAL_SHARE = 0.5
 """Share of pairs of donors with equal values from which a combination fixes the value."""
 MIN_PAIRS = 10
 """Pairs of donors that are needed for this share."""
-MAX_LAG_DISTANCE = 0.05
+MAX_LAG = 0.05
 """Largest distance of the lag of a donor (a share for positive numbers)."""
 MAX_VALUE_DISTANCE = 0.005
 """Distance of a value from the wanted one above which wider combinations are searched."""
@@ -54,37 +54,30 @@ class Nearest:
     """Combinations with donors, rising."""
     ends: IntArray
     """Position after the last donor of each combination."""
-    numbers: FloatArray
+    keys: FloatArray
     """The number of each donor, rising within a combination; shape (n,)."""
     values: FloatArray
     """Value of each donor, which is copied; shape (n,)."""
 
     def __post_init__(self) -> None:
-        check_floats("numbers", self.numbers, (-1,))
-        check_floats("values", self.values, self.numbers.shape)
+        check_floats("keys", self.keys, (-1,))
+        check_floats("values", self.values, self.keys.shape)
         check_rising("the combinations of donors", self.known)
         sizes = np.diff(self.ends, prepend=0)
-        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.numbers):
+        if len(sizes) != len(self.known) or (sizes <= 0).any() or sizes.sum() != len(self.keys):
             raise ValueError("every combination needs donors")
 
     @classmethod
-    def of(
-        cls, table: Table, names: Sequence[str], numbers: FloatArray, values: FloatArray
-    ) -> Self:
+    def of(cls, table: Table, names: Sequence[str], keys: FloatArray, values: FloatArray) -> Self:
         """Sort n >= 1 donors by their combination of ``names`` and their number."""
         cells = Combinations.of(table, names)
-        cell_numbers = cells.numbers(table)
-        order = np.lexsort((values, numbers, cell_numbers))
-        known, counts = np.unique(cell_numbers, return_counts=True)
-        return cls(cells, known, np.cumsum(counts), numbers[order], values[order])
+        cell = cells.numbers(table)
+        order = np.lexsort((values, keys, cell))
+        known, counts = np.unique(cell, return_counts=True)
+        return cls(cells, known, np.cumsum(counts), keys[order], values[order])
 
     def draw(
-        self,
-        table: Table,
-        numbers: FloatArray,
-        rng: np.random.Generator,
-        *,
-        most: int = N_NEIGHBOURS,
+        self, table: Table, keys: FloatArray, rng: np.random.Generator, *, most: int = N_NEIGHBOURS
     ) -> tuple[IntArray, FloatArray]:
         """Return a donor of each row's combination among the ``most`` nearest, and its distance.
 
@@ -94,26 +87,23 @@ class Nearest:
         low = np.append(0, self.ends)[cell]
         high = np.append(self.ends, 0)[cell]
         low = np.where(cell < 0, high, low)
-        first = self._bisected(numbers, low, high, rightmost=False)
-        last = self._bisected(numbers, low, high, rightmost=True)
+        first = self._bisected(keys, low, high, rightmost=False)
+        last = self._bisected(keys, low, high, rightmost=True)
         equal = first + np.floor(rng.random(len(cell)) * (last - first)).astype(np.int64)
-        candidates = first[:, None] + np.arange(-most, most)
-        candidates = np.where((last - first < most)[:, None], candidates, equal[:, None])
-        inside = (candidates >= low[:, None]) & (candidates < high[:, None])
-        candidates = np.clip(candidates, 0, len(self.numbers) - 1)
-        far = np.where(inside, np.abs(self.numbers[candidates] - numbers[:, None]), np.inf)
+        pool = first[:, None] + np.arange(-most, most)
+        pool = np.where((last - first < most)[:, None], pool, equal[:, None])
+        inside = (pool >= low[:, None]) & (pool < high[:, None])
+        pool = np.clip(pool, 0, len(self.keys) - 1)
+        far = np.where(inside, np.abs(self.keys[pool] - keys[:, None]), np.inf)
         order = np.argsort(far, axis=1, kind="stable")[:, :most]
-        candidates, far = (
-            np.take_along_axis(candidates, order, 1),
-            np.take_along_axis(far, order, 1),
-        )
+        pool, far = np.take_along_axis(pool, order, 1), np.take_along_axis(far, order, 1)
         alike = (far <= np.maximum(far[:, :1], EQUAL_DISTANCE)) & np.isfinite(far)
         which = np.floor(rng.random(len(cell)) * alike.sum(axis=1)).astype(np.int64)
         rows = np.arange(len(cell))
-        return np.where(inside.any(axis=1), candidates[rows, which], -1), far[rows, which]
+        return np.where(inside.any(axis=1), pool[rows, which], -1), far[rows, which]
 
     def _bisected(
-        self, numbers: FloatArray, low: IntArray, high: IntArray, *, rightmost: bool
+        self, keys: FloatArray, low: IntArray, high: IntArray, *, rightmost: bool
     ) -> IntArray:
         """Return the insertion point of each number between two positions (see `bisect`).
 
@@ -122,8 +112,8 @@ class Nearest:
         low, high = low.copy(), high.copy()
         while (is_open := low < high).any():
             middle = (low + high) // 2
-            here = self.numbers[np.minimum(middle, len(self.numbers) - 1)]
-            above: BoolArray = is_open & (here <= numbers if rightmost else here < numbers)
+            here = self.keys[np.minimum(middle, len(self.keys) - 1)]
+            above: BoolArray = is_open & (here <= keys if rightmost else here < keys)
             low = np.where(above, middle + 1, low)
             high = np.where(is_open & ~above, middle, high)
         return low
@@ -178,27 +168,25 @@ class Lagged:
         def follow(pool: Nearest, chosen: IntArray, bound: float) -> IntArray:
             """Find donors; return the rows without one."""
             rows, far = pool.draw(predictors.take(chosen), lag[chosen], rng)
-            has_donor = (rows >= 0) & (far <= bound)
-            here, rows = chosen[has_donor], rows[has_donor]
-            wanted[here] = lag[here] + _on_scale(pool.values[rows], self.scale) - pool.numbers[rows]
+            is_hit = (rows >= 0) & (far <= bound)
+            here, rows = chosen[is_hit], rows[is_hit]
+            wanted[here] = lag[here] + _on_scale(pool.values[rows], self.scale) - pool.keys[rows]
             copied = fixed[here]
             out[here[copied]] = pool.values[rows[copied]]
-            return chosen[~has_donor]
+            return chosen[~is_hit]
 
-        pending: IntArray = np.arange(len(lag))
+        todo: IntArray = np.arange(len(lag))
         for number, pool in enumerate(self.steps):
-            pending = follow(
-                pool, pending, np.inf if 0 < number == len(self.steps) - 1 else MAX_LAG_DISTANCE
-            )
+            todo = follow(pool, todo, np.inf if 0 < number == len(self.steps) - 1 else MAX_LAG)
             if number == 0:
-                follow(self.across, pending[~fixed[pending] & ~may_widen[pending]], np.inf)
-            pending = pending[may_widen[pending]]
+                follow(self.across, todo[~fixed[todo] & ~may_widen[todo]], np.inf)
+            todo = todo[may_widen[todo]]
         known = np.flatnonzero(~fixed & np.isfinite(wanted))
         out[known] = self._nearest(predictors.take(known), wanted[known], rng)
-        pending = np.flatnonzero(~fixed & np.isnan(wanted))
-        rows, _ = self.same.draw(predictors.take(pending), lag[pending], rng, most=1)
-        has_donor = rows >= 0
-        out[pending[has_donor]] = self.same.values[rows[has_donor]]
+        todo = np.flatnonzero(~fixed & np.isnan(wanted))
+        rows, _ = self.same.draw(predictors.take(todo), lag[todo], rng, most=1)
+        is_hit = rows >= 0
+        out[todo[is_hit]] = self.same.values[rows[is_hit]]
         return out
 
     def _nearest(
@@ -208,13 +196,13 @@ class Lagged:
         best = np.full(len(wanted), np.nan)
         distance = np.full(len(wanted), np.inf)
         for pool in self.values:
-            pending = np.flatnonzero(distance > MAX_VALUE_DISTANCE)
-            if not len(pending):
+            todo = np.flatnonzero(distance > MAX_VALUE_DISTANCE)
+            if not len(todo):
                 break
-            rows, far = pool.draw(predictors.take(pending), wanted[pending], rng, most=1)
-            nearer = far < distance[pending]
-            best[pending[nearer]] = pool.values[rows[nearer]]
-            distance[pending[nearer]] = far[nearer]
+            rows, far = pool.draw(predictors.take(todo), wanted[todo], rng, most=1)
+            nearer = far < distance[todo]
+            best[todo[nearer]] = pool.values[rows[nearer]]
+            distance[todo[nearer]] = far[nearer]
         return best
 
 
@@ -247,18 +235,16 @@ class FittedNominal(FittedModel):
         cell = self.cells.places(predictors, self.known)  # -1: no donors
         starts = np.append(0, self.ends)[cell]
         size = np.append(self.ends, 0)[cell] - starts
-        position = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)
+        index = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)
         outside = np.flatnonzero(cell < 0)
         if len(outside) == len(cell):
             return self.base.sample(predictors, rng=rng)
-        drawn = self._with_lag(
-            predictors, cell, self.donors.take(np.where(cell < 0, 0, position)), rng
-        )
+        drawn = self._by_lag(predictors, cell, self.donors.take(np.where(cell < 0, 0, index)), rng)
         if not len(outside):
             return drawn
         return drawn.replaced(outside, self.base.sample(predictors.take(outside), rng=rng))
 
-    def _with_lag(
+    def _by_lag(
         self, predictors: Table, cell: IntArray, drawn: Column, rng: np.random.Generator
     ) -> Column:
         """Replace the draws of rows with a lag and a known combination."""
@@ -385,23 +371,19 @@ class Nominal(ConditionalModel):
 
     def _lagged(self, predictors: Table, target: Column, ends: IntArray) -> Lagged | None:
         """Learn from the donors, sorted by combination; None if none has a lag."""
-        lag_column = predictors[str(self.near)]
-        if problems := list(self.unsuited(target.variable, {lag_column.name: lag_column.variable})):
+        lag = predictors[str(self.near)]
+        if problems := list(self.unsuited(target.variable, {lag.name: lag.variable})):
             raise ModelError(f"variable {target.name!r}: {problem}" for problem in problems)
         values = np.asarray(target.data, dtype=np.float64)
         cell = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         order = np.lexsort((values, cell))
-        predictors, values, lag_column = (
-            predictors.take(order),
-            values[order],
-            lag_column.take(order),
-        )
+        predictors, values, lag = (predictors.take(order), values[order], lag.take(order))
         is_new = (np.diff(cell, prepend=-1) != 0) | (np.diff(values, prepend=np.nan) != 0)
         distinct = np.flatnonzero(is_new)
-        lagged = np.flatnonzero(lag_column.is_observed)
+        lagged = np.flatnonzero(lag.is_observed)
         if not len(lagged):
             return None
-        lags = np.asarray(lag_column.data, dtype=np.float64)[lagged]
+        lags = np.asarray(lag.data, dtype=np.float64)[lagged]
         scale = 0.0
         if min(values.min(), lags.min()) <= 0:
             scale = float(values.std()) or 1.0
@@ -413,7 +395,7 @@ class Nominal(ConditionalModel):
         once = predictors.take(distinct)
         wider = [self.given[:k] for k in range(len(self.given), 0, -1)]
         return Lagged(
-            near=lag_column.name,
+            near=lag.name,
             scale=scale,
             changed=changed,
             fixed=self._fixed(predictors, distinct, ends),

@@ -189,8 +189,8 @@ class FittedNormrank(FittedModel):
         scores = self.regression.draw(predictors, rng=rng)
         ends = np.cumsum(self.counts)
         ranks = np.interp(scores, GRID, self.spread) * ends[-1]
-        positions = np.searchsorted(ends, ranks, side="right")
-        donors = self.values[np.minimum(positions, len(self.values) - 1)]
+        indices = np.searchsorted(ends, ranks, side="right")
+        donors = self.values[np.minimum(indices, len(self.values) - 1)]
         return made_safe(numeric_column(self.variable, donors), self.numbers, rng)
 
 

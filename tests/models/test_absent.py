@@ -7,7 +7,7 @@ import pytest
 
 from synthesizer.data.table import FloatArray, Table
 from synthesizer.models.cart import Cart
-from synthesizer.models.kit.regression_leaves import MIN_EXPECTED_ROWS, PSEUDO_ROWS, unseen_shares
+from synthesizer.models.kit.regression_leaves import EXPECTED_ROWS, PSEUDO_ROWS, unseen_shares
 from tests.tables import coded, numeric
 
 
@@ -19,9 +19,9 @@ def slow(counts: FloatArray, expected: FloatArray) -> list[float]:
     factors = []
     for k in range(len(counts)):
         shares = [1.0]
-        if k in unseen and expected[k] >= MIN_EXPECTED_ROWS:
+        if k in unseen and expected[k] >= EXPECTED_ROWS:
             shares.append(PSEUDO_ROWS / expected[k])
-        if k in unseen and together >= MIN_EXPECTED_ROWS and not once:
+        if k in unseen and together >= EXPECTED_ROWS and not once:
             shares.append(PSEUDO_ROWS / together)
         factors.append(min(shares))
     return factors

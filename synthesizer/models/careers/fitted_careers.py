@@ -290,10 +290,10 @@ class FittedCareers:
             stuck_counts = counts[stuck]
             redrawn = self.lengths.draw_lengths(stuck_counts, persons.take(stuck), rng=rng)
             again = Runs.without_states(stuck_counts, redrawn)
-            positions = np.repeat(first[stuck], stuck_counts) + again.index
-            lengths[positions] = redrawn
+            indices = np.repeat(first[stuck], stuck_counts) + again.index
+            lengths[indices] = redrawn
             possible = self.rules.feasible(again)
-            feasible = feasible.replaced(positions, possible)
+            feasible = feasible.replaced(indices, possible)
             stuck = stuck[~possible.any(again.first)]
         return Runs.without_states(counts, lengths), feasible, stuck
 
@@ -322,29 +322,29 @@ class FittedCareers:
         have no meaning.
         """
         result = np.zeros((len(cells), self.n_periods), dtype=np.int32)
-        pending = np.arange(len(cells))
+        todo = np.arange(len(cells))
         for draws in DRAWS_WITHIN:
-            if not len(pending):
+            if not len(todo):
                 break
-            most = MAX_BLOCK_CELLS // (len(pending) * self.n_periods * self.n_states)
+            most = MAX_BLOCK_CELLS // (len(todo) * self.n_periods * self.n_states)
             copies = max(1, min(draws, most))
-            owner = np.repeat(pending, copies)
+            owner = np.repeat(todo, copies)
             people = persons.take(owner)
             counts = self.lengths.draw_counts(people, rng=rng)
             lengths = self.lengths.draw_lengths(counts, people, rng=rng)
             runs = Runs.without_states(counts, lengths)
             wanted = wanted_states(cells[owner], runs, self.n_states, self.out_codes)
             feasible = self.rules.feasible(runs, wanted)
-            fits = feasible.any(runs.first).reshape(len(pending), copies)
+            fits = feasible.any(runs.first).reshape(len(todo), copies)
             lucky = np.flatnonzero(fits.any(axis=1))
             chosen = lucky * copies + fits[lucky].argmax(axis=1)
             if len(lucky):
                 is_chosen = np.zeros(len(owner), dtype=bool)
                 is_chosen[chosen] = True
                 some, feasible = runs.of_persons(is_chosen), feasible.of(is_chosen[runs.person])
-                result[pending[lucky]] = self._walk(some, feasible, people.take(chosen), rng)
-            pending = np.delete(pending, lucky)
-        return result, ~np.isin(np.arange(len(cells)), pending)
+                result[todo[lucky]] = self._walk(some, feasible, people.take(chosen), rng)
+            todo = np.delete(todo, lucky)
+        return result, ~np.isin(np.arange(len(cells)), todo)
 
     def _walk(
         self, runs: Runs, feasible: Feasible, persons: Table, rng: np.random.Generator
@@ -365,33 +365,27 @@ class FittedCareers:
         return to_sequences(runs, self.n_periods)
 
     def _states(
-        self,
-        model: Transitions,
-        query: RunsToDraw,
-        feasible: Feasible,
-        rng: np.random.Generator,
+        self, model: Transitions, query: RunsToDraw, feasible: Feasible, rng: np.random.Generator
     ) -> Codes:
         """Draw a feasible state for each run: again, then wider, then from the masked chain."""
         result = np.empty(len(query.at), dtype=np.int32)
-        pending, tries = np.arange(len(result)), 0
-        while len(pending) and tries <= MAX_REDRAWS + len(WIDER_STEPS):
+        todo, tries = np.arange(len(result)), 0
+        while len(todo) and tries <= MAX_REDRAWS + len(WIDER_STEPS):
             steps = WIDER_STEPS[tries - MAX_REDRAWS - 1] if tries > MAX_REDRAWS else 0
             # a few runs draw several times at once; the first allowed state counts
-            copies = (
-                1 if steps else max(1, min(MAX_REDRAWS + 1 - tries, MAX_FEW_RUNS // len(pending)))
-            )
+            copies = 1 if steps else max(1, min(MAX_REDRAWS + 1 - tries, MAX_FEW_RUNS // len(todo)))
             tries += copies
-            some = query.take(np.repeat(pending, copies))
+            some = query.take(np.repeat(todo, copies))
             state = model.draw(some, steps=steps, rng=rng)
             allowed = feasible.allows(some.at, state)
             if not query.are_first:
                 allowed &= self.rules.allowed[query.runs.state[some.at - 1], state]
             allowed = allowed.reshape(-1, copies)
-            result[pending] = state[np.arange(len(pending)) * copies + allowed.argmax(axis=1)]
-            pending = pending[~allowed.any(axis=1)]
+            result[todo] = state[np.arange(len(todo)) * copies + allowed.argmax(axis=1)]
+            todo = todo[~allowed.any(axis=1)]
         size = max(1, MAX_MASKED_CELLS // self.n_states)
-        for begin in range(0, len(pending), size):
-            rows = pending[begin : begin + size]
+        for begin in range(0, len(todo), size):
+            rows = todo[begin : begin + size]
             result[rows] = self._masked_states(query.take(rows), feasible, rng)
         return result
 

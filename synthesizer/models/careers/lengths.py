@@ -239,9 +239,9 @@ def fitted_components(
     means = mixture.alpha / mixture.alpha.sum(axis=1, keepdims=True)
     order = _principal_order(means, mixture.weights)
     order = order[np.isin(order, component)]
-    position = np.full(len(mixture.alpha), -1, dtype=np.int64)
-    position[order] = np.arange(len(order))
-    return Components(total, alpha=mixture.alpha[order]), position[component]
+    index = np.full(len(mixture.alpha), -1, dtype=np.int64)
+    index[order] = np.arange(len(order))
+    return Components(total, alpha=mixture.alpha[order]), index[component]
 
 
 def _principal_order(points: npt.NDArray[Any], weights: npt.NDArray[Any]) -> Index:
@@ -324,10 +324,10 @@ def fit_lengths(
     ``n_components`` are fitted by EM for each number of runs; None puts one on each pattern, with
     concentration ``theta``.
     """
-    groups, position = np.unique(runs.counts, return_inverse=True)
+    groups, index = np.unique(runs.counts, return_inverse=True)
     levels = tuple(str(i) for i in range(len(groups)))
     variable = Variable(name="runs", kind=Kind.CATEGORICAL, levels=levels)
-    target = Column(variable, position.reshape(-1).astype(np.int32))
+    target = Column(variable, index.reshape(-1).astype(np.int32))
     count_tree = tree.fit(persons, target, rng=rng)
     component = np.empty(runs.n_persons, dtype=np.int64)
     trees, parts = [], []

@@ -111,8 +111,8 @@ def draw_matched(
     over = np.flatnonzero(_rank(which) >= room[which])
     if len(over):
         empty = room - np.bincount(np.delete(which, over), minlength=len(room))
-        drawn_cells = rng.permutation(np.repeat(np.arange(len(room)), empty))
-        more, is_drawn = draw_within(over, quota.cells[drawn_cells])
+        wanted = rng.permutation(np.repeat(np.arange(len(room)), empty))
+        more, is_drawn = draw_within(over, quota.cells[wanted])
         chosen[over[is_drawn]] = more[is_drawn]
     return chosen
 
@@ -135,7 +135,7 @@ def take_quota(
     which, room = _rows_and_room(quota, candidates, n)
     if owners is None:
         return _take_any(room, which, n, rng)
-    return _take_by_owner(room, which, owners, n, rng)
+    return _take_own(room, which, owners, n, rng)
 
 
 def _take_any(room: Index, which: Index, n: int, rng: np.random.Generator) -> Index:
@@ -146,9 +146,7 @@ def _take_any(room: Index, which: Index, n: int, rng: np.random.Generator) -> In
     return rng.permutation(chosen)
 
 
-def _take_by_owner(
-    room: Index, which: Index, owners: Index, n: int, rng: np.random.Generator
-) -> Index:
+def _take_own(room: Index, which: Index, owners: Index, n: int, rng: np.random.Generator) -> Index:
     """Choose among the candidates of all persons, round by round."""
     order = rng.permutation(len(which))
     order = order[np.argsort(owners[order], kind="stable")]

@@ -114,14 +114,14 @@ class Hierarchy:
     def draw(self, keys: Sequence[Index], *, rng: np.random.Generator) -> Codes:
         """Draw a state for each row; ``keys`` has an array (m,) for each level."""
         result = np.empty(len(keys[0]), dtype=np.int32)
-        pending = np.arange(len(result))
+        todo = np.arange(len(result))
         for level, table in enumerate(self.tables):
-            cell, n = table.find(keys[level][pending])
-            stay = rng.random(len(pending)) * (n + self.concentration) < n
+            cell, n = table.find(keys[level][todo])
+            stay = rng.random(len(todo)) * (n + self.concentration) < n
             if level == len(self.tables) - 1:
                 stay[:] = True
-            result[pending[stay]] = table.draw(cell[stay], rng=rng)
-            pending = pending[~stay]
+            result[todo[stay]] = table.draw(cell[stay], rng=rng)
+            todo = todo[~stay]
         return result
 
     def probabilities(self, keys: Sequence[Index]) -> FloatArray:

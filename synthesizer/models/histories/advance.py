@@ -583,5 +583,5 @@ def starting_positions(
     most = np.where(np.isinf(most), least + width, most)
     starts = np.where(np.isinf(least), 0.0, least)
     spans = np.where(np.isinf(least), 0.0, most - starts)
-    positions = starts + rng.random(index.n_persons) * spans
-    return np.where(np.isinf(least), np.nan, positions)
+    indices = starts + rng.random(index.n_persons) * spans
+    return np.where(np.isinf(least), np.nan, indices)

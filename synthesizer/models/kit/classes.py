@@ -27,7 +27,7 @@ MAX_BORDERS = 200
 """Levels of a predictor whose borders become borders of intervals."""
 MIN_SLOPE, MAX_SLOPE = 1e-4, 50.0
 """Absolute slopes within an interval; below the first, draws are uniform."""
-MAX_STANDARD_DEVIATIONS = 4.0
+MAX_SD = 4.0
 """Standardised numbers are cut at this distance from their mean."""
 MAX_INDICATORS = 40
 """Levels with an indicator in the leaf regression."""
@@ -127,10 +127,10 @@ class TargetClasses:
             return np.asarray(spikes)
         return np.asarray(np.where(self.spikes[spikes] == numbers, spikes, intervals))
 
-    def draw(self, classes: IntArray, positions: FloatArray) -> FloatArray:
+    def draw(self, classes: IntArray, indices: FloatArray) -> FloatArray:
         """Return a value of each class, shape (n,).
 
-        ``positions`` in [0, 1) choose among the sorted donors of an interval.
+        ``indices`` in [0, 1) choose among the sorted donors of an interval.
         """
         if not self.n_intervals:
             return np.asarray(self.spikes[classes])
@@ -139,7 +139,7 @@ class TargetClasses:
         out[is_spike] = self.spikes[classes[is_spike]]
         intervals = classes[~is_spike] - len(self.spikes)
         first, last = self.starts[intervals], self.starts[intervals + 1]
-        chosen = first + (positions[~is_spike] * (last - first)).astype(np.int64)
+        chosen = first + (indices[~is_spike] * (last - first)).astype(np.int64)
         out[~is_spike] = self.donors[chosen]
         return out
 
@@ -203,10 +203,10 @@ class TargetMoments:
         check_floats("growth of moments", self.across, self.values.shape)
 
     @classmethod
-    def of(cls, classes: TargetClasses, target: Column, row_classes: IntArray) -> Self:
-        """Choose the moments for n confidential values; ``row_classes`` are the classes of rows."""
+    def of(cls, classes: TargetClasses, target: Column, labels: IntArray) -> Self:
+        """Choose the moments for n confidential values; ``labels`` are the classes of rows."""
         n_classes = classes.n_classes
-        shares = np.bincount(row_classes, minlength=n_classes) / len(row_classes)
+        shares = np.bincount(labels, minlength=n_classes) / len(labels)
         frequent = np.argsort(-shares, kind="stable")
         if n_classes == 2:
             return cls._fixed(np.eye(2), 2)
@@ -249,18 +249,18 @@ def _curves(value: FloatArray, rank: FloatArray) -> FloatArray:
 
 def _slope_of(centres: FloatArray, value: FloatArray) -> float:
     """Return the scale of `standardised`, in standard deviations a unit."""
-    inside = np.flatnonzero(np.abs(value) < MAX_STANDARD_DEVIATIONS)
+    inside = np.flatnonzero(np.abs(value) < MAX_SD)
     ends = inside[[np.argmin(centres[inside]), np.argmax(centres[inside])]]
     width = float(centres[ends[1]] - centres[ends[0]])
     return float(value[ends[1]] - value[ends[0]]) / width if width > 0 else 0.0
 
 
-def truncated_exponential(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
+def exponential(uniform: FloatArray, slopes: FloatArray) -> FloatArray:
     """Return numbers in [0, 1) with density proportional to exp(slope u), from uniform ones, (n,).
 
     Examples
     --------
-    >>> truncated_exponential(np.array([0.5, 0.5]), np.array([0.0, 2.0])).round(2).tolist()
+    >>> exponential(np.array([0.5, 0.5]), np.array([0.0, 2.0])).round(2).tolist()
     [0.5, 0.72]
     """
     steep = np.abs(slopes) > MIN_SLOPE
@@ -279,11 +279,7 @@ def standardised(values: FloatArray, weights: FloatArray) -> FloatArray:
     total = float(weights.sum()) or 1.0
     mean = float(weights @ values) / total
     spread = float(weights @ (values - mean) ** 2 / total) ** 0.5
-    return np.asarray(
-        np.clip(
-            (values - mean) / (spread or 1.0), -MAX_STANDARD_DEVIATIONS, MAX_STANDARD_DEVIATIONS
-        )
-    )
+    return np.asarray(np.clip((values - mean) / (spread or 1.0), -MAX_SD, MAX_SD))
 
 
 def rank_moments(middle: npt.NDArray[AnyFloat]) -> list[npt.NDArray[AnyFloat]]:

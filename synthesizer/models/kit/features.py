@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Table, Variable
 from synthesizer.data.values import finite_number
-from synthesizer.models.kit.classes import MAX_STANDARD_DEVIATIONS, rank_moments, standardised
+from synthesizer.models.kit.classes import MAX_SD, rank_moments, standardised
 from synthesizer.models.kit.numerics import check_codes, check_floats, check_rising, newton
 from synthesizer.models.kit.predictors import Float32Array
 
@@ -206,7 +206,7 @@ class Number:
         if missing is not None:
             values[missing] = self.mean
         value = ((values - self.mean) / self.spread).astype(np.float32)
-        np.clip(value, -MAX_STANDARD_DEVIATIONS, MAX_STANDARD_DEVIATIONS, out=value)
+        np.clip(value, -MAX_SD, MAX_SD, out=value)
         rank = np.interp(values, self.quantiles, self.ranks).astype(np.float32)
         moments = [value, *rank_moments(rank), np.minimum(value**2 / 2, np.float32(4))]
         states = np.zeros(len(values), dtype=np.int32)
@@ -301,9 +301,9 @@ class Features:
         out[:, 0] = 1.0
         for term, columns in self._filled:
             term.fill(predictors[term.name], out[:, columns])
-        first_columns, second_columns = self._factors
-        if len(first_columns):
-            out[:, -len(first_columns) :] = out[:, first_columns] * out[:, second_columns]
+        first, second = self._factors
+        if len(first):
+            out[:, -len(first) :] = out[:, first] * out[:, second]
         out -= self.means
         return out
 
@@ -314,22 +314,15 @@ class Features:
     @cached_property
     def _factors(self) -> tuple[IntArray, IntArray]:
         """Return the columns of moderators and of the other factors of all products, each (p,)."""
-        columns_of = {term.name: np.arange(at.start, at.stop) for term, at in self._filled}
+        numbers = {term.name: np.arange(at.start, at.stop) for term, at in self._filled}
         factors: list[tuple[IntArray, IntArray]] = [(np.zeros(0, np.int64), np.zeros(0, np.int64))]
         for pair, _ in self.columns_of_products:
             moderator, other = (self.terms[n] for n in pair)
-            first_columns = columns_of[moderator.name][multiplied_columns(moderator)]
-            second_columns = columns_of[other.name][other.linear]
-            factors.append(
-                (
-                    np.repeat(first_columns, len(second_columns)),
-                    np.tile(second_columns, len(first_columns)),
-                )
-            )
-        first_columns, second_columns = (
-            np.concatenate(side) for side in zip(*factors, strict=True)
-        )
-        return first_columns, second_columns
+            first = numbers[moderator.name][multiplied_columns(moderator)]
+            second = numbers[other.name][other.linear]
+            factors.append((np.repeat(first, len(second)), np.tile(second, len(first))))
+        first, second = (np.concatenate(side) for side in zip(*factors, strict=True))
+        return first, second
 
     @property
     def columns_of_terms(self) -> Iterator[tuple[int, slice]]:
@@ -384,9 +377,9 @@ def _size(terms: Sequence[Levels | Number], pair: tuple[int, int]) -> int:
 def _scale(variable: Variable, frequent: npt.NDArray[np.integer]) -> FloatArray | None:
     """Return the score of each code on a scale, NaN for codes off it; None without a scale."""
     if variable.kind is Kind.ORDERED and len(variable.levels) > 2:
-        positions = np.arange(variable.n_codes, dtype=np.float64)
-        positions[len(variable.levels) :] = np.nan
-        return positions
+        indices = np.arange(variable.n_codes, dtype=np.float64)
+        indices[len(variable.levels) :] = np.nan
+        return indices
     if len(frequent) <= 5:
         return None
     numbers = np.array([_number(label) for label in variable.labels])

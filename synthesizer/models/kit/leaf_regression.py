@@ -332,7 +332,7 @@ TermPart = tuple[int | None, Float32Array]
 
 MAX_WHOLE_RANGE = 128
 """Whole numbers in a range up to this are looked up like levels."""
-MAX_TABLE_CELLS = 2**19
+MAX_CELLS = 2**19
 """Cells of one table; if one were larger, the columns are multiplied instead."""
 
 
@@ -525,9 +525,9 @@ class LinearPredictor:
         if read is None:
             return np.asarray(self.features.matrix(predictors) @ self.coefficients)
         codes, moments = read
-        of_terms, of_moderators, sizes, starts = self._layout
-        cells = codes[of_terms]
-        cells += codes[of_moderators] * sizes
+        terms, moderators, sizes, starts = self._layout
+        cells = codes[terms]
+        cells += codes[moderators] * sizes
         cells += starts
         weights = np.ones((predictors.n_rows, len(cells)), dtype=np.float32)
         for k, entry in enumerate(self.entries or ()):
@@ -545,15 +545,13 @@ class LinearPredictor:
         """Return for each entry: rows of its codes, number of codes, and start of its table."""
         entries = self.entries or ()
         rows = {name: row for row, name in enumerate(self.reading.names, start=1)}
-        of_terms = [0 if entry.moment is not None else rows[entry.term] for entry in entries]
-        of_moderators = [
-            0 if entry.moderator is None else rows[entry.moderator] for entry in entries
-        ]
+        terms = [0 if entry.moment is not None else rows[entry.term] for entry in entries]
+        moderators = [0 if entry.moderator is None else rows[entry.moderator] for entry in entries]
         shapes = np.array([entry.table.shape[:2] for entry in entries]).reshape(-1, 2)
         ends = np.cumsum(shapes.prod(axis=1))
         return (
-            np.array(of_terms, dtype=np.intp),
-            np.array(of_moderators, dtype=np.intp),
+            np.array(terms, dtype=np.intp),
+            np.array(moderators, dtype=np.intp),
             shapes[:, 1:].astype(np.int32),
             np.append(0, ends)[:-1, None].astype(np.int32),
         )
@@ -576,22 +574,20 @@ def _entries(
         reader = readers[moderator]
         if isinstance(reader, MeasuredTerm):
             return None
-        of_moderator = reader.columns[:, multiplied_columns(features.terms[moderator])]
+        left_part = reader.columns[:, multiplied_columns(features.terms[moderator])]
         linear = features.terms[other].linear
-        block = coefficients[at].reshape(of_moderator.shape[1], int(linear.sum()), -1)
+        block = coefficients[at].reshape(left_part.shape[1], int(linear.sum()), -1)
         for moment, columns in readers[other].parts:
-            if len(of_moderator) * len(columns) * block.shape[2] > MAX_TABLE_CELLS:
+            if len(left_part) * len(columns) * block.shape[2] > MAX_CELLS:
                 return None
-            table = np.tensordot(
-                columns[:, linear], np.tensordot(of_moderator, block, (1, 0)), (1, 1)
-            )
+            table = np.tensordot(columns[:, linear], np.tensordot(left_part, block, (1, 0)), (1, 1))
             table = table.swapaxes(0, 1) + alone.pop((other, moment), np.float32(0))
             entries.append(LookupTable(names[other], moment, names[moderator], table))
     entries += [
         LookupTable(names[term], moment, None, table[None])
         for (term, moment), table in alone.items()
     ]
-    if any(entry.table.size > MAX_TABLE_CELLS for entry in entries):
+    if any(entry.table.size > MAX_CELLS for entry in entries):
         return None
     return tuple(entry for entry in entries if entry.table.any())
 

@@ -21,7 +21,7 @@ from synthesizer.models.kit.numerics import check_floats
 
 MIN_EXPLAINED_SHARE = 0.95
 """Variance of numbers, and of their ranks, that a line explains."""
-MAX_UNEXPLAINED_SHARE, MIN_WHOLE_SHARE = 0.5, 0.5
+MAX_REST_SHARE, MIN_WHOLE_SHARE = 0.5, 0.5
 """Unexplained variance if medians replace blanks; rows that have all predictors."""
 MAX_PREDICTORS = 6
 ROWS_PER_PREDICTOR = 30
@@ -98,14 +98,14 @@ class LinearRelation:
         centres = {c.name: float(np.median(c.data[c.is_observed])) for c in usable}
         columns = {column.name: _filled(column, centres[column.name]) for column in usable}
         y, in_logs = np.asarray(target.data, dtype=np.float64), False
-        names, unexplained = _chosen(columns, y) if columns else ((), 1.0)
+        names, rest_share = _chosen(columns, y) if columns else ((), 1.0)
         positive = {name: np.log(x) for name, x in columns.items() if x.min() > 0 < y.min()}
         if positive:
             others, less = _chosen(positive, np.log(y))
             is_gap = _of_difference(predictors, target, names) is not None
-            if less < (MAX_LOG_RATIO if is_gap else 1.0) * unexplained:
-                names, unexplained, in_logs = others, less, True
-        if unexplained > MAX_UNEXPLAINED_SHARE:
+            if less < (MAX_LOG_RATIO if is_gap else 1.0) * rest_share:
+                names, rest_share, in_logs = others, less, True
+        if rest_share > MAX_REST_SHARE:
             return None
         medians = np.array([centres[name] for name in names])
         return cls(names, np.zeros(1 + len(names)), medians, in_logs, (0.0, 0.0))
@@ -203,21 +203,21 @@ def _chosen(columns: dict[str, FloatArray], target: FloatArray) -> tuple[tuple[s
     rest, n = _scaled([target])[:, 0], len(target)
     names: list[str] = []
     free = _scaled(columns.values())
-    unexplained, every = 1.0, list(columns)
+    rest_share, every = 1.0, list(columns)
     most = min(MAX_PREDICTORS, n // ROWS_PER_PREDICTOR, len(every))
     while len(names) < most:
         gains = (free.T @ rest) ** 2
         best = int(gains.argmax())
-        if gains[best] < MIN_GAIN_SHARE * unexplained:
+        if gains[best] < MIN_GAIN_SHARE * rest_share:
             break
         direction = free[:, best]
         names.append(every[best])
         rest = rest - direction * (direction @ rest)
-        unexplained = float(rest @ rest)
+        rest_share = float(rest @ rest)
         free = free - np.outer(direction, direction @ free)
         sizes = np.linalg.norm(free, axis=0)
         free = np.divide(free, sizes, out=np.zeros_like(free), where=sizes > 1e-6)
-    return tuple(names), unexplained * (n - 1) / max(n - 1 - len(names), 1)
+    return tuple(names), rest_share * (n - 1) / max(n - 1 - len(names), 1)
 
 
 def _scaled(columns: Iterable[FloatArray]) -> FloatArray:

@@ -20,13 +20,13 @@ MANY_LEVELS = 60
 """Ordered codes with more levels are treated as numbers."""
 MAX_POWER = 9
 """The largest step is 5 times 10 to this power."""
-MAX_PROBES = 8
+PROBES = 8
 """Steps up and down in which a free number of the same precision is searched."""
 MAX_RANKS_PER_K, CROWD_RUNS_PER_K = 4, (8, 24)
-MAX_RANK_SHARE = 0.02
+RANK_SHARE = 0.02
 """A new number lies within 2 % of the records (from k to 4 k), or its precision is reduced. A crowd
 has a run of 2 % of the units as rare numbers (from 8 k to 24 k)."""
-MIN_CROWD_SHARE, MIN_UNITS_PER_K = 0.5, 100
+CROWD_SHARE, MIN_UNITS_PER_K = 0.5, 100
 """Share of rare numbers around a number of a crowd; the run matters from 100 k units on."""
 EPS = float(np.finfo(np.float64).eps)
 EQUAL_SHARE = 1e-9
@@ -156,15 +156,13 @@ class SafeNumbers:
         lows, highs = (np.full(len(self.values), bound) for bound in self.bounds)
         first, last = self._window(np.clip(self.values, *self.bounds), lows, highs, width)
         low, high = self._in_units(self._at(first)), self._in_units(self._at(last))
-        rare_between = np.searchsorted(self._rare_units, high, side="right")
-        rare_between -= np.searchsorted(self._rare_units, low)
-        crowded = (self.counts < self.k) & (
-            rare_between > np.maximum(MIN_CROWD_SHARE * (high - low + 1), 2)
-        )
+        n_rare = np.searchsorted(self._rare_units, high, side="right")
+        n_rare -= np.searchsorted(self._rare_units, low)
+        crowded = (self.counts < self.k) & (n_rare > np.maximum(CROWD_SHARE * (high - low + 1), 2))
         if self.n_units >= MIN_UNITS_PER_K * self.k:
             run = np.cumsum(np.diff(self._rare_units, prepend=np.nan) != 1) - 1
             run_of_value = np.searchsorted(self._rare_units, self._in_units(self.values[crowded]))
-            least = np.clip(MAX_RANK_SHARE * self.n_units, *np.multiply(CROWD_RUNS_PER_K, self.k))
+            least = np.clip(RANK_SHARE * self.n_units, *np.multiply(CROWD_RUNS_PER_K, self.k))
             crowded[crowded] = np.bincount(run)[run[run_of_value]] >= least
         if holders is not None:  # a crowd has many persons
             block, size = np.arange(len(holders)) // width, int(holders.max()) + 1
@@ -191,8 +189,8 @@ class SafeNumbers:
         """The mean rounded to its first digit, or the nearest such number that is not rare."""
         mean = float(self.values @ self.counts / self._ends[-1])
         size = 10.0 ** max(np.floor(np.log10(abs(mean))) if mean else 0, -(self.decimals or 0))
-        multiples = np.round(mean / size) + np.arange(-2 * self.k, 2 * self.k + 1)
-        numbers = multiples * size if size >= 1 else multiples / np.round(1 / size)
+        trial_ = np.round(mean / size) + np.arange(-2 * self.k, 2 * self.k + 1)
+        numbers = trial_ * size if size >= 1 else trial_ / np.round(1 / size)
         is_possible = ~_among(numbers, self._rare)
         if self.values[0] >= 0:
             is_possible &= numbers >= 0
@@ -202,9 +200,9 @@ class SafeNumbers:
         return float(numbers[np.argmin(np.abs(numbers - mean))])
 
     @property
-    def _max_rank_distance(self) -> int:
+    def _width(self) -> int:
         """Largest distance of a new number, in ranks."""
-        return int(np.clip(MAX_RANK_SHARE * self._ends[-1], self.k, MAX_RANKS_PER_K * self.k))
+        return int(np.clip(RANK_SHARE * self._ends[-1], self.k, MAX_RANKS_PER_K * self.k))
 
     @cached_property
     def _rare_units(self) -> FloatArray:
@@ -225,7 +223,7 @@ class SafeNumbers:
 
     def is_rare(self, values: FloatArray) -> BoolArray:
         """Return which values are rare, shape (n,)."""
-        return _among(self._to_units(values), self._rare)
+        return _among(self._scaled(values), self._rare)
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -238,7 +236,7 @@ class SafeNumbers:
         """Decimals of values; None without fixed ones, and for dates finer or coarser than days."""
         return self.decimals if self.unit in (None, MICROSECONDS_A_DAY) else None
 
-    def _to_units(self, values: FloatArray) -> FloatArray:
+    def _scaled(self, values: FloatArray) -> FloatArray:
         return values if self.unit is None else _in_units_of(self.unit, values)
 
     def _from_units(self, units: FloatArray) -> FloatArray:
@@ -262,9 +260,9 @@ class SafeNumbers:
         ends = (
             None
             if ranges is None
-            else (self._to_units(ranges[0][rare]), self._to_units(ranges[1][rare]))
+            else (self._scaled(ranges[0][rare]), self._scaled(ranges[1][rare]))
         )
-        out[rare] = self._from_units(self._replaced(self._to_units(out[rare]), rng, ends))
+        out[rare] = self._from_units(self._replaced(self._scaled(out[rare]), rng, ends))
         return out
 
     def _replaced(
@@ -289,10 +287,8 @@ class SafeNumbers:
             drawn = self._between(drawn, lows, highs, rng)
         else:
             is_crowded = self.crowded[np.searchsorted(self.values, values)]
-            others, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
-            drawn[others] = self._on_grid(
-                values[others], drawn[others], lows[others], highs[others], rng
-            )
+            rest, crowd = np.flatnonzero(~is_crowded), np.flatnonzero(is_crowded)
+            drawn[rest] = self._on_grid(values[rest], drawn[rest], lows[rest], highs[rest], rng)
             low, high = (self._in_units(self._at(ranks[crowd])) for ranks in (first, last))
             units = low + np.floor(rng.random(len(crowd)) * (high - low + 1))
             drawn[crowd] = np.round(units / 10.0**self.decimals, self.decimals)
@@ -305,12 +301,12 @@ class SafeNumbers:
     ) -> tuple[FloatArray, FloatArray]:
         """Return the ranks ``width`` records below and above some values, inside their limits."""
         starts = self._ends - self.counts
-        positions = np.searchsorted(self.values, values)
+        indices = np.searchsorted(self.values, values)
         first = starts[np.searchsorted(self.values, low)]
         last = self._ends[np.searchsorted(self.values, high, side="right") - 1] - 1
         last = np.maximum(first, last)
-        below = np.clip(starts[positions] - width, first, last)
-        above = np.clip(self._ends[positions] - 1 + width, first, last)
+        below = np.clip(starts[indices] - width, first, last)
+        above = np.clip(self._ends[indices] - 1 + width, first, last)
         return below.astype(np.float64), above.astype(np.float64)
 
     def _on_grid(
@@ -325,25 +321,23 @@ class SafeNumbers:
         decimals = self.decimals or 0
         out = np.clip(np.round(drawn, decimals), low, high)
         steps = self._steps[np.searchsorted(self._rare, values)]
-        nearest_low, nearest_high = (
-            self._at(rank) for rank in self._window(values, low, high, self._max_rank_distance)
-        )
+        lower, upper = (self._at(rank) for rank in self._window(values, low, high, self._width))
         is_pending = np.ones(len(values), dtype=bool)
         for size in _sizes(decimals, float(steps.max(initial=0))):
             rows = np.flatnonzero(is_pending & (steps >= size * (1 - EPS)))
             if len(rows):
-                free = self._free(drawn[rows], size, nearest_low[rows], nearest_high[rows], rng)
+                free = self._free(drawn[rows], size, lower[rows], upper[rows], rng)
                 settled = np.isfinite(free)
                 out[rows[settled]] = free[settled]
                 is_pending[rows[settled]] = False
-        pending = np.flatnonzero(is_pending)
+        todo = np.flatnonzero(is_pending)
         finest = 10.0**-decimals
         for lows, highs in ((low, high), tuple(np.full(len(low), b) for b in self.bounds)):
-            free = self._free(drawn[pending], finest, lows[pending], highs[pending], rng)
+            free = self._free(drawn[todo], finest, lows[todo], highs[todo], rng)
             settled = np.isfinite(free)
-            out[pending[settled]] = free[settled]
-            pending = pending[~settled]
-        out[pending] = self._coarse  # every number between the bounds is rare
+            out[todo[settled]] = free[settled]
+            todo = todo[~settled]
+        out[todo] = self._coarse  # every number between the bounds is rare
         return out
 
     def _free(
@@ -364,17 +358,17 @@ class SafeNumbers:
         highest = np.floor(high / size * (1 + EPS * np.sign(high)))
         index = np.clip(np.rint(drawn / size), lowest, highest)
         towards = np.where(rng.random(len(drawn)) < 0.5, 1.0, -1.0)
-        multiples = self._beside_runs(index, unit, lowest, highest, towards)
-        pending = np.flatnonzero(np.isfinite(multiples) & ~_is_exact(multiples, size))
-        for offset in sorted(range(-MAX_PROBES, MAX_PROBES + 1), key=abs):
-            if not len(pending):
+        trial_ = self._beside_runs(index, unit, lowest, highest, towards)
+        todo = np.flatnonzero(np.isfinite(trial_) & ~_is_exact(trial_, size))
+        for offset in sorted(range(-PROBES, PROBES + 1), key=abs):
+            if not len(todo):
                 break
-            trial = index[pending] + offset * towards[pending]
-            good = (trial >= lowest[pending]) & (trial <= highest[pending]) & _is_exact(trial, size)
+            trial = index[todo] + offset * towards[todo]
+            good = (trial >= lowest[todo]) & (trial <= highest[todo]) & _is_exact(trial, size)
             good &= ~_among(trial * unit, self._rare_units)
-            multiples[pending[good]] = trial[good]
-            pending = pending[~good]
-        return np.asarray(np.round(multiples * size, decimals) + 0.0)
+            trial_[todo[good]] = trial[good]
+            todo = todo[~good]
+        return np.asarray(np.round(trial_ * size, decimals) + 0.0)
 
     def _beside_runs(
         self,
@@ -392,16 +386,16 @@ class SafeNumbers:
             ends = rare[np.append(breaks, -1)] if len(rare) else rare
             self._gaps[unit] = rare, starts - 1, ends + 1
         rare, before, after = self._gaps[unit]
-        multiples = np.where(lowest <= highest, index, np.nan)
-        rare_rows = np.flatnonzero(_among(multiples, rare))
-        if len(rare_rows):
-            run = np.searchsorted(before, index[rare_rows]) - 1
+        trial_ = np.where(lowest <= highest, index, np.nan)
+        held = np.flatnonzero(_among(trial_, rare))
+        if len(held):
+            run = np.searchsorted(before, index[held]) - 1
             below, above = before[run], after[run]
-            may_fall, may_rise = below >= lowest[rare_rows], above <= highest[rare_rows]
-            further = (index[rare_rows] - below) - (above - index[rare_rows])
-            falls = may_fall & (~may_rise | (further + 0.5 * towards[rare_rows] < 0))
-            multiples[rare_rows] = np.where(falls, below, np.where(may_rise, above, np.nan))
-        return multiples
+            may_fall, may_rise = below >= lowest[held], above <= highest[held]
+            further = (index[held] - below) - (above - index[held])
+            falls = may_fall & (~may_rise | (further + 0.5 * towards[held] < 0))
+            trial_[held] = np.where(falls, below, np.where(may_rise, above, np.nan))
+        return trial_
 
     def _between(
         self, drawn: FloatArray, low: FloatArray, high: FloatArray, rng: np.random.Generator
@@ -411,22 +405,22 @@ class SafeNumbers:
         if self.digits is not None:
             return self._of_digits(out, low, high, rng)
         ends = out * (1 - EQUAL_SHARE * np.sign(out)), out * (1 + EQUAL_SHARE * np.sign(out))
-        positions = (
+        indices = (
             np.searchsorted(self._rare, ends[0]),
             np.searchsorted(self._rare, ends[1], "right"),
         )
-        rare_rows = np.flatnonzero(positions[0] < positions[1])
-        if not len(rare_rows):
+        held = np.flatnonzero(indices[0] < indices[1])
+        if not len(held):
             return out
-        position = np.searchsorted(self.values, ends[1][rare_rows], side="right")
+        position = np.searchsorted(self.values, ends[1][held], side="right")
         above = self.values[np.minimum(position, len(self.values) - 1)]
-        below = self.values[np.maximum(np.searchsorted(self.values, ends[0][rare_rows]) - 1, 0)]
-        rises = (above > out[rare_rows]) & (above <= high[rare_rows])
-        falls = (below < out[rare_rows]) & (below >= low[rare_rows])
-        up = rises & (~falls | (rng.random(len(rare_rows)) < 0.5))
-        other = np.where(up, above, np.where(falls, below, out[rare_rows]))
-        out[rare_rows] += (0.05 + 0.9 * rng.random(len(rare_rows))) * (other - out[rare_rows])
-        out[rare_rows[~(up | falls)]] = self._coarse  # the bounds are one number
+        below = self.values[np.maximum(np.searchsorted(self.values, ends[0][held]) - 1, 0)]
+        rises = (above > out[held]) & (above <= high[held])
+        falls = (below < out[held]) & (below >= low[held])
+        up = rises & (~falls | (rng.random(len(held)) < 0.5))
+        other = np.where(up, above, np.where(falls, below, out[held]))
+        out[held] += (0.05 + 0.9 * rng.random(len(held))) * (other - out[held])
+        out[held[~(up | falls)]] = self._coarse  # the bounds are one number
         return out
 
     def _of_digits(
@@ -437,12 +431,12 @@ class SafeNumbers:
         with np.errstate(divide="ignore"):
             steps = 10.0 ** (np.floor(np.log10(np.abs(out))) - (self.digits or 0))
         steps *= np.where(rng.random(len(out)) < 0.5, 1.0, -1.0)
-        pending = np.flatnonzero(_among(out, self._rare))
-        for offset in sorted(range(-MAX_PROBES, MAX_PROBES + 1), key=abs):
-            trial = _significant(out[pending] + offset * steps[pending], self.digits)
-            good = (trial >= low[pending]) & (trial <= high[pending]) & ~_among(trial, self._rare)
-            out[pending[good]] = trial[good]
-            pending = pending[~good]
+        todo = np.flatnonzero(_among(out, self._rare))
+        for offset in sorted(range(-PROBES, PROBES + 1), key=abs):
+            trial = _significant(out[todo] + offset * steps[todo], self.digits)
+            good = (trial >= low[todo]) & (trial <= high[todo]) & ~_among(trial, self._rare)
+            out[todo[good]] = trial[good]
+            todo = todo[~good]
         return out
 
     def _at(self, ranks: FloatArray) -> FloatArray:
@@ -572,12 +566,12 @@ def _sizes(decimals: int, largest: float) -> list[float]:
     return [size for size in reversed(sizes) if size <= largest * (1 + EPS)]
 
 
-def _is_exact(multiples: FloatArray, size: float) -> BoolArray:
+def _is_exact(trial_: FloatArray, size: float) -> BoolArray:
     """Return which multiples of a step are no multiples of a larger step, shape (n,)."""
     mantissa = f"{size:e}"[:3]
-    nothing = np.zeros(len(multiples), dtype=bool)
-    half = nothing if mantissa == "1.0" else multiples % 2 == 0
-    fifth = nothing if mantissa == "2.5" else multiples % 5 == 0
+    nothing = np.zeros(len(trial_), dtype=bool)
+    half = nothing if mantissa == "1.0" else trial_ % 2 == 0
+    fifth = nothing if mantissa == "2.5" else trial_ % 5 == 0
     return ~(fifth | half)
 
 
@@ -595,5 +589,5 @@ def _among(values: FloatArray, rising: FloatArray) -> npt.NDArray[np.bool_]:
     """Return which values are among some rising numbers, shape (n,)."""
     if not len(rising):
         return np.zeros(len(values), dtype=bool)
-    positions = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
-    return np.asarray(rising[positions] == values)
+    indices = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
+    return np.asarray(rising[indices] == values)

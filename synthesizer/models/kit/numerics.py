@@ -126,6 +126,6 @@ def drawn_classes(
     low, high = cumulated[first], cumulated[first + k]
     # rounding must not put a point beyond the last class that has a weight
     points = np.minimum(low + uniform * (high - low), np.nextafter(high, low))
-    positions = np.searchsorted(cumulated, points, side="right") - 1
-    start, width = cumulated[positions], cumulated[positions + 1] - cumulated[positions]
-    return positions - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)
+    indices = np.searchsorted(cumulated, points, side="right") - 1
+    start, width = cumulated[indices], cumulated[indices + 1] - cumulated[indices]
+    return indices - first, np.clip((points - start) / width, 0.0, 1.0 - 1e-12)

@@ -178,12 +178,12 @@ def _out_of_fold(
     others = np.repeat(sums, FOLDS, axis=0) - parts
     scores = others @ axis / np.maximum(np.repeat(sizes, FOLDS) - rows.ravel() + prior, 1e-300)
     scores = scores[codes.astype(np.int64) * FOLDS + folds]
-    distinct, position, counts = np.unique(scores, return_inverse=True, return_counts=True)
-    mean_responses = np.bincount(position, weights=response @ axis) / counts
+    distinct, index, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    mean_responses = np.bincount(index, weights=response @ axis) / counts
     rising = scipy.optimize.isotonic_regression(mean_responses, weights=counts).x
     rising /= np.abs(rising).max() or 1.0
     of_codes = np.interp(means @ axis, distinct, rising)
-    return of_codes.astype(np.float32), rising[position].astype(np.float32)
+    return of_codes.astype(np.float32), rising[index].astype(np.float32)
 
 
 def _positions(column: Column, response: FloatArray, prior: float) -> Float32Array:

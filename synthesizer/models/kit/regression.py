@@ -24,7 +24,7 @@ class LinearRegression:
     Examples
     --------
     >>> nothing = Table([], n_rows=3)
-    >>> model = LinearRegression.fit(Design.fit(nothing), nothing, np.array([1.0, 2.0, 3.0]), ridge=0.1)
+    >>> model = LinearRegression.fit(Design.fit(nothing), nothing, np.arange(1.0, 4), ridge=0.1)
     >>> model.coefficients, round(model.sigma, 6)
     (array([2.]), 1.0)
     """

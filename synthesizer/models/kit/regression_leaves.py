@@ -15,12 +15,7 @@ import scipy
 
 from synthesizer.data.table import Column, FloatArray, IntArray, Table
 from synthesizer.models.domains import Chances
-from synthesizer.models.kit.classes import (
-    TargetClasses,
-    TargetMoments,
-    is_scale,
-    truncated_exponential,
-)
+from synthesizer.models.kit.classes import TargetClasses, TargetMoments, exponential, is_scale
 from synthesizer.models.kit.features import Features, Hazards, max_columns
 from synthesizer.models.kit.leaf_regression import LinearPredictor, RegressionData, is_identity
 from synthesizer.models.kit.numbers import SafeNumbers
@@ -36,12 +31,12 @@ from synthesizer.models.kit.trees import LEAF, Nodes, Tree
 
 BORROWED_ROWS = (5.0, 10.0, 20.0, 50.0, 150.0, 500.0, 2e3, 1e4, 1e6)
 """Choices for the rows that the children of a node borrow from it."""
-MIN_EXPECTED_ROWS = 10.0
+EXPECTED_ROWS = 10.0
 """If this many rows are expected and none is seen, treat the class as impossible."""
 PSEUDO_ROWS = 0.3
 """Pseudo-count of such a class."""
-MIN_PROBABILITY = 1e-13
-MIN_SPREAD_ROWS, MAX_SPREAD_RATIO, MAX_SPREAD_ROWS = 100, 1.2, 5_000
+MIN_P = 1e-13
+MIN_SPREAD_ROWS, MAX_RATIO, MAX_SPREAD_ROWS = 100, 1.2, 5_000
 """The linear predictor of 100 or more drawn rows has at most 1.2 times the standard deviation of
 the fit, measured in 5,000 rows. A regression on noisy predictors is flatter (attenuation: Fuller
 1987, Measurement Error Models)."""
@@ -134,23 +129,23 @@ class RegressionLeaves:
         ``moderators`` and ``ridge`` are options of `synthesizer.models.cart.Cart`.
         """
         classes = TargetClasses.of(target, predictors)
-        row_classes = classes.classify(np.asarray(target.data, dtype=np.float64))
-        n_rows, n_classes = len(row_classes), classes.n_classes
+        labels = classes.classify(np.asarray(target.data, dtype=np.float64))
+        n_rows, n_classes = len(labels), classes.n_classes
         leaves = tree.apply(matrix)
         even = np.ones(n_rows) if weights is None else weights
         logarithms = log_probabilities(
             node_probabilities(
                 tree,
                 leaves,
-                row_classes,
+                labels,
                 n_classes,
                 weights=even,
                 min_effective_rows=min_effective_rows,
                 least=borrowed,
             )
         )
-        absent = tuple(_absent(predictors, row_classes, n_classes))
-        moments = TargetMoments.of(classes, target, row_classes)
+        absent = tuple(_absent(predictors, labels, n_classes))
+        moments = TargetMoments.of(classes, target, labels)
         most = max(1, MAX_FIT_CELLS // max(max_columns(predictors, moderators), n_classes))
         most = min(most, max_rows or most)
         rows: IntArray = np.arange(n_rows)
@@ -179,7 +174,7 @@ class RegressionLeaves:
             n_linear=moments.n_linear,
             shared=not is_scale(target) or n_classes == 2,
             offsets=level._offsets(taken, leaves[rows]),
-            classes=row_classes[rows],
+            classes=labels[rows],
             weights=None if weights is None else weights[rows].astype(np.float32),
             ridge=ridge,
         )  # fmt: skip
@@ -205,17 +200,15 @@ class RegressionLeaves:
         nodes = self.tree.climb(self.tree.apply(matrix), steps)
         uniform = even_uniform(nodes, rng) if even else rng.random(len(nodes))
         chosen = np.empty(len(nodes), dtype=np.intp)
-        positions = np.empty(len(nodes))
+        at = np.empty(len(nodes))
         narrowed = self._narrowed(predictors)
         for rows, table in self._blocks(predictors):
             scores, shifts = self._scores(table, nodes[rows], narrowed)
             classes, rest = drawn_classes(_exponentials(scores), uniform[rows])
             chosen[rows] = classes
             if self.classes.n_intervals:
-                positions[rows] = truncated_exponential(
-                    rest, (shifts * self.moments.across[classes]).sum(axis=1)
-                )
-        values = self.classes.draw(chosen, positions)
+                at[rows] = exponential(rest, (shifts * self.moments.across[classes]).sum(axis=1))
+        values = self.classes.draw(chosen, at)
         return values if numbers is None else numbers.replace(
             values, rng, self.classes.ranges(chosen)
         )  # fmt: skip
@@ -238,16 +231,16 @@ class RegressionLeaves:
     def log_likelihood(self, matrix: Float32Array, predictors: Table, target: Column) -> FloatArray:
         """Return the log-probability of each row's class, shape (n,); a floor for new levels."""
         nodes = self.tree.apply(matrix)
-        row_classes = self.classes.classify(np.asarray(target.data, dtype=np.float64))
+        labels = self.classes.classify(np.asarray(target.data, dtype=np.float64))
         out = np.empty(len(nodes))
         for rows, table in self._blocks(predictors):
             scores = self._scores(table, nodes[rows])[0].astype(np.float64)
-            observed = scores[np.arange(len(scores)), row_classes[rows]]
+            observed = scores[np.arange(len(scores)), labels[rows]]
             top = scores.max(axis=1)
             out[rows] = observed - top - np.log(np.exp(scores - top[:, None]).sum(axis=1))
         if target.is_coded and not self.classes.n_intervals:
-            out[self.classes.spikes[row_classes] != target.data] = -np.inf
-        return np.asarray(np.maximum(out, np.log(MIN_PROBABILITY)))
+            out[self.classes.spikes[labels] != target.data] = -np.inf
+        return np.asarray(np.maximum(out, np.log(MIN_P)))
 
     def _scores(
         self, predictors: Table, nodes: Nodes, narrowed: Float32Array | float = 1.0
@@ -277,9 +270,7 @@ class RegressionLeaves:
             return 1.0
         rows = np.linspace(0, n_rows - 1, min(n_rows, MAX_SPREAD_ROWS)).astype(np.intp)
         spread = self._moved(predictors.take(rows)).std(axis=0)
-        return np.asarray(
-            np.minimum(1.0, MAX_SPREAD_RATIO * self.spread / np.maximum(spread, MIN_PROBABILITY))
-        )
+        return np.asarray(np.minimum(1.0, MAX_RATIO * self.spread / np.maximum(spread, MIN_P)))
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -300,14 +291,12 @@ class RegressionLeaves:
         """Return the nodes' log-probabilities, lowered for absent combinations, shape (n, K)."""
         if not self.absent:
             return self.logarithms[nodes]
-        rows_of_codes, tables = self._tables
-        which = np.empty((len(nodes), 1 + len(rows_of_codes)), dtype=np.int32)
+        code_rows, tables = self._tables
+        which = np.empty((len(nodes), 1 + len(code_rows)), dtype=np.int32)
         which[:, 0] = nodes
-        for k, (pairs, row_of_code) in enumerate(
-            zip(self.absent, rows_of_codes, strict=True), start=1
-        ):
+        for k, (pairs, code_row) in enumerate(zip(self.absent, code_rows, strict=True), start=1):
             codes = _codes(predictors[pairs.name], pairs.edges)
-            which[:, k] = row_of_code[np.minimum(codes, len(row_of_code) - 1)]
+            which[:, k] = code_row[np.minimum(codes, len(code_row) - 1)]
         is_listed = which >= 0
         ends = np.append(0, np.cumsum(np.count_nonzero(is_listed, axis=1)))
         chosen = which[is_listed]
@@ -321,17 +310,17 @@ class RegressionLeaves:
 
         Rows are added to the log-probabilities: first those of nodes, then those of codes.
         """
-        rows_of_codes, tables, n_rows = [], [self.logarithms], len(self.logarithms)
+        code_rows, tables, n_rows = [], [self.logarithms], len(self.logarithms)
         for pairs in self.absent:
             codes, at = np.unique(pairs.codes, return_inverse=True)
-            row_of_code = np.full(codes[-1] + 2, -1, dtype=np.int32)
-            row_of_code[codes] = np.arange(n_rows, n_rows + len(codes))
+            code_row = np.full(codes[-1] + 2, -1, dtype=np.int32)
+            code_row[codes] = np.arange(n_rows, n_rows + len(codes))
             table = np.zeros((len(codes), self.classes.n_classes), dtype=np.float32)
             table[at, pairs.classes] = pairs.log_share
-            rows_of_codes.append(row_of_code)
+            code_rows.append(code_row)
             tables.append(table)
             n_rows += len(codes)
-        return rows_of_codes, np.ascontiguousarray(np.concatenate(tables))
+        return code_rows, np.ascontiguousarray(np.concatenate(tables))
 
     def _blocks(self, predictors: Table) -> Iterator[tuple[slice, Table]]:
         """Yield blocks of rows and their predictors, so that scores fit into memory."""
@@ -341,13 +330,13 @@ class RegressionLeaves:
             yield rows, predictors if n_rows <= length else predictors.take(rows)
 
 
-def _absent(predictors: Table, row_classes: IntArray, n_classes: int) -> list[AbsentPairs]:
+def _absent(predictors: Table, labels: IntArray, n_classes: int) -> list[AbsentPairs]:
     """Return the absent pairs of every predictor that has any."""
     absent = []
     for column in predictors.columns:
         edges = np.empty(0) if column.is_coded else _edges(column)
         codes = _codes(column, edges)
-        pairs = absent_pairs(codes, row_classes, n_classes)
+        pairs = absent_pairs(codes, labels, n_classes)
         if len(pairs[0]):
             absent.append(AbsentPairs(column.name, edges, *pairs))
     return absent
@@ -458,14 +447,12 @@ def unseen_shares(counts: FloatArray, expected: FloatArray) -> FloatArray:
     """
     unseen = counts == 0
     shares = np.where(
-        unseen & (expected >= MIN_EXPECTED_ROWS),
-        PSEUDO_ROWS / np.maximum(expected, PSEUDO_ROWS),
-        1.0,
+        unseen & (expected >= EXPECTED_ROWS), PSEUDO_ROWS / np.maximum(expected, PSEUDO_ROWS), 1.0
     )
     together = np.where(unseen, expected, 0.0).sum(axis=-1, keepdims=True)
     once = ((counts > 0) & (counts < 2)).any(axis=-1, keepdims=True)  # rows may have weights
-    share = PSEUDO_ROWS / np.maximum(together, MIN_EXPECTED_ROWS)
-    lowered = unseen & (together >= MIN_EXPECTED_ROWS) & ~once
+    share = PSEUDO_ROWS / np.maximum(together, EXPECTED_ROWS)
+    lowered = unseen & (together >= EXPECTED_ROWS) & ~once
     return np.asarray(np.where(lowered, np.minimum(shares, share), shares))
 
 
@@ -494,10 +481,10 @@ def _borrowed_rows(tree: Tree, counts: FloatArray) -> FloatArray:
         scores = np.log(choices)
         for child in children:
             observed = np.flatnonzero(counts[child])
-            own_counts = counts[child, observed]
-            lent = np.maximum(own_counts - 1.0, 0.0) + np.outer(choices, above[observed])
+            counted = counts[child, observed]
+            lent = np.maximum(counted - 1.0, 0.0) + np.outer(choices, above[observed])
             lent /= (others[child] + choices)[:, None]
-            scores += np.log(np.maximum(lent, MIN_PROBABILITY)) @ own_counts
+            scores += np.log(np.maximum(lent, MIN_P)) @ counted
         b = borrowed[list(children)] = choices[scores.argmax()]
         for child in children:
             left_out[child] = np.maximum(counts[child] - 1.0, 0.0) + b * above
@@ -507,7 +494,7 @@ def _borrowed_rows(tree: Tree, counts: FloatArray) -> FloatArray:
 
 def log_probabilities(probabilities: FloatArray) -> Float32Array:
     """Return the logarithms of probabilities; a floor for zero."""
-    return np.log(np.maximum(probabilities, MIN_PROBABILITY)).astype(np.float32)
+    return np.log(np.maximum(probabilities, MIN_P)).astype(np.float32)
 
 
 def absent_pairs(
@@ -515,23 +502,23 @@ def absent_pairs(
 ) -> tuple[IntArray, IntArray, Float32Array]:
     """Return codes and classes that are expected together but never occur, and log factors.
 
-    The factors are those of `unseen_shares`. Only codes with at least `MIN_EXPECTED_ROWS` rows can
+    The factors are those of `unseen_shares`. Only codes with at least `EXPECTED_ROWS` rows can
     lack a class. They are counted in blocks, since all of them may not fit into memory.
     """
     sizes, totals = np.bincount(codes), np.bincount(classes, minlength=n_classes)
-    frequent = np.flatnonzero(sizes >= MIN_EXPECTED_ROWS)
+    frequent = np.flatnonzero(sizes >= EXPECTED_ROWS)
     parts = [(frequent[:0], frequent[:0], np.empty(0, dtype=np.float32))]
     step = max(1, MAX_BLOCK_CELLS // n_classes)
     for some in (frequent[start : start + step] for start in range(0, len(frequent), step)):
-        row_of_code = np.full(len(sizes), -1, dtype=np.int64)
-        row_of_code[some] = np.arange(len(some))
-        rows = np.flatnonzero(row_of_code[codes] >= 0)
-        cells = row_of_code[codes[rows]] * n_classes + classes[rows]
+        code_row = np.full(len(sizes), -1, dtype=np.int64)
+        code_row[some] = np.arange(len(some))
+        rows = np.flatnonzero(code_row[codes] >= 0)
+        cells = code_row[codes[rows]] * n_classes + classes[rows]
         counts = np.bincount(cells, minlength=len(some) * n_classes).reshape(-1, n_classes)
         expected = np.outer(sizes[some], totals) / len(codes)
         shares = unseen_shares(counts.astype(np.float64), expected)
         of_code, of_class = np.nonzero(shares < 1.0)
-        log_shares = np.log(shares[of_code, of_class]).astype(np.float32)
-        parts.append((some[of_code], of_class, log_shares))
+        logs = np.log(shares[of_code, of_class]).astype(np.float32)
+        parts.append((some[of_code], of_class, logs))
     absent, never, logarithms = map(np.concatenate, zip(*parts, strict=True))
     return absent, never, logarithms

@@ -68,7 +68,7 @@ def test_where_there_are_no_tables_columns_are_multiplied(
     case: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if case == "a table that is too large":
-        monkeypatch.setattr(module, "MAX_TABLE_CELLS", 100)
+        monkeypatch.setattr(module, "MAX_CELLS", 100)
         moderators = ["sex"]
     else:
         moderators = ["wage"]
