@@ -414,11 +414,11 @@ class _Problem:
         below = scipy.special.expit(lower) * scipy.special.expit(-lower)
         out = np.zeros((n + self.matrix.shape[1],) * 2)
         diagonal = self._by_class(above)[:-1] + self._by_class(below)[1:]
-        bend = self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps) ** 2
-        diagonal[1:] += bend
-        diagonal[:-1] += bend
+        cross_terms = self.counts[1:-1] * np.exp(-gaps) / np.expm1(-gaps) ** 2
+        diagonal[1:] += cross_terms
+        diagonal[:-1] += cross_terms
         out[range(n), range(n)] = diagonal
-        out[range(n - 1), range(1, n)] = out[range(1, n), range(n - 1)] = -bend
+        out[range(n - 1), range(1, n)] = out[range(1, n), range(n - 1)] = -cross_terms
         if self.matrix.shape[1]:
             cross = self._by_class(below[:, None] * self.matrix)[1:]
             cross += self._by_class(above[:, None] * self.matrix)[:-1]
