@@ -183,7 +183,7 @@ def show_plan(
     later: Sequence[str] = (),
 ) -> None:
     """Print a plan: chain, extensions, checks, notes, forecast; ``later`` are problems of a run."""
-    from synthesizer.measures.risk.rare_values import RARE
+    from synthesizer.measures.risk.rare_values import MIN_HOLDERS
 
     if plan.has_chain:
         _show_chain(plan, rows)
@@ -202,7 +202,7 @@ def show_plan(
     for line in ahead.lines if ahead else ():
         say(line)
     cost = "; cost: share of the work of all fits" if plan.has_chain else ""
-    say(f"rare levels left: of fewer than {RARE} {plan.arrangement.unit}s, after grouping{cost}")
+    say(f"rare levels left: of fewer than {MIN_HOLDERS} {plan.arrangement.unit}s{cost}")
 
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:

@@ -507,7 +507,7 @@ def _looked_at(
 ) -> tuple[LimitConfig, list[str]]:
     """Return the limits that can be checked, and notes on the others."""
     reasons: dict[str, str] = {}
-    for key in limits.asked:
+    for key in limits.chosen:
         measure = LIMITS[key][0]
         if measure.axis not in axes:
             reasons[key] = measure.axis
@@ -518,4 +518,4 @@ def _looked_at(
         keys = [f"limits.{key}" for key, other in reasons.items() if other == why]
         are = "are" if len(keys) > 1 else "is"
         notes.append(f"{', '.join(keys)} {are} not checked here ({why})")
-    return limits.only(limits.asked.keys() - reasons.keys()), notes
+    return limits.only(limits.chosen.keys() - reasons.keys()), notes

@@ -36,7 +36,7 @@ from synthesizer.measures.measure import Synthesis, is_on
 from synthesizer.measures.risk.attribute import check_exclusions
 from synthesizer.measures.risk.comparable import unfamiliar
 from synthesizer.measures.risk.copied import copied_uniques
-from synthesizer.measures.risk.near_verbatim import FEWEST
+from synthesizer.measures.risk.near_verbatim import MIN_PERSONS
 from synthesizer.measures.risk.public_inference import check_inference
 from synthesizer.measures.risk.rare_values import level_counts
 from synthesizer.measures.risk.suggest import NO_SCENARIO, suggest
@@ -524,9 +524,9 @@ def _control_notes(whole: Table, control: Table | None) -> list[str]:
     """
     if control is None or not len(whole):
         return []
-    if control.n_rows < FEWEST:
+    if control.n_rows < MIN_PERSONS:
         few = plural(control.n_rows, "record")
-        raise DataError(f"the control has {few}; name {FEWEST} or more, if possible thousands")
+        raise DataError(f"the control has {few}; name {MIN_PERSONS} or more, if possible thousands")
     control = control.select(whole.names)
     same = int((JointCoder(whole, whole.names).encode(control) >= 0).sum())
     note = (

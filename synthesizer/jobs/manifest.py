@@ -217,8 +217,8 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         kind=variable.kind.value,
         model=step.method,
         model_of_missing_codes=step.missing_method,
-        predictors=step.predictors if step.most is None else (),
-        closest=step.most,
+        predictors=step.predictors if step.max_predictors is None else (),
+        closest=step.max_predictors,
         kept=step.model.abilities.copies_rows,
         codes=variable.n_codes if variable.is_coded else None,
         base=tuple(registry.name_of(model) for model in models[1:]),
@@ -226,7 +226,7 @@ def step_entry(step: Step, variable: Variable, registry: Registry) -> StepEntry:
         in_words=tuple(in_words(one, variable.kind) for one in models),
         # whether and how a value is missing is a category
         missing_in_words=None if variable.is_coded else in_words(of_missing, Kind.CATEGORICAL),
-        options={name: value for one in models for name, value in one.told.items()},
+        options={name: value for one in models for name, value in one.public_values.items()},
     )
 
 

@@ -149,7 +149,7 @@ def test_the_plugins_that_are_missing_are_named(tmp_path: Path) -> None:
         load_model(path, REGISTRY)
     has_one = Registry.load()
     has_one.plugins = ("one.module",)
-    with pytest.raises(SavedModelError, match="say --plugin two$"):
+    with pytest.raises(SavedModelError, match="add --plugin two$"):
         load_model(path, has_one)
 
 
