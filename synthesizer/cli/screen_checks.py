@@ -63,11 +63,11 @@ def add_decision(
         ending.say(words.strip(), start=f"{one.title}:", word=one.word.upper(), colour=one.colour)
     ending.say(f"limits: {decided.terms}{f'. {decided.source}' if ending.every else ''}")
     ending.say(LEGEND)
-    told = " ".join(line.sentence for line in lines if ending.every)
+    printed = " ".join(line.sentence for line in lines if ending.every)
     for number, advice in enumerate(worst := worst_things(decided, record, subjects=subjects), 1):
         (_, first), *others = advice.findings
-        # what the lines above say already is only named
-        named = others or not advice.measured or first.sentence in told
+        # sentences printed above are not repeated
+        named = others or not advice.measured or first.sentence in printed
         tests = f"{advice.tests[:1].upper()}{advice.tests[1:]}. " if named else f"{first.sentence} "
         heading = "findings, the worst first: 1." if number == 1 else f"  {number}."
         heading = f"finding{'s' * bool(others)}:" if len(worst) == 1 else heading

@@ -430,8 +430,10 @@ def instead_of(name: str, keys: Collection[str], *, python: bool = False) -> str
     text = "..."
     for key in reversed(path[0][1:]):
         text = f"{{{key!r}: {text}}}" if python else f"{{{key}: {text}}}"
-    near = did_you_mean(name, keys)
-    return f"write {path[0][0]}{'=' if python else ': '}{text}{f', or {near}' if near else ''}"
+    similar = did_you_mean(name, keys)
+    return (
+        f"write {path[0][0]}{'=' if python else ': '}{text}{f', or {similar}' if similar else ''}"
+    )
 
 
 def _add_dotted(

@@ -171,13 +171,8 @@ def test_ids_and_tables_with_too_many_combinations_are_not_looked_at(
 
 
 def test_what_a_fresh_sample_hardly_has_stays_closed() -> None:
-    facts = dict(names=("a", "b"), combinations=9, rare_cells=0, persons=0, rare_share=0.0)
-        "names": ("a", "b"),
-        "combinations": 9,
-        "rare_cells": 0,
-        "persons": 0,
-        "rare_share": 0.0,
-    }
+    facts = {"names": ("a", "b"), "combinations": 9, "persons": 0}
+    facts |= {"rare_cells": 0, "rare_share": 0.0}
     zeros = [
         module.ZeroCells(**facts, independent=u, new_sample=g)
         for u, g in ((0.3, 0.01), (0.3, 0.02), (0.02, 0.5))
