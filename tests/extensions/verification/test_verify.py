@@ -211,7 +211,7 @@ def test_files_of_an_answer_are_written_whole_and_never_replaced(files, schema, 
     made = dry_run(asked(), synthetic=files[1], schema=schema)
     out = tmp_path / "answer"
     page, content = job.write_answer(made, out)
-    assert (page.name, content.name) == job.NAMES
+    assert (page.name, content.name) == job.ANSWER_FILES
     assert json.loads(content.read_text())["dry"] is True
     with pytest.raises(SynthesizerError, match="exists already"):
         job.write_answer(made, out)
