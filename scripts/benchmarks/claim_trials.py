@@ -82,7 +82,9 @@ def simulated(n: int, rng: np.random.Generator, effect: float, tail: float) -> Q
         Column(v, values[v.name].astype(np.int32 if v.is_coded else float))
         for v in SCHEMA.table_schema
     ]
-    return QueryRows.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, rng.bytes(32))
+    return QueryRows.of(
+        Table(columns, len(owners)), tuple(map(str, range(n))), owners, rng.bytes(32)
+    )
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,11 @@ class Outcome:
 
 
 def outcome(
-    choice: ChosenQuestion, prepared: Statements, schema: PublicSchema, confidential: QueryRows, noise: Drawn
+    choice: ChosenQuestion,
+    prepared: Statements,
+    schema: PublicSchema,
+    confidential: QueryRows,
+    noise: Drawn,
 ) -> Outcome:
     """Ask what was chosen, and compare the answer with all confidential rows."""
     query, ask = choice.query, choice.query.ask
@@ -201,7 +207,9 @@ def remembered(*views: QueryRows) -> None:
     _seen.clear()
     known = {id(view) for view in views}
 
-    def numbers(self: Claim, query: Query, schema: PublicSchema, view: QueryRows, m: int) -> FloatArray:
+    def numbers(
+        self: Claim, query: Query, schema: PublicSchema, view: QueryRows, m: int
+    ) -> FloatArray:
         if id(view) not in known:
             return _numbers(self, query, schema, view, m)
         key = (id(view), f"{query.formula} {self.coefficient}", m)

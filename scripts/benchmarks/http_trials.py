@@ -33,7 +33,7 @@ from synthesizer.extensions.verification.mechanisms import DryNoise, Mechanism
 from synthesizer.extensions.verification.server import accounts, audit, dispatch, runner, service
 from synthesizer.extensions.verification.server.app import create_app
 from synthesizer.extensions.verification.server.dispatch import Dispatcher
-from synthesizer.extensions.verification.server.runner import TaskResult, Task
+from synthesizer.extensions.verification.server.runner import Task, TaskResult
 from synthesizer.extensions.verification.server.security import FieldFormatter
 from synthesizer.extensions.verification.server.server_config import JobLimits
 

@@ -132,7 +132,10 @@ def hostile(rng: np.random.Generator) -> Person:
 
 
 def view_of(
-    people: dict[str, Person], rng: np.random.Generator, key: bytes, kind: type[QueryRows] = QueryRows
+    people: dict[str, Person],
+    rng: np.random.Generator,
+    key: bytes,
+    kind: type[QueryRows] = QueryRows,
 ) -> QueryRows:
     """Return persons as a file with rows in any order."""
     names = tuple(people)

@@ -100,7 +100,11 @@ class Statement(Row):
         ends = interval(*self.densest, "share")  # the mode lies in the shortest interval
         there = "" if self.synthetic is None else f" (synthetic data: {written(self.synthetic)})"
         yield f"{self.statement}{there}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
-        if self.errors is None and self.unfitted > _FEW_UNFITTED and self.verdict in WORDS["not_clear"]:
+        if (
+            self.errors is None
+            and self.unfitted > _FEW_UNFITTED
+            and self.verdict in WORDS["not_clear"]
+        ):
             yield WORDS["not_clear"][self.verdict]
             yield WORDS["fits_first"].format(f"{self.unfitted:.0%}")
             return

@@ -28,8 +28,8 @@ from synthesizer.extensions.verification.coefficient_questions import (
 from synthesizer.extensions.verification.messages import WORDS, Outlook
 from synthesizer.extensions.verification.public_schema import PublicSchema
 from synthesizer.extensions.verification.query import Query
-from synthesizer.extensions.verification.questions import Question, QueryRows
-from synthesizer.extensions.verification.table_questions import ReleasedCell, MeanQuestion
+from synthesizer.extensions.verification.questions import QueryRows, Question
+from synthesizer.extensions.verification.table_questions import MeanQuestion, ReleasedCell
 from synthesizer.extensions.verification.verify import PublicQuery
 
 PARTITIONS = (20, 50, 100, 200)
@@ -135,13 +135,17 @@ def chosen(public_query: PublicQuery, most_epsilon: float) -> ChosenQuestion:
     if not isinstance(ask, OfCoefficient):
         return _of_cells(query, ask, public_query.schema, view)
     estimates = ask.estimates(query, public_query.schema, view)
-    looks = [GroupFits(ask.numbers(query, public_query.schema, view, m), estimates) for m in PARTITIONS]
+    looks = [
+        GroupFits(ask.numbers(query, public_query.schema, view, m), estimates) for m in PARTITIONS
+    ]
     fitted = [look for look in looks if look.unfitted <= MAX_UNFITTED_SHARE]
     able = unbiased(fitted) if fitted else []
     if not able:
         best = min(looks, key=lambda look: look.unfitted)
         advice = _smaller(ask, public_query)
-        return ChosenQuestion(_with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], advice))
+        return ChosenQuestion(
+            _with(query, best.m), "impossible", (WORDS["unfit"]["cannot"], advice)
+        )
     if not isinstance(ask, Counted):
         return ChosenQuestion(_with(query, able[-1].m), "decided", ())
     stated = ask.stated(public_query.schema, estimates)
@@ -166,7 +170,9 @@ def _with(query: Query, m: int, epsilon: float | None = None) -> Query:
     return query.model_copy(update={"partitions": m, "epsilon": epsilon or query.epsilon})
 
 
-def _of_claim(query: Query, ask: Claim, stated: Statements, able: Sequence[GroupFits]) -> ChosenQuestion:
+def _of_claim(
+    query: Query, ask: Claim, stated: Statements, able: Sequence[GroupFits]
+) -> ChosenQuestion:
     """Return a claim at the least epsilon that probably decides it, with the largest groups."""
     moved = _moved(stated)
     for epsilon in (*(e for e in EPSILONS if e < query.epsilon), query.epsilon):
@@ -191,13 +197,14 @@ def _moved(stated: Statements) -> Statements:
     """Return a claim with its borders moved towards the synthetic estimate."""
     estimate, (where,) = stated.estimates[0] or 0.0, stated.ranges
     low, high = (
-        None if end is None else end + BORDER_SHIFT * (estimate - end) for end in (where.low, where.high)
+        None if end is None else end + BORDER_SHIFT * (estimate - end)
+        for end in (where.low, where.high)
     )
     return replace(stated, ranges=(CoefficientRange(low=low, high=high),))
 
 
 def chance_of(query: Query, ask: Claim, stated: Statements, look: GroupFits) -> float:
-    """Return the probability that a claim gets yes or no, if the persons are like the synthetic ones.
+    """Return the probability that a claim gets yes or no, for persons like the synthetic ones.
 
     It is 0 if even full agreement of all groups does not decide. The coefficient differs from the
     synthetic one by the standard error of a difference of two files; groups vary as in the
@@ -273,7 +280,9 @@ def _beyond(estimate: float, distance: float) -> str:
     return f"{rounded((estimate + distance) / unit) * unit:g}"
 
 
-def _of_shares(query: Query, ask: Counted, stated: Statements, able: Sequence[GroupFits]) -> ChosenQuestion:
+def _of_shares(
+    query: Query, ask: Counted, stated: Statements, able: Sequence[GroupFits]
+) -> ChosenQuestion:
     """Return the question with the groups whose interval of r is farthest from 1/2."""
     telling = [_telling(_with(query, look.m), ask, stated, look) for look in able]
     best = telling.index(max(telling))
@@ -307,7 +316,9 @@ def _of_cells(query: Query, ask: Question, schema: PublicSchema, view: QueryRows
         words = [word.format(reach) for word in WORDS["tables"]["small"]]
     elif isinstance(ask, MeanQuestion) and _are_wide(cells):
         words = [WORDS["tables"]["wide"]]
-    return ChosenQuestion(query, "open" if words else "decided", (*words, *answer.words[: len(cells[:1])]))
+    return ChosenQuestion(
+        query, "open" if words else "decided", (*words, *answer.words[: len(cells[:1])])
+    )
 
 
 def _are_wide(cells: Sequence[ReleasedCell]) -> bool:

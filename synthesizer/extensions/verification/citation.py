@@ -28,7 +28,7 @@ from urllib.parse import quote
 from zipfile import ZipFile, ZipInfo
 
 from synthesizer.extensions.verification.messages import template
-from synthesizer.measures.figure import CitedColumn as ShownColumn
+from synthesizer.measures.figure import Column as ShownColumn
 from synthesizer.measures.figure import Row, columns
 from synthesizer.report.blocks import Cell
 
@@ -146,7 +146,9 @@ class Citation:
             {**about, **scalars, **dict(_cells(row)), **method, **charge} for row in rows
         ]
         return [
-            CitedColumn(_LABELS.get(name, name), tuple(row.get(name) for row in cells), known.get(name))
+            CitedColumn(
+                _LABELS.get(name, name), tuple(row.get(name) for row in cells), known.get(name)
+            )
             for name in cells[0]
         ]
 

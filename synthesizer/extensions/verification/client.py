@@ -109,7 +109,7 @@ class Client:
 
     def public_schema(self, dataset: str) -> dict[str, Any]:
         """Return the public schema: variables, levels, ranges."""
-        return self._get(dict[str, Any], f"{_place(dataset)}/schema")
+        return self._get(dict[str, Any], f"{_path_of(dataset)}/schema")
 
     def projects(self) -> list[Project]:
         """Return your projects, with their remaining questions."""
@@ -123,7 +123,7 @@ class Client:
         RequestError
             If the query cannot be asked, or the dry run takes longer than ``seconds``.
         """
-        path = f"{_place(dataset)}/dry-runs"
+        path = f"{_path_of(dataset)}/dry-runs"
         begun = self._send(DryRun, "POST", path, json={"query": dict(query)})
         return self._poll(
             begun, lambda: self._get(DryRun, f"{path}/{begun.digest}"), seconds=seconds
@@ -142,7 +142,7 @@ class Client:
             A project of yours, about this dataset.
         """
         body = {"query": dict(query), "project": project}
-        return self._send(Submission, "POST", f"{_place(dataset)}/queries", json=body)
+        return self._send(Submission, "POST", f"{_path_of(dataset)}/queries", json=body)
 
     def find(self, submission: str) -> Submission:
         """Return a submission of yours by its id."""
@@ -180,7 +180,9 @@ class Client:
         pause, waited = 0.1, 0.0
         while polled.state not in ("done", "answered", "refused"):
             if waited >= seconds:
-                raise RequestError(f"it is not done after {seconds:g} seconds; ask again, which is free", status=0)
+                raise RequestError(
+                    f"it is not done after {seconds:g} seconds; ask again, which is free", status=0
+                )
             self._pause(pause)
             waited, pause = waited + pause, min(2 * pause, MAX_POLL_SECONDS)
             polled = again()
@@ -209,8 +211,7 @@ class Client:
                 return TypeAdapter(kind).validate_json(reply.content)
             except ValidationError as error:
                 raise RequestError(
-                    f"{self._url} is no verification server of this version; "
-                    "check its URL",
+                    f"{self._url} is no verification server of this version; check its URL",
                     status=reply.status_code,
                 ) from error
         raise RequestError(_problems(reply), status=reply.status_code)

@@ -39,7 +39,7 @@ from synthesizer.extensions.verification.partition_fits import (
     fit_partitions,
 )
 from synthesizer.extensions.verification.public_schema import PublicSchema
-from synthesizer.extensions.verification.questions import Question, Released, Terms, QueryRows
+from synthesizer.extensions.verification.questions import QueryRows, Question, Released, Terms
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.formulas import coefficient_parts
 from synthesizer.report.blocks import Block, value_table, written
@@ -105,7 +105,9 @@ class OfCoefficient(Question):
         """Return the quantity of the question in all synthetic data, shape (statements,)."""
         return self.identified(self.numbers(query, schema, synthetic, 1)[:, 0])
 
-    def estimate(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> tuple[float, float]:
+    def estimate(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> tuple[float, float]:
         """Return the coefficient and its standard error in all synthetic data."""
         fits = self.fits(query, schema, synthetic, synthetic.partition(1), 1)
         return float(self.identified(fits.coefficients[0])[0]), float(fits.errors[0, 0])
@@ -131,7 +133,9 @@ class OfCoefficient(Question):
         model = query.model(schema)
         index = model.place(self.coefficient) or 0
         y, X, rows = model.columns_of(view.table)
-        if view.is_rehearsal:  # rows with missing values are fitted, too: time must not depend on them
+        if (
+            view.is_rehearsal
+        ):  # rows with missing values are fitted, too: time must not depend on them
             draw, rows = Seed(0).generator("rehearsal"), np.ones(len(view.owners), dtype=np.bool_)
             y = draw.integers(0, 2, len(rows)).astype(np.float64)
             X = draw.normal(size=(len(rows), X.shape[1]))
@@ -469,7 +473,9 @@ class Significance(OfCoefficient):
         reach = self._units * query.partitions
         return (Mechanism(1, 2 * self._units, query.micro_epsilon, bounds=(-reach, reach)),)
 
-    def whole_numbers(self, query: Terms, prepared: _SyntheticTest, view: QueryRows) -> list[list[int]]:
+    def whole_numbers(
+        self, query: Terms, prepared: _SyntheticTest, view: QueryRows
+    ) -> list[list[int]]:
         """Return the sum of clipped t statistics."""
         m = query.partitions
         fits = self.fits(query, prepared.schema, view, view.partition(m), m)
@@ -478,7 +484,9 @@ class Significance(OfCoefficient):
         units = np.rint(np.clip(np.nan_to_num(t, nan=0.0), -self.clip, self.clip) * UNITS)
         return [[int(units.clip(-self._units, self._units).sum())]]
 
-    def conclude(self, query: Terms, prepared: _SyntheticTest, released: Released) -> SignificanceAnswer:
+    def conclude(
+        self, query: Terms, prepared: _SyntheticTest, released: Released
+    ) -> SignificanceAnswer:
         """Return the p-value of the noisy sum."""
         (mechanism,) = self.mechanisms(query, prepared)
         total = released[0][0]

@@ -163,7 +163,7 @@ def transaction(
             if changes and is_file:
                 note_written(Path(database_name(engine)))
     except (DBAPIError, NoneFree, _NoTurnError) as error:
-        problem = f"{place_of(engine)} {_reason(error)}"
+        problem = f"{database_name(engine)} {_reason(error)}"
         raise LedgerError("; ".join(filter(None, (problem, after)))) from error
 
 

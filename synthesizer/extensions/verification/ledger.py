@@ -2,8 +2,8 @@
 
 A steward's ledger is one SQLite file, readable by its owner alone, of one version of one dataset.
 The server's database has many datasets, each with versions that share its budgets: what a change
-of the data reveals is charged like all else. A ledger contains the SHA-256 of the confidential file, the
-secret key by which persons fall into partitions, the budgets in millionths of epsilon (global, of
+of the data reveals is charged like all else. A ledger contains the SHA-256 of the confidential
+file, the secret key of the partitions of persons, the budgets in millionths of epsilon (global, of
 each user, of each analysis), and every answer. The order is always
 
     reserve (charge, in one transaction)  ->  compute  ->  store  ->  show what is stored
@@ -38,13 +38,13 @@ from typing import Required, TypedDict, Unpack
 from synthesizer.data.files import create, new_file
 from synthesizer.extensions.verification.answer import Budget, ChargedQuestion, Spending
 from synthesizer.extensions.verification.database import (
-    METADATA,
     LOCK_SECONDS,
+    METADATA,
     Moment,
     connect_file,
+    database_name,
     forbid,
     now,
-    database_name,
     transaction,
 )
 from synthesizer.extensions.verification.mechanisms import MICRO, micro
@@ -230,7 +230,9 @@ class Ledger:
         within: Connection | None = None,
     ) -> None:
         is_file = not isinstance(source, Engine)
-        self.engine = source if isinstance(source, Engine) else connect_file(source, seconds=seconds)
+        self.engine = (
+            source if isinstance(source, Engine) else connect_file(source, seconds=seconds)
+        )
         self.dataset = dataset
         with self._transaction(within, reads=not is_file) as store:
             if is_file:
@@ -251,7 +253,9 @@ class Ledger:
     def answer(self, query: str, *, within: Connection | None = None) -> Released | None:
         """Return the released answer to a question, by its digest; None if there is none."""
         with self._transaction(within, reads=True) as store:
-            stored = store.execute(select(ANSWER.c.released).where(*self._is_question(query))).scalar()
+            stored = store.execute(
+                select(ANSWER.c.released).where(*self._is_question(query))
+            ).scalar()
         return None if stored is None else tuple(tuple(values) for values in json.loads(stored))
 
     def refusals(
@@ -521,7 +525,7 @@ def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
             pass
         try:
             with transaction(connect_file(work)) as store:
-                store.exec_driver_sql(f"PRAGMA user_version = {_FORM}")
+                store.exec_driver_sql(f"PRAGMA user_version = {_SCHEMA_VERSION}")
                 METADATA.create_all(store, TABLES)
                 _add_dataset(store, "", caps)
                 _add_version(store, "", data)
@@ -617,7 +621,7 @@ def scopes(payers: Payers) -> tuple[tuple[str, str], ...]:
 
 def _name_problems(key: str, name: str) -> Iterator[str]:
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
-        yield f"{key} must be a name of 1 to {LONGEST_NAME} printable characters"
+        yield f"{key} must be a name of 1 to {MAX_NAME} printable characters"
 
 
 def _scope_problems(scope: str, name: str) -> Iterator[str]:

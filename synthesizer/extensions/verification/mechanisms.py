@@ -84,7 +84,7 @@ class Mechanism:
 
     @property
     def scale(self) -> float:
-        """Distance divided by epsilon; the standard deviation of the noise is about 1.4 times it."""
+        """Distance divided by epsilon: the standard deviation of the noise is 1.4 times it."""
         return self.distance * MICRO / self.epsilon
 
     def within(self, share: float) -> int:

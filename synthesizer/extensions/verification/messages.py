@@ -90,8 +90,8 @@ class DryRun(Message):
     problems: tuple[str, ...] = ()
     """Why it cannot be asked, from the synthetic data."""
     outlook: Outlook | None = None
-    """``decided``; ``open``: probably "cannot tell"; ``impossible``: it cannot be asked. Null if the
-    query sets epsilon, partitions or errors."""
+    """``decided``; ``open``: probably "cannot tell"; ``impossible``: it cannot be asked. Null if
+    the query sets epsilon, partitions or errors."""
     words: tuple[str, ...] = ()
     """Reasons of the outlook, in sentences."""
     chosen: dict[str, Any] | None = None

@@ -67,7 +67,9 @@ class Posterior:
         of its rising and falling part are compared, since plain sums underflow.
         """
         steps = np.diff(self.weights)
-        steps[np.abs(steps) < _WEIGHT_TOLERANCE * np.maximum(self.weights[1:], self.weights[:-1])] = 0.0
+        steps[
+            np.abs(steps) < _WEIGHT_TOLERANCE * np.maximum(self.weights[1:], self.weights[:-1])
+        ] = 0.0
         k = np.arange(self.n)
         choose = gammaln(self.n) - gammaln(k + 1) - gammaln(self.n - k)
         up, down = steps > 0, steps < 0
@@ -81,7 +83,9 @@ class Posterior:
 
         if excess(-_MAX_LOG_ODDS) <= 0 or excess(_MAX_LOG_ODDS) >= 0:
             return float(excess(_MAX_LOG_ODDS) >= 0)
-        return float(expit(scipy.optimize.brentq(excess, -_MAX_LOG_ODDS, _MAX_LOG_ODDS, xtol=1e-12)))
+        return float(
+            expit(scipy.optimize.brentq(excess, -_MAX_LOG_ODDS, _MAX_LOG_ODDS, xtol=1e-12))
+        )
 
     @property
     def mean(self) -> float:

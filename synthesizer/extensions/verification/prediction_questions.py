@@ -9,8 +9,8 @@ An attacker with all rows except one could find the missing row. A grid with bou
 confidential data would show the largest row.
 
 The sensitivity: one row of each person counts, chosen by the secret key and by that person's rows
-alone (`QueryRows.one_row`). Adding or removing a person changes one cell by 1; changing the row moves it
-from one cell to another, together 2. The two histograms of a ROC curve, of rows with and without
+alone (`QueryRows.one_row`). Adding or removing a person changes one cell by 1; changing the row
+moves it to another cell, together 2. The two histograms of a ROC curve, of rows with and without
 the outcome, divide the rows, so together they are one histogram. Numbers that are not finite have a
 fixed cell. A prediction is summed column by column, since in a product of matrices other rows could
 change its last bit. A loss is clipped to public ends, like the values of means
@@ -38,7 +38,7 @@ from synthesizer.extensions.verification.mechanisms import Mechanism
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.partition_fits import PartitionRows, fit_partitions
 from synthesizer.extensions.verification.public_schema import PublicSchema
-from synthesizer.extensions.verification.questions import Question, Released, Terms, QueryRows
+from synthesizer.extensions.verification.questions import QueryRows, Question, Released, Terms
 from synthesizer.extensions.verification.table_questions import (
     mechanisms_of_means,
     noisy_means,
@@ -161,7 +161,9 @@ class RocQuestion(OfPredictions):
     cells: int = Field(default=50, ge=5, le=500)
     """Cells of the predicted probability, with about equal numbers of synthetic rows."""
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> PreparedPredictions:
+    def prepare(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> PreparedPredictions:
         """Return the model and the grid of scores."""
         predictor = predictor_of(query, schema, synthetic)
         y, score = predictor.predict(synthetic.one_row().table)
@@ -173,7 +175,12 @@ class RocQuestion(OfPredictions):
         size = 2 * (len(prepared.ends) + 1)
         return (Mechanism(size, CELL_MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Terms, prepared: PreparedPredictions, view: QueryRows) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,
+        prepared: PreparedPredictions,
+        view: QueryRows,  # noqa: ARG002
+    ) -> list[list[int]]:
         """Return counts of rows by score, those without the outcome first."""
         y, score = prepared.predictor.predict(view.one_row().table)
         return [class_counts(y, score, prepared.ends).tolist()]
@@ -297,7 +304,9 @@ class Residuals(OfPredictions):
     cells: int = Field(default=20, ge=5, le=50)
     """Cells of the grid on each axis."""
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> PreparedPredictions:
+    def prepare(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> PreparedPredictions:
         """Return the model and the grid, from the middle 99 % of the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         y, predicted = predictor.predict(synthetic.one_row().table)
@@ -305,15 +314,24 @@ class Residuals(OfPredictions):
             np.quantile(values, [0.005, 0.995]) for values in (predicted, np.abs(y - predicted))
         )
         if across[0] >= across[1] or up[1] <= 0:
-            raise DataError("the predictions in the synthetic data do not vary; ask about another model")
+            raise DataError(
+                "the predictions in the synthetic data do not vary; ask about another model"
+            )
         ends = np.array([across, (-up[1], up[1])])
-        return PreparedPredictions(predictor, ends, grid_counts(predicted, y - predicted, ends, self.cells))
+        return PreparedPredictions(
+            predictor, ends, grid_counts(predicted, y - predicted, ends, self.cells)
+        )
 
     def mechanisms(self, query: Terms, prepared: PreparedPredictions) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Return the noise of the grid."""
         return (Mechanism(self.cells**2, CELL_MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Terms, prepared: PreparedPredictions, view: QueryRows) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,
+        prepared: PreparedPredictions,
+        view: QueryRows,  # noqa: ARG002
+    ) -> list[list[int]]:
         """Return counts of the grid, by predicted value and then by residual."""
         y, predicted = prepared.predictor.predict(view.one_row().table)
         with np.errstate(all="ignore"):
@@ -450,8 +468,8 @@ class ResidualAnswer(Answer):
 class Accuracy(OfPredictions):
     """How far off are the predictions of the synthetic model in the confidential data?
 
-    For a logit: the share of persons whose outcome is the more probable one. For a linear model: the
-    mean absolute error, clipped.
+    For a logit: the share of persons whose outcome is the more probable one. For a linear model:
+    the mean absolute error, clipped.
     """
 
     measure: Literal["accuracy"] = "accuracy"
@@ -464,14 +482,20 @@ class Accuracy(OfPredictions):
         if query.family == "logit" and self.most is not None:
             yield "ask.most: a logit is judged by its share of right predictions; remove most"
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> PreparedPredictions:
+    def prepare(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> PreparedPredictions:
         """Return the model and its accuracy in the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         loss = self._loss(predictor, synthetic)
         most = 1.0 if predictor.is_logit else self.most or 3 * float(loss.mean())
         if most <= 0:
-            raise DataError("ask.most: write a number above 0, since the synthetic errors are all 0")
-        return PreparedPredictions(predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean()))
+            raise DataError(
+                "ask.most: write a number above 0, since the synthetic errors are all 0"
+            )
+        return PreparedPredictions(
+            predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean())
+        )
 
     def _loss(self, predictor: Predictor, view: QueryRows) -> FloatArray:
         """Return the absolute error of each person, or whether the prediction is right."""
@@ -487,7 +511,12 @@ class Accuracy(OfPredictions):
             return (Mechanism(2, CELL_MOVES, query.micro_epsilon),)
         return mechanisms_of_means(1, 1, query.micro_epsilon)
 
-    def whole_numbers(self, query: Terms, prepared: PreparedPredictions, view: QueryRows) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,
+        prepared: PreparedPredictions,
+        view: QueryRows,  # noqa: ARG002
+    ) -> list[list[int]]:
         """Return counts of right and wrong, or the sum of the losses and their number."""
         loss = self._loss(prepared.predictor, view)
         if prepared.predictor.is_logit:

@@ -225,7 +225,7 @@ class PublicSchema(BaseModel):
     @model_validator(mode="after")
     def _sound(self) -> Self:
         if self.person in self.variables:
-            raise ValueError(f"person {self.person!r} identifies persons and is no variable; remove it from variables")
+            raise ValueError(f"person {self.person!r} is an identifier; remove it from variables")
         if self.period is not None and self.period not in self.variables:
             hint = did_you_mean(self.period, self.variables, "name one of the variables")
             raise ValueError(f"period {self.period!r} is no variable; {hint}")
@@ -368,7 +368,10 @@ def _column(name: str, public: SchemaVariable, texts: Texts, mark: str) -> Colum
 def _all_texts(texts: Texts) -> list[str]:
     """Return the distinct texts, with "" for nulls."""
     texts_or_nulls = texts.values.to_pylist()
-    return [text or "" for text in (texts_or_nulls if texts.null is None else [*texts_or_nulls[:-1], ""])]
+    return [
+        text or ""
+        for text in (texts_or_nulls if texts.null is None else [*texts_or_nulls[:-1], ""])
+    ]
 
 
 def _numbers(texts: Texts, form: NumberFormat) -> FloatArray:

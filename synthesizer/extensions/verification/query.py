@@ -27,7 +27,11 @@ from synthesizer.extensions.verification.coefficient_questions import (
     Trend,
 )
 from synthesizer.extensions.verification.messages import WORDS
-from synthesizer.extensions.verification.prediction_questions import Accuracy, Residuals, RocQuestion
+from synthesizer.extensions.verification.prediction_questions import (
+    Accuracy,
+    Residuals,
+    RocQuestion,
+)
 from synthesizer.extensions.verification.public_schema import (
     PublicSchema,
     digest_of,
@@ -181,7 +185,7 @@ def _canonical(spell: Callable[[], str]) -> str:
 def _spelt_formula(text: str) -> str:
     """Return the canonical spelling of a formula; too long ones are refused."""
     if len(_SIGN.findall(text)) > MAX_SIGNS:
-        raise ExpressionError(f"more than {MOST_SIGNS} signs such as + and (: name fewer terms")
+        raise ExpressionError(f"more than {MAX_SIGNS} signs such as + and (: name fewer terms")
     spelt = parse_formula(text.strip()).canonical
     if len(spelt) > MAX_LENGTH:
         raise ExpressionError(f"more than {MAX_LENGTH} characters without *: name fewer terms")

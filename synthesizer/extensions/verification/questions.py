@@ -6,7 +6,7 @@ from the confidential data, and ``release`` returns them with noise. ``conclude`
 from the released and the prepared numbers. A dry run takes the same steps with the synthetic data
 in place of the confidential data.
 
-A question reads a file as a `QueryRows`. The partition of a person is an HMAC-SHA256 of the person's
+A question reads `QueryRows` of a file. The partition of a person is an HMAC-SHA256 of the person's
 number under the secret key of the ledger, and depends on nothing else in the file: adding, removing
 or changing a person moves no other person, and each person is in one partition. With remainders of
 numbers, chunks of a shuffled file or the order of rows an attacker who adds rows could choose their
@@ -266,7 +266,9 @@ class Question(BaseModel):
         """Return the noise of the answer; its total cost is at most that of the query."""
 
     @abstractmethod
-    def whole_numbers(self, query: Terms, prepared: Any, view: QueryRows) -> Sequence[Sequence[int]]:
+    def whole_numbers(
+        self, query: Terms, prepared: Any, view: QueryRows
+    ) -> Sequence[Sequence[int]]:
         """Return the numbers of the confidential data, a list for each mechanism.
 
         The data raise no error: numbers that cannot be computed have a fixed value.

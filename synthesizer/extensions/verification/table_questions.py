@@ -39,7 +39,7 @@ from synthesizer.extensions.verification.answer import Answer
 from synthesizer.extensions.verification.mechanisms import Mechanism
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import PublicSchema
-from synthesizer.extensions.verification.questions import Question, Released, Terms, QueryRows
+from synthesizer.extensions.verification.questions import QueryRows, Question, Released, Terms
 from synthesizer.measures.figure import Row, column
 from synthesizer.measures.utility.formulas import Atom, atom_values
 from synthesizer.report.blocks import Block, Chart, interval, row_table, written
@@ -131,7 +131,7 @@ class OfCells(Question):
             if not schema.levels(Atom("C", name)):
                 yield WORDS["wrong"]["no_levels"].format(repr(name))
         if (cells := self.groups(schema).size) > MAX_CELLS:
-            yield f"ask.by: {cells:,} cells are more than {MOST_CELLS:,}; leave a variable out"
+            yield f"ask.by: {cells:,} cells are more than {MAX_CELLS:,}; leave a variable out"
         if self.rows > schema.rows_per_person:
             yield WORDS["wrong"]["rows"].format(plural(schema.rows_per_person, "row"))
         if schema.period and schema.period in self.by and self._draws(query, schema):
@@ -177,7 +177,12 @@ class CountQuestion(OfCells):
         """Return the noise of all cells: changed rows move the counts by twice ``rows``."""
         return (Mechanism(prepared.groups.size, 2 * self.rows, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Terms, prepared: PreparedCells, view: QueryRows) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,
+        prepared: PreparedCells,
+        view: QueryRows,  # noqa: ARG002
+    ) -> list[list[int]]:
         """Return the counts."""
         return [self._counts(prepared.groups, view).tolist()]
 
@@ -236,7 +241,12 @@ class MeanQuestion(OfCells):
         """Return the noise of sums and of counts."""
         return mechanisms_of_means(prepared.groups.size, self.rows, query.micro_epsilon)
 
-    def whole_numbers(self, query: Terms, prepared: PreparedCells, view: QueryRows) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,
+        prepared: PreparedCells,
+        view: QueryRows,  # noqa: ARG002
+    ) -> list[list[int]]:
         """Return sums and counts."""
         return [part.tolist() for part in self._totals(prepared.groups, prepared.ends, view)]
 

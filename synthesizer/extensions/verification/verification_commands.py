@@ -91,9 +91,7 @@ def answer(
     ledger: Annotated[Path | None, option("Ledger of this version of the file.")] = None,
     user: Annotated[str, option("User whose budget pays, besides the global one.")] = "unnamed",
     analysis: Annotated[str, option("Analysis whose budget pays.")] = "unnamed",
-    dry_run: Annotated[
-        bool, option("Use the synthetic data alone: free.", "--dry-run")
-    ] = False,
+    dry_run: Annotated[bool, option("Use the synthetic data alone: free.", "--dry-run")] = False,
     choose_m: Annotated[
         bool, option("Choose M, and epsilon up to that of the query: free.", "--choose-m")
     ] = False,
@@ -188,7 +186,9 @@ def serve(
 
 def add_account(
     config: ServerPath,
-    name: Annotated[str, typer.Argument(help="Name; with a single sign-on exactly the name that it sends.")],
+    name: Annotated[
+        str, typer.Argument(help="Name; with a single sign-on exactly the name that it sends.")
+    ],
     role: Annotated[str, option("researcher, steward or admin.")] = "researcher",
 ) -> None:
     """Make an account, also the first one, and print its token once."""

@@ -14,14 +14,20 @@ from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.extensions.verification.answer import Budget, Verification
-from synthesizer.extensions.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, PlannedNoise
+from synthesizer.extensions.verification.mechanisms import (
+    MICRO,
+    DryNoise,
+    Noise,
+    OpenDP,
+    PlannedNoise,
+)
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.extensions.verification.query import Query, problems_of_unsound, read_query
 from synthesizer.extensions.verification.questions import (
+    QueryRows,
     Question,
     Released,
-    QueryRows,
     read_view,
     view_of,
     within,
@@ -50,8 +56,8 @@ def verify(
 ) -> Verification:
     """Answer a query about confidential data, and charge for it.
 
-    Every problem is raised before a confidential row is read and before the charge. After the charge
-    the data raise no error. Asking the same question again returns the first answer, free of charge.
+    Every problem is raised before the charge, and before a confidential row is read. After the
+    charge the data raise no error. Asking the same question again returns the first answer, free.
 
     Parameters
     ----------
@@ -79,7 +85,9 @@ def verify(
     problems.settle(ConfigError)
     assert public_query is not None and noise is not None  # noqa: PT018, S101 - or it was a problem
 
-    book = opened_ledger(ledger, confidential, public_query)  # names and hash are checked, no row is read
+    book = opened_ledger(
+        ledger, confidential, public_query
+    )  # names and hash are checked, no row is read
     prepared = public_query.prepare()
     planned = PlannedNoise(noise, public_query.ask.mechanisms(public_query.query, prepared))
     stored = book.reserve(
@@ -98,7 +106,7 @@ def verify(
 
 
 def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema) -> Verification:
-    """Return the result of `verify` with the synthetic data in place of the confidential data: free.
+    """Return the result of `verify` with the synthetic in place of the confidential data: free.
 
     Raises
     ------
@@ -167,7 +175,7 @@ def sound_query(query: Path | Query, schema: Path | PublicSchema, synthetic: Pat
 def read_public_query(
     query: Path | Query, schema: Path | PublicSchema, synthetic: Path, problems: Problems
 ) -> PublicQuery | None:
-    """Return the query with schema and synthetic file; None if there are problems, which are added."""
+    """Return the query with schema and synthetic file; None after adding its problems."""
     public_query = query if isinstance(query, Query) else problems.attempt(read_query, query)
     public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
     digest = problems.attempt(_file_digest, synthetic)
@@ -217,7 +225,11 @@ def version_of(confidential: Path, schema: PublicSchema) -> str:
 
 
 def check_ledger(
-    ledger: Path, confidential: Path, public_query: PublicQuery | None, problems: Problems, payers: Payers
+    ledger: Path,
+    confidential: Path,
+    public_query: PublicQuery | None,
+    problems: Problems,
+    payers: Payers,
 ) -> None:
     """Add the problems of the ledger and its budgets; the confidential file is not opened."""
     if not os.path.exists(confidential):  # also if the system refuses the name
@@ -309,6 +321,8 @@ def check_words(
 
 def write_answer(made: Verification, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
     """Write page and JSON of an answer into a directory, atomically."""
-    texts = dict(zip((out / name for name in ANSWER_FILES), (made.page, made.json_text), strict=True))
+    texts = dict(
+        zip((out / name for name in ANSWER_FILES), (made.page, made.json_text), strict=True)
+    )
     write_texts(texts, overwrite=overwrite, parents=True)
     return tuple(texts)

@@ -141,7 +141,7 @@ class AllRows(CountQuestion):
 
     def _counts(self, groups, view):
         cells = groups.cells(view.table)
-        return np.bincount(places[places >= 0], minlength=groups.size)
+        return np.bincount(cells[cells >= 0], minlength=groups.size)
 
 
 class Unclipped(MeanQuestion):

@@ -183,9 +183,9 @@ class Accounts:
         """
         problems = []
         if not label.strip() or len(label) > MAX_NAME or not label.isprintable():
-            problems.append(f"label must be 1 to {LONGEST_NAME} printable characters")
+            problems.append(f"label must be 1 to {MAX_NAME} printable characters")
         if not 0 < days <= MAX_TOKEN_DAYS:
-            problems.append(f"days must be above 0 and at most {LONGEST_DAYS}")
+            problems.append(f"days must be above 0 and at most {MAX_TOKEN_DAYS}")
         if problems:
             raise RequestError(problems, 422)
         token, made = secrets.token_urlsafe(32), self._clock()

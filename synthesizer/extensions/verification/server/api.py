@@ -178,7 +178,9 @@ def list_submissions(
 ) -> SubmissionPage:
     """List your submissions without their answers, the latest first."""
     submissions = steps.submissions(who, dataset=dataset, before=before, limit=limit)
-    return SubmissionPage(items=submissions, next=submissions[-1].id if len(submissions) == limit else None)
+    return SubmissionPage(
+        items=submissions, next=submissions[-1].id if len(submissions) == limit else None
+    )
 
 
 @router.get("/queries/{submission}", responses=replies(404))

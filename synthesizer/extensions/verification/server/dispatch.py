@@ -52,7 +52,9 @@ class Dispatcher:
         Runs a task, in place of `runner.run`.
     """
 
-    def __init__(self, service: Service, *, process: Callable[..., TaskResult | None] = run) -> None:
+    def __init__(
+        self, service: Service, *, process: Callable[..., TaskResult | None] = run
+    ) -> None:
         self._service, self._process = service, process
         self._by_version = {one.ledger.version: one for one in service.datasets.values()}
         self._told = set[str]()

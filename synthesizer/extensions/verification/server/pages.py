@@ -454,12 +454,14 @@ def submissions_page(
         visit.account, dataset=dataset or None, before=before or None, limit=PAGE_ROWS,
         everybody=everybody,
     )  # fmt: skip
-    older = {"dataset": dataset, "before": submissions[-1].id} if len(submissions) == PAGE_ROWS else {}
+    older = (
+        {"dataset": dataset, "before": submissions[-1].id} if len(submissions) == PAGE_ROWS else {}
+    )
     if not everybody:  # with their answers, which are logged as given
         submissions = [visit.steps.find(visit.account, one.id) for one in submissions]
     return visit.page(
-        "submissions.html", title=title, submissions=submissions, with_users=everybody, dataset=dataset,
-        datasets=visit.steps.list_datasets(), older=urlencode(older),
+        "submissions.html", title=title, submissions=submissions, with_users=everybody,
+        dataset=dataset, datasets=visit.steps.list_datasets(), older=urlencode(older),
     )  # fmt: skip
 
 
@@ -519,15 +521,26 @@ def citation_of(visit: Visiting, submission: ShownSubmission) -> Citation:
         raise RequestError("there is no answer yet; its page shows when it is released", 404)
     steps = visit.steps
     home = (steps.config.url or str(visit.request.base_url)).rstrip("/")
-    version_of_submission = select(SUBMISSION.c.version).where(SUBMISSION.c.id == submission.id).scalar_subquery()
-    until = select(func.count()).where(VERSION.c.dataset == submission.dataset, VERSION.c.id <= version_of_submission)
+    version_of_submission = (
+        select(SUBMISSION.c.version).where(SUBMISSION.c.id == submission.id).scalar_subquery()
+    )
+    until = select(func.count()).where(
+        VERSION.c.dataset == submission.dataset, VERSION.c.id <= version_of_submission
+    )
     with transaction(steps.engine, reads=True) as store:
         version = store.execute(until).scalar_one()
     title = info_of(steps, submission.dataset).title
     page, asked_for = f"{home}/queries/{submission.id}", in_words(submission.content["query"])
     author = steps.config.author or title
     return Citation(
-        submission.content, asked_for, submission.dataset, title, version, submission.due, author, page
+        submission.content,
+        asked_for,
+        submission.dataset,
+        title,
+        version,
+        submission.due,
+        author,
+        page,
     )
 
 

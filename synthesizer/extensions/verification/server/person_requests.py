@@ -154,7 +154,7 @@ def _sound(**texts: str) -> dict[str, str]:
     """Return texts with plain line ends; RequestError (422) for a wrong length."""
     plain = {key: text.replace("\r\n", "\n").strip() for key, text in texts.items()}
     problems = [
-        f"{key}: write 1 to {LONGEST[key]:,} characters; there are {len(text):,}"
+        f"{key}: write 1 to {MAX_CHARACTERS[key]:,} characters; there are {len(text):,}"
         for key, text in plain.items()
         if not 1 <= len(text) <= MAX_CHARACTERS[key]
     ]
@@ -223,7 +223,7 @@ def code_of(
     text = _DRAFT.render(
         query=sound_query, formula=formula, schema=schema,
         kind="folder" if confidential.is_dir() else "parquet" if is_parquet else "csv",
-        variables={name: one for name, one in schema.variables.items() if name in sound_query.names},
+        variables={n: one for n, one in schema.variables.items() if n in sound_query.names},
         references={name: levels[0] for name, levels in named.items() if levels},
     )  # fmt: skip
     return text.rstrip("\n")

@@ -99,7 +99,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _int(text: str) -> int:
     if len(text) > MAX_DIGITS:
-        raise ValueError(f"a number has more than {LONGEST_NUMBER} digits")
+        raise ValueError(f"a number has more than {MAX_DIGITS} digits")
     return int(text)
 
 
@@ -134,7 +134,9 @@ def problem_of(error: Exception) -> JSONResponse:
         case HTTPException():
             status = error.status_code
             sentence = WORDS["refusals"].get(status, HTTPStatus(status).phrase)
-            return problem(status, error.detail if status in _OWN_TEXTS else sentence, error.headers)
+            return problem(
+                status, error.detail if status in _OWN_TEXTS else sentence, error.headers
+            )
         case LedgerError() if error.__cause__ is not None:  # from the database
             return problem(503, _BUSY, {"Retry-After": "5"})
         case LedgerError():

@@ -152,7 +152,7 @@ class Projects:
             audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
 
     def set_paused(self, account: Account, dataset: str, reason: str, *, is_paused: bool) -> None:
-        """Pause charges and answers of a dataset, or resume; charged questions are answered then."""
+        """Pause charges and answers of a dataset, or resume and answer charged questions."""
         with transaction(self.engine) as store:
             self.datasets[dataset].ledger.set_paused(is_paused, within=store)
             action = "paused" if is_paused else "resumed"

@@ -175,7 +175,9 @@ def outcome(task: Task, limits: JobLimits) -> TaskResult:
         mechanisms = public_query.ask.mechanisms(public_query.query, prepared)
         planned = PlannedNoise(DryNoise() if is_dry else OpenDP(), mechanisms)
         if is_dry:
-            public_query.ask.whole_numbers(public_query.query, prepared, _largest(public_query, task.rows))
+            public_query.ask.whole_numbers(
+                public_query.query, prepared, _largest(public_query, task.rows)
+            )
             megabytes, seconds = used_memory() / 1e6 - memory, time.process_time() - begun
             if megabytes > limits.memory_mb / 2 or seconds > limits.seconds / 2:
                 raise DataError(WORDS["too_large"])
@@ -188,7 +190,9 @@ def outcome(task: Task, limits: JobLimits) -> TaskResult:
     if task.prepared is None:
         view = public_query.view()
     else:
-        view = prepared_view(Path(task.prepared), schema, public_query.query, bytes.fromhex(task.key))
+        view = prepared_view(
+            Path(task.prepared), schema, public_query.query, bytes.fromhex(task.key)
+        )
     released = public_query.ask.release(public_query.query, prepared, view, planned)
     made = concluded(public_query, prepared, released, charge=planned.epsilon, dry=is_dry)
     details = {

@@ -229,7 +229,9 @@ class RequestLimit:
         return max(0.0, used - (now - at) * self._most / 60)
 
     def _forget(self, now: float) -> None:
-        self._used = {who: entry for who, entry in self._used.items() if self._used_now(who, now) > 0}
+        self._used = {
+            who: entry for who, entry in self._used.items() if self._used_now(who, now) > 0
+        }
         while len(self._used) >= self.MAX_CLIENTS:
             self._used.pop(next(iter(self._used)))
 
@@ -293,7 +295,9 @@ class Guard:
             signed = Signed(account, csrf_of(cookie), cookie) if account else None
             return self._counted(request, signed)
         if account := self.accounts.signed_on(name):
-            return self._counted(request, Signed(account, csrf_of(f"{self._csrf_key} {account.id}")))
+            return self._counted(
+                request, Signed(account, csrf_of(f"{self._csrf_key} {account.id}"))
+            )
         self.limit.check(f"address {request.state.origin.address}")
         raise RequestError(
             WORDS["refused"]["sign_on"].format(name),

@@ -13,8 +13,8 @@ import sqlalchemy as sa
 from synthesizer.extensions.verification.database import (
     METADATA,
     Moment,
-    forbid,
     database_name,
+    forbid,
     transaction,
 )
 from synthesizer.extensions.verification.ledger import MAX_NAME
@@ -198,7 +198,7 @@ def create_tables(engine: sa.Engine) -> None:
     """
     with transaction(engine, "nothing was changed") as store:
         if engine.dialect.name == "postgresql":  # one server after the other
-            store.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TURN})")
+            store.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
         there = sa.inspect(store).get_table_names()
         if not there:
             METADATA.create_all(store)

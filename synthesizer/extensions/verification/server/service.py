@@ -434,7 +434,9 @@ class Service:
 
     def _note_shown(self, account: Account, submission: Submission) -> None:
         """Log once that an answer is given, before it is shown."""
-        first = update(SUBMISSION).where(SUBMISSION.c.id == submission.id, SUBMISSION.c.shown.is_(None))
+        first = update(SUBMISSION).where(
+            SUBMISSION.c.id == submission.id, SUBMISSION.c.shown.is_(None)
+        )
         details = {"query": submission.digest, "submission": submission.id}
         with transaction(self.engine) as store:
             if store.execute(first.values(shown=now())).rowcount:

@@ -175,7 +175,9 @@ def add_account(visit: Visiting, form: OwnForm) -> Response:
     name, role = first(form, "name").strip(), first(form, "role")
     try:
         if role not in managed_roles(visit.account):
-            raise RequestError("role: choose one from the list; only admins make stewards and admins", 403)
+            raise RequestError(
+                "role: choose one from the list; only admins make stewards and admins", 403
+            )
         visit.accounts.add(name, role, actor=visit.account.name)
     except SynthesizerError as error:
         return _accounts_page(visit, error, name, role)

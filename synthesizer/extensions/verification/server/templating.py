@@ -59,7 +59,9 @@ def html_page(
         .get_template(template)
         .render(path=request.url.path, version=_version(), **given)
     )
-    headers = {name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers}
+    headers = {
+        name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers
+    }
     return HTMLResponse(sound_text(text), reply.status_code, headers)
 
 

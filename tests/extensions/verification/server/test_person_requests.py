@@ -84,8 +84,13 @@ def test_a_request_is_answered_once_and_its_owner_reads_it(service, world, decis
 def test_requests_are_bounded_in_length_and_number_and_sent_twice_are_one(service, world):
     _, who, digest = world
     ada, bob = who["ada"], who["bob"]
-    longest = asked(service, ada, digest, "é" * MAX_CHARACTERS["reason"], "x" * MAX_CHARACTERS["code"])
-    assert (len(longest.reason), len(longest.code)) == (MAX_CHARACTERS["reason"], MAX_CHARACTERS["code"])
+    longest = asked(
+        service, ada, digest, "é" * MAX_CHARACTERS["reason"], "x" * MAX_CHARACTERS["code"]
+    )
+    assert (len(longest.reason), len(longest.code)) == (
+        MAX_CHARACTERS["reason"],
+        MAX_CHARACTERS["code"],
+    )
     before = len(log_of(service))
     for reason, code in (("", "x"), ("x", " \n"), ("x", "x" * (MAX_CHARACTERS["code"] + 1))):
         assert status_of(asked, service, ada, digest, reason, code) == 422
@@ -134,7 +139,7 @@ def test_lists_are_read_part_by_part(service, world, monkeypatch):
     senders = enumerate(("ada", "bob", "ada", "ada"))
     made = [asked(service, who[name], digest, code=str(n)).id for n, name in senders]
     assert [one.id for one in list_requests(service, who["ada"])] == [made[3], made[2], made[0]]
-    monkeypatch.setattr(person_requests, "LISTED", 3)
+    monkeypatch.setattr(person_requests, "PAGE_ROWS", 3)
     parts, before = [], None
     while part := list_requests(service, who["sam"], before=before):
         parts.append([one.id for one in part])
