@@ -177,9 +177,9 @@ class RocQuestion(OfPredictions):
 
     def whole_numbers(
         self,
-        query: Terms,
+        query: Terms,  # noqa: ARG002
         prepared: PreparedPredictions,
-        view: QueryRows,  # noqa: ARG002
+        view: QueryRows,
     ) -> list[list[int]]:
         """Return counts of rows by score, those without the outcome first."""
         y, score = prepared.predictor.predict(view.one_row().table)
@@ -328,9 +328,9 @@ class Residuals(OfPredictions):
 
     def whole_numbers(
         self,
-        query: Terms,
+        query: Terms,  # noqa: ARG002
         prepared: PreparedPredictions,
-        view: QueryRows,  # noqa: ARG002
+        view: QueryRows,
     ) -> list[list[int]]:
         """Return counts of the grid, by predicted value and then by residual."""
         y, predicted = prepared.predictor.predict(view.one_row().table)
@@ -513,9 +513,9 @@ class Accuracy(OfPredictions):
 
     def whole_numbers(
         self,
-        query: Terms,
+        query: Terms,  # noqa: ARG002
         prepared: PreparedPredictions,
-        view: QueryRows,  # noqa: ARG002
+        view: QueryRows,
     ) -> list[list[int]]:
         """Return counts of right and wrong, or the sum of the losses and their number."""
         loss = self._loss(prepared.predictor, view)

@@ -179,9 +179,9 @@ class CountQuestion(OfCells):
 
     def whole_numbers(
         self,
-        query: Terms,
+        query: Terms,  # noqa: ARG002
         prepared: PreparedCells,
-        view: QueryRows,  # noqa: ARG002
+        view: QueryRows,
     ) -> list[list[int]]:
         """Return the counts."""
         return [self._counts(prepared.groups, view).tolist()]
@@ -243,9 +243,9 @@ class MeanQuestion(OfCells):
 
     def whole_numbers(
         self,
-        query: Terms,
+        query: Terms,  # noqa: ARG002
         prepared: PreparedCells,
-        view: QueryRows,  # noqa: ARG002
+        view: QueryRows,
     ) -> list[list[int]]:
         """Return sums and counts."""
         return [part.tolist() for part in self._totals(prepared.groups, prepared.ends, view)]

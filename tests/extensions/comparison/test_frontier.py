@@ -245,7 +245,7 @@ def test_a_failure_at_the_end_loses_no_run(
         with pytest.raises(OutputError, match="No space left"):
             run_grid(config, LEAVES, overrides={"workers": 1})
     assert not (tmp_path / "out_frontier").exists()
-    assert plan_frontier(config, LEAVES).kept == tuple(NAMES)
+    assert plan_frontier(config, LEAVES).finished == tuple(NAMES)
     assert len(run_grid(config, LEAVES, overrides={"workers": 1}).comparison.runs) == 2
 
 
@@ -254,7 +254,7 @@ def test_what_was_finished_otherwise_or_damaged_runs_again(config: Path, tmp_pat
     made = interrupted(config, where) / "synthetic_1.csv"
 
     def kept(**overrides: Any) -> tuple[str, ...]:
-        return plan_frontier(config, LEAVES, directory=where, overrides=overrides).kept
+        return plan_frontier(config, LEAVES, directory=where, overrides=overrides).finished
 
     assert kept() == (NAMES[0],)
     assert kept(m=2) == kept(seed=9) == ()
@@ -266,4 +266,4 @@ def test_what_was_finished_otherwise_or_damaged_runs_again(config: Path, tmp_pat
     again = tmp_path / "again"
     interrupted(config, again)
     persons_frame(100, seed=5).to_csv(tmp_path / "persons.csv", index=False)
-    assert plan_frontier(config, LEAVES, directory=again).kept == ()
+    assert plan_frontier(config, LEAVES, directory=again).finished == ()

@@ -370,7 +370,7 @@ def test_whatever_a_file_holds_is_an_answer_at_the_price_that_was_offered(query)
         ({"measure": "means", "of": "pay", "low": 200.0}, {}, "ask.low: 200"),
         ({"measure": "roc"}, LINEAR, "only logit"),
         ({"measure": "residuals"}, LOGIT, "only linear"),
-        ({"measure": "accuracy", "most": 3.0}, LOGIT, "take most out"),
+        ({"measure": "accuracy", "most": 3.0}, LOGIT, "remove most"),
         ({"measure": "roc"}, {**LOGIT, "formula": "I(pay > 50) ~ sex | job"}, "no fixed effects"),
     ],
 )

@@ -228,7 +228,7 @@ HARMS = {
     "no file": lambda path: (path.unlink(), os.mkfifo(path)),
     "cannot be opened": lambda path: path.unlink(),
     "read-only": lambda path: path.chmod(0o400),
-    "others may open it": lambda path: path.chmod(0o644),
+    "other users may open it": lambda path: path.chmod(0o644),
     "is no ledger": lambda path: path.write_text("name,age\nada,36\n" * 99),
     "is damaged": lambda path: path.write_bytes(path.read_bytes()[:5000]),
     "somebody changed": lambda path: executed(

@@ -32,7 +32,7 @@ _UNNAMED = frozenset({"extra_forbidden", "invalid_key"})
 """Kinds of faults whose location ends with an invented key of the client."""
 MAX_PROBLEM_CHARACTERS = 1_000
 """Limit of a problem: long formulas are not sent back."""
-NO_TEXT = "a text contains the character 0 or half a character, which databases cannot store"
+NO_TEXT = "a text contains the character 0 or half a character, which cannot be stored"
 MAX_DEPTH = 20
 """Limit of nested arrays and objects."""
 MAX_DIGITS = 30

@@ -47,7 +47,7 @@ _DEMO_VARIABLES = (
     "pay_plan", "grade", "basic_pay",
 )  # fmt: skip
 _DEMO_RUN = {
-    "secret": "none",
+    "random_key": "none",
     "seed": 1,
     "panel": {"person": "person", "time": "year", "career": "agency"},
     "drop": [name for name in COLUMNS if name not in _DEMO_VARIABLES],

@@ -55,7 +55,7 @@ def test_an_answer_comes_back_from_a_process_of_its_own(schema, files, prepared)
     assert '<section id="answer"' in answer.page
     checked = outcome(task(schema, files), LIMITS)  # a dry run needs no confidential file
     assert (checked.released, checked.charge) == ((), 1_000_000)
-    assert "What the synthetic data say" in checked.page
+    assert "Result in the synthetic data" in checked.page
 
 
 @pytest.mark.parametrize("limits", [{"memory_mb": 100}, {"seconds": 1}])
