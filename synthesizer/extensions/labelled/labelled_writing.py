@@ -262,7 +262,7 @@ class _ConvertedColumn:
         short = [code for code in self.codes if len(code.encode()) <= MAX_TEXT_CODE_BYTES]
         if self.target == "sav" and (len(short) < len(self.codes) or len(short) > MAX_SPSS_CODES):
             self._note(
-                f"SPSS has {MAX_SPSS_CODES} missing codes of texts, of {MAX_TEXT_CODE_BYTES} bytes; "
+                f"SPSS has {MAX_SPSS_CODES} missing codes of texts ({MAX_TEXT_CODE_BYTES} bytes); "
                 "further ones are texts"
             )
         return tuple(short[:MAX_SPSS_CODES])

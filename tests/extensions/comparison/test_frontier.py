@@ -65,7 +65,7 @@ def run_grid(config: Any, vary: Any, **options: Any) -> Frontier:
 
 def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
     """Stop a grid when its second setting begins; return where the first one waits."""
-    with pytest.raises(KeyboardInterrupt, match="finished settings are kept in"):
+    with pytest.raises(KeyboardInterrupt, match="finished settings are in"):
         run_grid(
             config, vary, directory=where, overrides={"workers": 1}, listening=interrupts_at(2)
         )
@@ -77,7 +77,7 @@ def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Frontier, list[str]]:
     told: list[str] = []
     config = configured(tmp_path_factory.mktemp("finished"))
-    return run_grid(config, LEAVES, overrides={"m": 2, "workers": 1}, say=told.append), told
+    return run_grid(config, LEAVES, overrides={"m": 2, "workers": 1}, show=told.append), told
 
 
 def test_every_setting_is_a_whole_run(finished):
@@ -138,7 +138,7 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
 def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
     told: list[str] = []
     vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
-    found = run_grid(config, vary, overrides={"workers": 1}, say=told.append)
+    found = run_grid(config, vary, overrides={"workers": 1}, show=told.append)
     twins = {f"{name},forest.n_trees=9": f"{name},forest.n_trees=5" for name in NAMES}
     assert [point.name for point in found.comparison.runs] == list(twins.values())
     assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
@@ -168,7 +168,7 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     made = (first / "manifest.json").stat().st_ino
     assert stat.S_IMODE(workshop(where).stat().st_mode) == 0o700
     told: list[str] = []
-    found = run_grid(config, vary, directory=where, overrides={"workers": 2}, say=told.append)
+    found = run_grid(config, vary, directory=where, overrides={"workers": 2}, show=told.append)
     assert len(found.comparison.runs) == 3
     assert "1 of them are finished already" in told[1]
     assert "setting 1 of 2: cart.min_leaf=20" in told
@@ -188,7 +188,7 @@ def test_an_internal_error_loses_no_other_setting(config: Path) -> None:
     registry, told = Registry.load(), list[str]()
     registry.register("breaks", Breaks)
     vary = {"variables.income.method": ["breaks", "sample", "cart"]}
-    found = run_grid(config, vary, overrides={"workers": 2}, registry=registry, say=told.append)
+    found = run_grid(config, vary, overrides={"workers": 2}, registry=registry, show=told.append)
     ((name, (why,)),) = found.failed.items()
     assert name == "variables.income.method=breaks"
     assert "internal error, ZeroDivisionError in " in why

@@ -72,13 +72,13 @@ def test_too_many_combinations_are_told(counts):
 
 def own(*arguments):
     """A margin that looks up its own cells, not those of all variables."""
-    with patch.object(margins, "DIRECT", 0):
+    with patch.object(margins, "MAX_DIRECT_CELLS", 0):
         return CandidateMargin(*arguments)
 
 
 def sparse(*arguments):
     """A margin whose cells are searched, not looked up."""
-    with patch.object(margins, "DIRECT", 0), patch.object(margins, "DENSE", 0):
+    with patch.object(margins, "MAX_DIRECT_CELLS", 0), patch.object(margins, "MAX_DENSE_CELLS", 0):
         return CandidateMargin(*arguments)
 
 
