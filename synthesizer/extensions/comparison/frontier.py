@@ -301,7 +301,7 @@ def run_frontier(
             if plan.directory in written or not plan.workshop.exists():
                 raise
             raise KeyboardInterrupt(
-                f"interrupted; finished settings are in {plan.workshop}, the same call continues there"
+                f"interrupted; finished settings are in {plan.workshop}, the same call continues"
             ) from None
 
 
