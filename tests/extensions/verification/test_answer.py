@@ -84,7 +84,7 @@ def test_page_json_screen_and_notebook_tell_the_same_and_the_promise():
     assert made._repr_html_().startswith("<iframe srcdoc=")
     assert "&lt;svg" in made._repr_html_()
     assert "Charged: epsilon 1 (global: 4 left)." in list(made.lines)
-    assert any("answered before" in line for line in verification(is_new=False).lines)
+    assert any("Answered before" in line for line in verification(is_new=False).lines)
     assert not any("left" in line for line in verification(dry=True, budgets=()).lines)
 
 

@@ -156,7 +156,7 @@ def test_counts_that_noise_hides_are_open(files, schema):
     assert (few.outlook, enough.outlook) == ("open", "decided")
     # at the charge of 5 each of 4 rows moves two cells: the noise has the scale 8 / 5
     reach = one.ask.mechanisms(enough.query, one.prepare())[0].within(0.95)
-    assert f"each within {reach} of" in enough.words[0]
+    assert f"each lies within {reach} of" in enough.words[0]
 
 
 @pytest.mark.parametrize(("gap", "outlook"), [(20_000, "decided"), (20, "open")])
