@@ -39,19 +39,19 @@ class Settings(Protocol):
 
 @options
 class Synthesis:
-    """How the synthetic data were made, as far as it decides what is to be expected of them.
+    """How the synthetic data were made, which decides their expected figures.
 
     Parameters
     ----------
     proper : bool
-        Whether parameters were drawn anew for each dataset. A right synthesis is then as far from
-        the original as a new sample: S_pMSE is 1 + k/n in expectation, not 1.
+        Whether parameters were drawn again for each dataset. The expected S_pMSE of a correct
+        synthesis is then 1 + k/n, that of a new sample, and not 1.
     kept : tuple of str
-        Variables whose values are the original's own.
+        Variables with the values of the original.
     may_keep : bool
-        Whether others may be, too: not where a configuration says what is kept.
+        Whether other variables may have them, too; False if a configuration lists them.
     redrawn : bool
-        Whether each dataset has a sample of its own, drawn anew by the design of a survey.
+        Whether each dataset has another sample, drawn by the design of a survey.
     public : tuple of str
         Variables whose levels are a public code list.
     """
@@ -64,7 +64,7 @@ class Synthesis:
 
     @property
     def kind(self) -> dict[str, bool]:
-        """What decides which combining rule fits such data."""
+        """Facts that decide the combining rule."""
         return {"proper": self.proper, "keeps": bool(self.kept), "redrawn": self.redrawn}
 
 

@@ -163,7 +163,7 @@ class Question(Part):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every variable that it needs."""
+        """All variables of the question."""
         return (self.sensitive, *self.public)
 
     @property
@@ -172,7 +172,7 @@ class Question(Part):
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     def rows(self, data: Table) -> Table:
-        """Return the records that it is about, with those of its variables that there are.
+        """Return the records of the question, with its variables that the data have.
 
         Raises
         ------
@@ -182,9 +182,8 @@ class Question(Part):
         if self.units == "periods":
             if not isinstance(data, PersonView):
                 raise DataError(
-                    "units: only a panel has periods; describe it under panel of the "
-                    "configuration (--config), or leave units (--periods) out: rows of a file "
-                    "without a panel count as they are"
+                    "units: only a panel has periods; write panel in the configuration, or leave "
+                    "units out: without a panel each row counts"
                 )
             data = data.panel
         return data.select(name for name in dict.fromkeys(self.names) if name in data)

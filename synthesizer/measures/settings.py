@@ -275,7 +275,7 @@ def known_profile(name: str) -> str:
 
 
 class _Limits(Part):
-    """Upper limits; a check above one, in any scenario, ends the run with exit code 3."""
+    """Upper limits of figures; the exit code of a run is 3 if one is exceeded."""
 
     profile: Annotated[str, AfterValidator(known_profile)] = Field(
         "default",

@@ -407,7 +407,7 @@ def refine_file(
     with new_files(targets, overwrite=overwrite, read=inputs) as works:
         form = _format(path)
         declared_data = None if config is None else load_config(config).data
-        files = read_files(original, [synthetic], said=declared_data)
+        files = read_files(original, [synthetic], options=declared_data)
         (raw,) = files.synthetic
         advance = listener.start("refine", options.get("generations"))
         try:

@@ -226,11 +226,10 @@ def combine(
     The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
     (m - 1)(1 + U / (B/m))^2 for ``partially`` and ``design``,
     (m - 1)(1 - (1 + k/n) U / ((1 + 1/m) B))^2 for ``redrawn``; ``simple`` and ``proper`` refer to
-    the normal distribution, unless ``df`` says with how many degrees of freedom the variances were
-    estimated.
-    The fully synthetic T may come out negative. Then T* = (k/n) U stands in its place (Reiter
-    2002), with the normal distribution: it estimates the variance in the original alone and no
-    longer rests on B. For such estimates ``n`` and ``k`` are needed.
+    the normal distribution, unless ``df`` has the degrees of freedom of the variances.
+    The total variance T of ``fully`` may be negative. Then T* = (k/n) U replaces it (Reiter 2002),
+    with the normal distribution: the variance in the original alone, without B. It needs ``n`` and
+    ``k``.
 
     Parameters
     ----------
@@ -241,13 +240,13 @@ def combine(
     n, k : float, optional
         Records of the original and of each synthetic dataset.
     df : array_like of float, optional
-        Degrees of freedom of the variances, shape (p,) or a number: of a survey, primary sampling
-        units less strata. Intervals of ``simple``, ``proper``, ``partially`` and ``design`` have no
-        more.
+        Degrees of freedom of the variances, shape (p,) or a number; for a survey, primary sampling
+        units minus strata. They limit those of ``simple``, ``proper``, ``partially`` and
+        ``design``.
     level : float
         Confidence level in (0, 1).
     names : sequence of str, optional
-        What is estimated; default 1, 2, ...
+        Names of the estimates; by default 1, 2, ...
 
     Returns
     -------
@@ -257,8 +256,8 @@ def combine(
     Raises
     ------
     DataError
-        With every problem: unequal shapes, negative or missing numbers, a rule that does not
-        apply to so many datasets or records.
+        With all problems: unequal shapes, negative or missing numbers, a rule that does not
+        apply to this number of datasets or records.
 
     Examples
     --------

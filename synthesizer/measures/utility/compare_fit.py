@@ -53,21 +53,21 @@ Said = Mapping[str, Declaration] | None
 class FitRequest(Part):
     """A model that a researcher might fit, compared between original and synthetic data.
 
-    ``family`` is ``ols`` (a number), ``logit`` (two values; the second level, or 1, is what is
-    modelled), ``poisson`` (counts) or ``multinomial`` (categories against the first level).
+    ``family`` is ``ols`` (a number), ``logit`` (two values; models the second level, or 1),
+    ``poisson`` (counts) or ``multinomial`` (categories against the first level).
 
-    ``rule`` says how the data were synthesised: ``simple`` (all values, with fixed parameters),
+    ``rule`` is how the data were synthesised: ``simple`` (all values, with fixed parameters),
     ``design`` (the same, with the variance by the units of a survey in several datasets),
     ``proper`` (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
-    datasets), ``partially`` (some values replaced); see `utility.combining`. When absent it is
-    ``design`` where that applies and ``simple`` elsewhere.
+    datasets), ``partially`` (some values replaced); see `utility.combining`. The default is
+    ``design`` for surveys and ``simple`` otherwise.
 
-    With ``clusters``, such as persons, covariances are cluster-robust ones. With ``weights``
-    estimates maximise the weighted log-likelihood, errors are robust ones and records with weight 0
-    take no part; see `fits.fit_model`. With ``strata`` and ``psu`` errors and degrees of freedom
-    are design-based ones by svy (extra ``survey``), see `survey_design`; ``replicates`` stand in
-    their place. Datasets that lack these have the errors of strata and psu, or robust ones: a note
-    says so. The values of clusters, strata and psu need not be the same in both.
+    With ``clusters``, such as persons, covariances are cluster-robust. With ``weights``, estimates
+    maximise the weighted log-likelihood, errors are robust, and records of weight 0 are ignored
+    (`fits.fit_model`). With ``strata`` and ``psu``, or with ``replicates``, errors and degrees of
+    freedom are design-based (extra ``survey``, see `survey_design`). For datasets that lack these
+    columns, a note names the errors used. Values of clusters, strata and psu may differ between
+    the data.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class FitRequest(Part):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every variable that the fit needs.
+        """All variables of the fit.
 
         Raises
         ------
@@ -315,7 +315,7 @@ def compare_fit(
     declared: Declared | None = None,
     **options: Any,
 ) -> FitComparison:
-    """Fit a model to the original and to every synthetic dataset and compare the coefficients.
+    """Fit a model to the original and to each synthetic dataset, and compare the coefficients.
 
     Parameters
     ----------
@@ -325,17 +325,17 @@ def compare_fit(
         m synthetic datasets.
     formula : str or FitRequest
         For example ``pay ~ age*sex + C(grade) + I(age ** 2)``; see
-        `utility.formulas`. Nothing in it is run as code. Categories have treatment
-        coding with the first level that occurs in the original as reference. Behind ``|`` stand
-        fixed effects of many levels (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
-        `synthesizer.measures.utility.fits`; their levels need not be the original's.
+        `utility.formulas`. It is not run as code. Categories have treatment coding; the
+        reference is the first level in the original. After ``|`` come fixed effects of many levels
+        (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
+        `synthesizer.measures.utility.fits`; their levels may differ from the original's.
     level : float
         Confidence level of the intervals, in (0, 1).
     declared : mapping of str to Declaration, optional
-        Kinds and missing codes of variables of frames; inferred where absent.
+        Kinds and missing codes of variables of frames; inferred by default.
     **options
-        Those of `FitRequest`: ``family``, ``rule``, ``clusters``, ``weights``, ``strata``, ``psu``,
-        ``replicates``, ``offset``.
+        Options of `FitRequest`: ``family``, ``rule``, ``clusters``, ``weights``, ``strata``,
+        ``psu``, ``replicates``, ``offset``.
 
     Returns
     -------
@@ -349,8 +349,8 @@ def compare_fit(
     Raises
     ------
     DataError
-        With every problem of the request; if the original has no fit; or if too few synthetic
-        datasets have one. One dataset without a fit is left out and told in ``notes``.
+        With all problems of the request, or if the original or too many synthetic datasets have
+        no fit. A single dataset without a fit is left out; ``notes`` names it.
 
     Examples
     --------
@@ -589,26 +589,26 @@ def compare_fit_by(
     declared: Declared | None = None,
     **options: Any,
 ) -> dict[tuple[str, ...], FitComparison | DataError]:
-    """Fit a model to every group of records, as `compare_fit` does to all of them.
+    """Fit a model to each group of records and compare the coefficients, as `compare_fit`.
 
     Parameters
     ----------
     original, synthetic, formula
         See `compare_fit`.
     by : str or sequence of str
-        Variables; each combination of values that the original has is a group.
+        Variables; each combination of their values in the original is a group.
     level, declared, **options
         See `compare_fit`.
 
     Returns
     -------
     dict
-        By the values of a group its comparison, or why it has none.
+        Comparison of each group, or the reason why there is none, by the values of the group.
 
     Raises
     ------
     DataError, OptionError
-        With every problem of the data, the formula and the names; not for a group alone.
+        With all problems of data, formula and names; a single group without a fit is no error.
 
     Examples
     --------

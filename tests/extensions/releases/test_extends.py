@@ -301,7 +301,7 @@ def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path:
     assert (same.exit_code, "is the published run, which" in same.output) == (2, True)
     (copy / "manifest.json").write_text("[1")
     told = " ".join(extended(tmp_path, published / "long.csv", copy, LONG).output.split())
-    assert "damaged or edited; put the published file back" in told
+    assert "damaged or edited; restore the published file" in told
     assert "--overwrite" not in told
 
 
