@@ -62,13 +62,13 @@ from synthesizer.report.scale import LEGEND, verdict_charts
 def glance_section(record: Record) -> Iterator[Block]:
     """Yield the verdict: outcome, sentence and picture of each line; folds have the reasons."""
     yield from verdict_charts(record.verdict)
-    yield Words([LEGEND])
     if alerts := list(_alerts(record)):
         yield Note(f"{'; '.join(alerts)}.", "alert", "Warning:")
     worst = [one for one in worst_things(record.verdict, record) if one.measured]
     tries = [f"{one.remedy[:1].upper()}{one.remedy[1:]}." for one in worst if one.remedy]
-    yield Note(_next_step(record.verdict, has_remedy=bool(tries)), start="Next step:")
-    yield Fold("Why", list(_reasons(record)))
+    if record.verdict.word == "pass":
+        yield Note("read Why, then decide.", start="Next step:")
+    yield Fold("Why", [Words([LEGEND]), *_reasons(record)])
     if tries:
         yield Fold("What to change", [Words([*tries, _NO_RERUN])])
     if missing := list(_missing(record)):
@@ -80,15 +80,6 @@ _NO_RERUN = (
 )
 
 
-def _next_step(verdict: Verdict, *, has_remedy: bool) -> str:
-    """Return what the steward does after reading the verdict."""
-    if verdict.word == "pass":
-        return "read Why, decide, and release only the files for researchers."
-    missing = any(not e.measured for line in verdict.lines for e in line.evidence)
-    folds = ["What to change"] * has_remedy + ["What was not measured"] * missing
-    return f"read {' and '.join(folds or ['Why'])}, then check again."
-
-
 def _alerts(record: Record) -> Iterator[str]:
     """Yield short warnings; the folds have the details."""
     columns = sum(name.startswith("column ") for name in record.results.failed)
@@ -96,7 +87,7 @@ def _alerts(record: Record) -> Iterator[str]:
     if record.exceeded:
         yield f"{plural(len(record.exceeded), 'limit')} exceeded"
     if record.changes:
-        yield "files have changed"
+        yield "files changed"
     if columns:
         yield f"{plural(columns, 'column')} not compared"
     if "control" in tests:

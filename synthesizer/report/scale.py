@@ -121,7 +121,7 @@ def picture(e: Evidence, title: str) -> Markup:
         text(right, _HEIGHT - 6, at.bad_end, class_="label", text_anchor="end"),
     ]
     if e.measured and at.value is None:
-        parts = [text(_SIDE, _Y, "a yes-or-no test: there is no scale", class_="label")]
+        parts = [text(_SIDE, _Y, "no scale", class_="label")]
     elif at.value is None:
         parts.append(text((limit + right) / 2, _Y + 6, "?", class_="label strong halo"))
     else:
