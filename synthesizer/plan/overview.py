@@ -96,7 +96,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
         else _levels(column)
         if column.is_coded
         else _percentiles(column),
-        reason=inferred.reason.partition("; but ")[0],
+        reason=inferred.reason.partition("; if wrong, write ")[0],
         instead=inferred.doubt or _INSTEAD.get(variable.kind, "kind: categorical"),
     )
 
