@@ -84,7 +84,7 @@ def parse_names(text: str | None) -> tuple[str, ...] | None:
 def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ...] | None]:
     """Return the names in options such as A,B,C; what is wrong with one is gathered."""
     return {
-        option: problems.attempt(parse_names, text, place=f"--{option}")
+        option: problems.attempt(parse_names, text, where=f"--{option}")
         for option, text in texts.items()
     }
 

@@ -641,7 +641,7 @@ class _ChainConfig(Part):
     def sections(self) -> dict[str, Any]:
         """What is said under keys of extensions, by key."""
         said = {
-            name: key.gathered(self) if key.places else getattr(self, name)
+            name: key.gathered(self) if key.placements else getattr(self, name)
             for name, key in extension_keys().items()
         }
         return {name: options for name, options in said.items() if options is not None}
@@ -769,7 +769,7 @@ else:
     _of_extensions = {
         name: (key.type | None, Field(None, description=key.description))
         for name, key in extension_keys().items()
-        if not key.places
+        if not key.placements
     }
     ChainConfig = _extended("ChainConfig", _ChainConfig, "", _of_extensions, *_FURTHER)
 

@@ -112,11 +112,11 @@ class After:
 
     def rare(self, counts: Mapping[str, Counter[str]]) -> dict[str, frozenset[str]]:
         """Return the levels that occur and fewer than enough have."""
-        found = {
+        rare = {
             name: frozenset(level for level, n in levels.items() if 0 < n < self.min_count)
             for name, levels in counts.items()
         }
-        return {name: levels for name, levels in found.items() if levels}
+        return {name: levels for name, levels in rare.items() if levels}
 
     def labelled(self, table: Table) -> Table:
         """Return a dataset with the column that says what it is."""
@@ -158,13 +158,13 @@ class After:
 def holders(parts: Sequence[Column], persons: npt.NDArray[np.generic] | None) -> dict[str, int]:
     """Return how many persons, or rows where there are none, have each level in any column."""
     levels = [*dict.fromkeys(level for part in parts for level in part.variable.levels)]
-    place = {level: code for code, level in enumerate(levels)}
+    code_of = {level: code for code, level in enumerate(levels)}
     owners = np.arange(len(parts[0]))
     if persons is not None:
         owners = np.unique(persons, return_inverse=True)[1]
     pairs = []
     for part in parts:
-        codes = [place[x] for x in part.variable.levels] + [-1] * len(part.variable.missing)
+        codes = [code_of[x] for x in part.variable.levels] + [-1] * len(part.variable.missing)
         of_row = np.asarray(codes, dtype=np.int64)[part.data]
         pairs.append((of_row * len(owners) + owners)[of_row >= 0])
     held = np.concatenate(pairs)

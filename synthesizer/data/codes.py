@@ -101,13 +101,13 @@ class ColumnCoder:
         values = self.values
         if values is None or not len(values):
             return np.full(len(data), -1, dtype=np.int64)
-        return places_in(values, data).astype(np.int64)
+        return positions_in(values, data).astype(np.int64)
 
 
-def places_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> IntArray:
+def positions_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> IntArray:
     """Return where values stand among distinct ones, at least one, -1 where they do not."""
-    place = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
-    return np.where(rising[place] == values, place, -1)
+    positions = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
+    return np.where(rising[positions] == values, positions, -1)
 
 
 class Dictionary:
@@ -139,10 +139,10 @@ class Dictionary:
             return np.full(len(codes), -1, dtype=np.int64)
         # A binary search for ascending codes stays in the cache: 4 times faster with the sort.
         order = np.argsort(codes)
-        place = np.empty(len(codes), dtype=np.int64)
-        place[order] = np.searchsorted(self._known, codes[order])
-        place[place == self._count] = 0
-        return np.where(self._known[place] == codes, place, -1).astype(np.int64)
+        positions = np.empty(len(codes), dtype=np.int64)
+        positions[order] = np.searchsorted(self._known, codes[order])
+        positions[positions == self._count] = 0
+        return np.where(self._known[positions] == codes, positions, -1).astype(np.int64)
 
 
 class JointCoder:
@@ -231,23 +231,23 @@ class Combinations:
         outside = np.zeros(table.n_rows, dtype=bool)
         for name, values in zip(self.names, self.values, strict=True):
             column = column_values(table[name])
-            place = places_in(values, column)
-            outside |= place < 0
-            keys = keys * len(values) + place if counted else _mixed(keys, place)
+            positions = positions_in(values, column)
+            outside |= positions < 0
+            keys = keys * len(values) + positions if counted else _mixed(keys, positions)
         keys[outside] = OUTSIDE
         return keys
 
-    def places(self, table: Table, numbers: IntArray) -> IntArray:
+    def positions(self, table: Table, numbers: IntArray) -> IntArray:
         """Return where every row's combination stands in rising numbers, -1 where it does not."""
         if not len(numbers):
             return np.full(table.n_rows, -1)
         keys = self.numbers(table)
-        return np.where(keys == OUTSIDE, -1, places_in(numbers, keys))
+        return np.where(keys == OUTSIDE, -1, positions_in(numbers, keys))
 
 
-def _mixed(keys: IntArray, place: IntArray) -> IntArray:
+def _mixed(keys: IntArray, positions: IntArray) -> IntArray:
     """Return a hash of 63 bits of each key and the next value."""
-    mixed = splitmix(keys.astype(np.uint64) * GOLDEN + place.astype(np.uint64))
+    mixed = splitmix(keys.astype(np.uint64) * GOLDEN + positions.astype(np.uint64))
     return (mixed >> np.uint64(1)).astype(np.int64)
 
 

@@ -54,12 +54,12 @@ def raw_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[list[str],
     gap, sign = re.escape(delimiter), re.escape(quote)
     quoted = rf"{sign}(?:[^{sign}]|{sign}{sign})*{sign}"
     cells: list[str] = []
-    for found in re.finditer(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)", text):
-        if found.start() == len(text) and not cells:
+    for match in re.finditer(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)", text):
+        if match.start() == len(text) and not cells:
             return
-        cells.append(found[1])
-        if found[2] != delimiter:
-            yield cells, found[2]
+        cells.append(match[1])
+        if match[2] != delimiter:
+            yield cells, match[2]
             cells = []
 
 
@@ -75,11 +75,11 @@ def _quoting_of(cells: Sequence[str], quote: str) -> Quoting:
 def _quotings(rows: Sequence[list[str]], quote: str) -> tuple[Quoting, ...]:
     """Return when the cells below each name are quoted; a column without any is like the others."""
     columns = [cells[1:] for cells in zip(*rows, strict=True)]
-    found = [_quoting_of(cells, quote) for cells in columns]
-    custom = any(quoting.always for quoting in found)
+    quotings = [_quoting_of(cells, quote) for cells in columns]
+    custom = any(quoting.always for quoting in quotings)
     return tuple(
         quoting if {*cells} - {"", 2 * quote} else replace(quoting, always=custom)
-        for quoting, cells in zip(found, columns, strict=True)
+        for quoting, cells in zip(quotings, columns, strict=True)
     )
 
 
@@ -91,15 +91,15 @@ ROW_NAMES: Final = "row_names"
 
 
 def parse_csv(
-    data: pa.Buffer, origin: str, said: FileOptions
+    data: pa.Buffer, origin: str, given: FileOptions
 ) -> tuple[pa.Table, CsvLayout, FileOptions]:
     """Read text as dictionary-encoded columns of text, how it was written, and what was found out.
 
     The encoding is UTF-8 where none is named, unless a byte order mark says otherwise.
     """
-    data, encoding, bom = as_utf8(data, origin, said.get("encoding"))
-    data, delimiter, found = _sound(data, origin, said)
-    quote = found.get("quote") or '"'
+    data, encoding, bom = as_utf8(data, origin, given.get("encoding"))
+    data, delimiter, options = _sound(data, origin, given)
+    quote = options.get("quote") or '"'
     _refuse_open_quote(data, origin, delimiter, quote)
     rows, line_end = _first_rows(data, delimiter, quote)
     names = _names(data, rows[0], origin, delimiter, quote)
@@ -119,31 +119,31 @@ def parse_csv(
         quoting=tuple(quoting[j] for j in some),
         quote=quote,
     )
-    return table.select(some), layout, found
+    return table.select(some), layout, options
 
 
-def header_names(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[str, ...]:
+def header_names(data: pa.Buffer, origin: str, given: FileOptions) -> tuple[str, ...]:
     """Return the names of the columns of text whose rows need not be readable."""
-    data, _, _ = as_utf8(data, origin, said.get("encoding"))
-    data, delimiter, found = _sound(data, origin, said)
-    quote = found.get("quote") or '"'
+    data, _, _ = as_utf8(data, origin, given.get("encoding"))
+    data, delimiter, options = _sound(data, origin, given)
+    quote = options.get("quote") or '"'
     rows, _ = _first_rows(data, delimiter, quote)
     return tuple(_names(data, rows[0], origin, delimiter, quote))
 
 
-def _sound(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[pa.Buffer, str, FileOptions]:
+def _sound(data: pa.Buffer, origin: str, given: FileOptions) -> tuple[pa.Buffer, str, FileOptions]:
     """Return text in the common form; empty files and NUL bytes are refused."""
     if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
         raise DataError(f"{origin}: {NOTHING}")
     _refuse_nul(data, origin)
-    return in_common_form(data, origin, said)
+    return in_common_form(data, origin, given)
 
 
 def _first_rows(data: pa.Buffer, delimiter: str, quote: str) -> tuple[list[list[str]], str]:
     """Return the first rows that are as long as the header, and the end of their lines."""
     head = data.slice(0, min(SAMPLE_BYTES, data.size)).to_pybytes()
-    found = raw_rows(head.decode(errors="surrogateescape"), delimiter, quote)
-    rows = [(cells, end) for cells, end in found if cells != [""]]
+    rows_and_ends = raw_rows(head.decode(errors="surrogateescape"), delimiter, quote)
+    rows = [(cells, end) for cells, end in rows_and_ends if cells != [""]]
     width, line_end = len(rows[0][0]), rows[0][1] or "\n"
     return [cells for cells, _ in rows if len(cells) == width], line_end
 
@@ -271,7 +271,7 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
 UTF_8_MARK: Final = codecs.BOM_UTF8
 UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _USUAL: Final = "utf-8, cp1252, latin-1 and cp1250"
-_NEAR: Final = 0.7
+_MIN_LIKENESS: Final = 0.7
 """How alike a name must be to be offered, from 0 to 1."""
 _BLOCK: Final = 1 << 24
 _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]+")
@@ -378,8 +378,8 @@ def unknown_encoding(name: str) -> str:
     """
     plain = name.lower().replace("_", "-")
     known = {alias.replace("_", "-") for alias in (*aliases, *aliases.values())}
-    near = get_close_matches(plain, sorted(known), 3, _NEAR)
-    which = f"near names are {', '.join(near)}" if near else f"usual ones are {_USUAL}"
+    similar = get_close_matches(plain, sorted(known), 3, _MIN_LIKENESS)
+    which = f"near names are {', '.join(similar)}" if similar else f"usual ones are {_USUAL}"
     return f"encoding {name!r} is unknown; {which}"
 
 

@@ -249,36 +249,38 @@ def _verified(
     column: Column, inputs: tuple[_Input, ...], codes: tuple[_Input, ...], table: Table
 ) -> list[_Candidate]:
     """Return the candidates that pass on all rows; more inputs are tried only if fewer fail."""
-    place = table.names.index(column.name)
+    position = table.names.index(column.name)
     others = [item for item in inputs if item.name != column.name]
     numbers = [item for item in others if not item.is_days]
-    days = _nearest([item for item in others if item.is_days], place, table)
+    days = _nearest([item for item in others if item.is_days], position, table)
     plain = [item for item in numbers if item.text == quote_name(item.name)]
-    counts = _nearest([*plain, *codes], place, table)
+    counts = _nearest([*plain, *codes], position, table)
     is_number = column.variable.kind is Kind.NUMERIC
     rows = _probe_rows(column)
     target = np.asarray(column.data[rows], dtype=np.float64)
     decimals = _decimals(column.data[column.is_observed], column.variable)
     slack = _slack(target, replace(column.variable, decimals=decimals))
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     if len(rows) and is_number:
         for search in (_linear, _curved):
             if single := _passing(search(column, numbers, rows, target, slack), table):
                 return single
-        near = _nearest([*numbers, *codes], place, table)
-        found += _pairs(column, near, rows, target, slack, _FORMS)
-        found += _pairs(column, days, rows, target, slack, (_DIFFERENCE,))
+        nearest = _nearest([*numbers, *codes], position, table)
+        candidates += _pairs(column, nearest, rows, target, slack, _FORMS)
+        candidates += _pairs(column, days, rows, target, slack, (_DIFFERENCE,))
     elif len(rows) and days:
-        found += _pairs(column, [*days, *counts], rows, target, slack, _SHIFTS)
+        candidates += _pairs(column, [*days, *counts], rows, target, slack, _SHIFTS)
     elif is_number and len(rows := _probe_rows(column, few=True)):
-        many = [item for item in _nearest(numbers, place, table) if _has_many(item)]
+        many = [item for item in _nearest(numbers, position, table) if _has_many(item)]
         target = np.asarray(column.data[rows], dtype=np.float64)
-        found += _pairs(column, many, rows, target, _slack(target, column.variable), _FORMS[:2])
-    found = _passing(found, table)
+        candidates += _pairs(
+            column, many, rows, target, _slack(target, column.variable), _FORMS[:2]
+        )
+    candidates = _passing(candidates, table)
     for parts in (counts, [_filled(item) for item in counts]):
-        if is_number and not found:
-            found = _passing(_sums(column, parts, place, table), table)
-    return found
+        if is_number and not candidates:
+            candidates = _passing(_sums(column, parts, position, table), table)
+    return candidates
 
 
 def _filled(item: _Input) -> _Input:
@@ -289,27 +291,29 @@ def _filled(item: _Input) -> _Input:
     return replace(item, text=text, values=np.nan_to_num(item.values))
 
 
-def _sums(column: Column, inputs: list[_Input], place: int, table: Table) -> Iterator[_Candidate]:
+def _sums(
+    column: Column, inputs: list[_Input], position: int, table: Table
+) -> Iterator[_Candidate]:
     """Yield the sum, or the mean, of three or more numbers, those nearest in the file first."""
-    places = {name: i for i, name in enumerate(table.names)}
-    near = sorted(inputs, key=lambda item: abs(places[item.name] - place))
-    if len(near) < MIN_PARTS:
+    positions = {name: i for i, name in enumerate(table.names)}
+    nearest = sorted(inputs, key=lambda item: abs(positions[item.name] - position))
+    if len(nearest) < MIN_PARTS:
         return
     values = np.where(column.is_observed, column.data, np.nan)
-    parts = np.stack([item.values for item in near[: 2 * MAX_PARTS]])
-    texts, order = [item.text for item in near], [places[item.name] for item in near]
+    parts = np.stack([item.values for item in nearest[: 2 * MAX_PARTS]])
+    texts, order = [item.text for item in nearest], [positions[item.name] for item in nearest]
     text = sum_text(values, _slack(values, column.variable), parts, texts, order)
     names = () if text is None else tuple(sorted(Expression.parse(text).names))
     if text is not None and (len(names) > 2 or len(_probe_rows(column))):
         yield _Candidate(column.name, names, text)
 
 
-def _nearest(inputs: list[_Input], place: int, table: Table) -> list[_Input]:
+def _nearest(inputs: list[_Input], position: int, table: Table) -> list[_Input]:
     """Return the inputs nearest to a place in the file, in their order."""
     if len(inputs) <= _MAX_INPUTS:
         return inputs
-    places = {name: i for i, name in enumerate(table.names)}
-    distance = np.array([abs(places[item.name] - place) for item in inputs])
+    positions = {name: i for i, name in enumerate(table.names)}
+    distance = np.array([abs(positions[item.name] - position) for item in inputs])
     return [inputs[i] for i in np.sort(np.argsort(distance, kind="stable")[:_MAX_INPUTS])]
 
 
@@ -329,8 +333,8 @@ def _probe_rows(column: Column, *, few: bool = False) -> npt.NDArray[np.intp]:
         distinct = first = np.argsort(column.data[observed], kind="stable")
     elif len(distinct) < MIN_DISTINCT:
         return np.zeros(0, dtype=np.intp)
-    places = np.linspace(0, len(distinct) - 1, min(_PROBE_ROWS, len(distinct))).astype(np.intp)
-    return np.asarray(observed[first[places]])
+    positions = np.linspace(0, len(distinct) - 1, min(_PROBE_ROWS, len(distinct))).astype(np.intp)
+    return np.asarray(observed[first[positions]])
 
 
 def _slack(target: FloatArray, variable: Variable) -> FloatArray:
@@ -341,7 +345,7 @@ def _slack(target: FloatArray, variable: Variable) -> FloatArray:
     return np.asarray(half_unit * (1 + 1e-6) + error)
 
 
-def are_near(derived: FloatArray, values: FloatArray, variable: Variable) -> BoolArray:
+def agree_with(derived: FloatArray, values: FloatArray, variable: Variable) -> BoolArray:
     """Tell which numbers of a variable an expression gives, up to their error; NaN is not near."""
     slack = _slack(values, variable) + 1e-12
     with np.errstate(invalid="ignore"):
@@ -376,7 +380,7 @@ def _single_error(values: FloatArray, variable: Variable) -> FloatArray:
     digit = 10.0 ** (np.floor(np.log10(sizes)) - _SINGLE_DIGITS + 1)
     with np.errstate(all="ignore"):
         single, written = values.astype(np.float32), np.rint(values / digit) * digit
-        few = np.stack([np.abs(found - values) <= 1e-12 * sizes for found in (single, written)])
+        few = np.stack([np.abs(one - values) <= 1e-12 * sizes for one in (single, written)])
     few |= np.isnan(values)
     if few.any(axis=0).sum() < _MOSTLY_SINGLE * len(values):
         return np.zeros(len(values))
@@ -421,8 +425,8 @@ def _curved(
             shifts = _medians(np.where(np.isfinite(distances), distances, np.nan))
             agree = np.abs(curve.function(values + shifts[:, None]) - target)
             # c is not exact yet: the inverse of a rounded target
-            near = agree <= 4 * slack + 1e-3 * np.maximum(np.abs(target), np.ptp(target))
-        for i in np.flatnonzero(near.mean(axis=1) >= _PROBE_AGREEMENT):
+            close = agree <= 4 * slack + 1e-3 * np.maximum(np.abs(target), np.ptp(target))
+        for i in np.flatnonzero(close.mean(axis=1) >= _PROBE_AGREEMENT):
             for decimals in range(7):
                 c = round(float(shifts[i]), decimals) + 0.0
                 with np.errstate(all="ignore"):
@@ -445,8 +449,8 @@ def _monotone(inputs: list[_Input], values: FloatArray) -> tuple[list[_Input], F
     with np.errstate(invalid="ignore"):
         ways = np.sign(values[:, half : 2 * half] - values[:, :half])
     share = np.abs(np.nansum(ways, axis=1)) / half
-    kept = np.flatnonzero(share >= 2 * (2 * _PROBE_AGREEMENT - 1) - 1)
-    return [inputs[i] for i in kept], values[kept]
+    monotone = np.flatnonzero(share >= 2 * (2 * _PROBE_AGREEMENT - 1) - 1)
+    return [inputs[i] for i in monotone], values[monotone]
 
 
 def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterator[_Candidate]:
@@ -457,21 +461,21 @@ def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterato
     rows = np.unique(np.linspace(0, max(sample.n_rows - 1, 0), _GROUP_PROBE).astype(np.intp))
     probes = np.stack([item.values[rows] for item in numbers])
     where = {item.name: i for i, item in enumerate(numbers)}
-    for place, column in enumerate(sample.columns):
+    for position, column in enumerate(sample.columns):
         codes = _group_codes(column)
         if codes is None:
             continue
-        near = _nearest([item for item in numbers if item.name != column.name], place, table)
-        apart = _are_apart(probes[[where[item.name] for item in near]], codes[rows])
-        found = []
-        for item in (near[i] for i in np.flatnonzero(apart)):
+        nearest = _nearest([item for item in numbers if item.name != column.name], position, table)
+        apart = _are_apart(probes[[where[item.name] for item in nearest]], codes[rows])
+        groups = []
+        for item in (nearest[i] for i in np.flatnonzero(apart)):
             is_cut = (
                 _changes(item.values, codes, np.argsort(item.values, kind="stable")) is not None
             )
             if is_cut and (text := _cut_text(table[column.name], table[item.name])) is not None:
-                found.append(_Candidate(column.name, (item.name,), text))
+                groups.append(_Candidate(column.name, (item.name,), text))
         # of several numbers the one with the fewest values says it most plainly
-        yield from _passing(found, table)
+        yield from _passing(groups, table)
 
 
 def _are_apart(values: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
@@ -719,7 +723,7 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     if column.is_coded or len(np.unique(column.data[here])) < MIN_DISTINCT:
         return _holds_groups(column, derived)
     values = np.asarray(column.data, dtype=np.float64)
-    close = are_near(np.asarray(derived.data), values, column.variable) & here & there
+    close = agree_with(np.asarray(derived.data), values, column.variable) & here & there
     same = close | (~here & (column.missing_state() == derived.missing_state()))
     return bool(
         close.sum() >= MIN_AGREEMENT * (here | there).sum()
@@ -746,13 +750,13 @@ def _holds_groups(column: Column, derived: Column) -> bool:
 
 def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str]:
     """Choose one expression for each target so that no variable needs itself."""
-    place = {name: position for position, name in enumerate(table.names)}
+    position = {name: position for position, name in enumerate(table.names)}
 
     def rank(candidate: _Candidate) -> tuple[int, bool, int, bool, bool, int, int]:
-        at, column = place[candidate.target], table[candidate.target]
+        at, column = position[candidate.target], table[candidate.target]
         decimals = _decimals(column.data[column.is_observed], column.variable)
         finest = 99 if decimals is None else decimals
-        backward = any(place[name] > at for name in candidate.inputs)
+        backward = any(position[name] > at for name in candidate.inputs)
         falls = _is_of_two(candidate, "-") and _are_amounts(candidate, table)
         bends = _bends(candidate, table)
         return len(candidate.inputs), bends, -finest, falls, backward, at, len(candidate.text)

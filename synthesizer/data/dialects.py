@@ -65,7 +65,7 @@ class _Row:
 
 
 def in_common_form(
-    data: pa.Buffer, origin: str, said: FileOptions
+    data: pa.Buffer, origin: str, given: FileOptions
 ) -> tuple[pa.Buffer, str, FileOptions]:
     """Return the text with its names first, its delimiter, and what else is uncommon in it.
 
@@ -77,18 +77,18 @@ def in_common_form(
     head = data.slice(0, min(_SAMPLE_BYTES, data.size)).to_pybytes().splitlines(keepends=True)
     if len(head) > 1 and data.size > _SAMPLE_BYTES:
         del head[-1]  # is cut
-    row, names = said.get("header_row"), said.get("names")
+    row, names = given.get("header_row"), given.get("names")
     blank = next((k for k, line in enumerate(head) if line.strip(b"\r\n")), 0)
     separator = _SEPARATOR.fullmatch(head[blank].strip())
     skipped = blank + bool(separator) if row is None else row - 1
     if skipped >= len(head):
         raise DataError(f"{origin}: has no line {skipped + 1} with names; {ELSEWHERE}")
     lines = head[skipped:]
-    quote = said.get("quote") or _quote_sign(lines)
-    delimiter = said.get("delimiter") or (
+    quote = given.get("quote") or _quote_sign(lines)
+    delimiter = given.get("delimiter") or (
         separator[1].decode() if separator else sniff(lines, quote)
     )
-    comment = said.get("comment")
+    comment = given.get("comment")
     if comment is None:
         comment = "" if row else _comment_sign(lines, delimiter)
     body = data.slice(sum(map(len, head[:skipped])))
@@ -99,8 +99,8 @@ def in_common_form(
     except csv.Error:
         raise DataError(f"{origin}: {NO_NAMES}") from None
     cells = [r.cells for r in rows]
-    place = find_header(cells) if row is None and names is None else first_filled(cells)
-    body, rows = body.slice(sum(len(r.text) for r in rows[:place])), rows[place:]
+    row_of_names = find_header(cells) if row is None and names is None else first_filled(cells)
+    body, rows = body.slice(sum(len(r.text) for r in rows[:row_of_names])), rows[row_of_names:]
     if not rows:
         raise DataError(f"{origin}: {NOTHING}")
     if names is not None:
@@ -109,7 +109,7 @@ def in_common_form(
         body = _joined(line + end, body.slice(len(rows[0].text) * (row is not None)))
     else:
         if row is None:
-            refuse_data(rows[0].cells, cells[place + 1 :], origin, rows[0].number)
+            refuse_data(rows[0].cells, cells[row_of_names + 1 :], origin, rows[0].number)
         body = _mended(body, rows, delimiter)
     number = None if names is not None and row is None else rows[0].number
     return body, delimiter, FileOptions(quote=quote, comment=comment, header_row=number)
@@ -205,7 +205,7 @@ def _without_comments(body: pa.Buffer, quote: str, comment: str, delimiter: str)
     quoted = rb"(?:(?<=[\r\n%b])|(?<![\s\S]))%b(?:[^%b]|%b%b)*%b" % (end, *[mark] * 5)
     begins = rb"(?:(?<=[\r\n])|(?<![\s\S]))"
     pattern = rb"(?P<quoted>%b)|%b%b[^\r\n]*(?:\r\n?|\n|$)" % (quoted, begins, sign)
-    text = re.sub(pattern, lambda found: found["quoted"] or b"", body.to_pybytes())
+    text = re.sub(pattern, lambda match: match["quoted"] or b"", body.to_pybytes())
     return _joined(text, pa.py_buffer(b""))
 
 
@@ -214,8 +214,8 @@ def _quote_sign(lines: Sequence[bytes]) -> str:
     some = [line for line in lines[:SAMPLE_ROWS] if line.strip()]
     if any(re.search(rb'(?:^|[,;\t|])"', line) for line in some):
         return '"'
-    cells = [[found["closed"] for found in _SINGLE_QUOTE.finditer(line)] for line in some]
-    closed = sum(bool(found) and None not in found for found in cells)
+    cells = [[match["closed"] for match in _SINGLE_QUOTE.finditer(line)] for line in some]
+    closed = sum(bool(signs) and None not in signs for signs in cells)
     return "'" if closed >= max(_MOST_LINES * len(some), 2) else '"'
 
 
@@ -283,14 +283,14 @@ def find_header(rows: Sequence[Row]) -> int:
     width = Counter(map(len, filled_rows)).most_common(1)[0][0]
     below = [row for row in filled_rows if len(row) == width]
     used = sum(any(row[j].strip() for row in below) for j in range(width))
-    for place, row in enumerate(rows[:MAX_TITLE_ROWS] if used > 1 else ()):
-        filled, after = _filled(row), [r for r in rows[place + 1 :] if len(r) == width]
-        if 2 * filled <= used or _is_title(rows[place + 1 :]):
+    for i, row in enumerate(rows[:MAX_TITLE_ROWS] if used > 1 else ()):
+        filled, after = _filled(row), [r for r in rows[i + 1 :] if len(r) == width]
+        if 2 * filled <= used or _is_title(rows[i + 1 :]):
             continue
         is_full = filled == used or (filled == used - 1 and not row[0].strip())
-        is_apart = place > 1 and not _filled(rows[place - 1])
+        is_apart = i > 1 and not _filled(rows[i - 1])
         is_header = is_full and (is_apart or _votes(row, after)[1])
-        return place if is_header else first_filled(rows)
+        return i if is_header else first_filled(rows)
     return first_filled(rows)
 
 
@@ -308,7 +308,7 @@ def _is_title(after: Sequence[Row]) -> bool:
 
 def first_filled(rows: Sequence[Row]) -> int:
     """Return the place of the first row that has a cell; 0 where none has."""
-    return next((place for place, row in enumerate(rows) if any(row)), 0)
+    return next((i for i, row in enumerate(rows) if any(row)), 0)
 
 
 def refuse_data(row: Row, below: Sequence[Row], origin: str, number: int) -> None:
@@ -383,5 +383,5 @@ def unnamed(names: Sequence[str | None], origin: str) -> Iterator[str]:
         yield f"{origin}: column {', '.join(empty)} has no name; name every column; {ELSEWHERE}"
     for name, count in Counter(filter(None, names)).items():
         if count > 1:
-            places = [str(j) for j, other in enumerate(names, 1) if other == name]
-            yield f"{origin}: columns {', '.join(places)} have the same name; rename all but one"
+            positions = [str(j) for j, other in enumerate(names, 1) if other == name]
+            yield f"{origin}: columns {', '.join(positions)} have the same name; rename all but one"

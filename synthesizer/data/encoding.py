@@ -280,18 +280,18 @@ class RareLevels:
             k = sum(n > 0 for n in counts.values())
             yield name, parts, counts, k > MANY or (k > FEW and 3 * k >= n_persons)
 
-    def left(self, table: Table) -> Iterator[str]:
+    def left_notes(self, table: Table) -> Iterator[str]:
         """Yield a sentence on levels of fewer than 5 persons, if some are left."""
         counted = {
             name: sum(0 < n < RARE for level, n in counts.items() if level not in self.fixed)
             for name, _, counts, _ in self.counts(table)
         }
-        left = {name: count for name, count in counted.items() if count}
-        if left:
-            named = [f"{name} {count}" for name, count in left.items()]
+        rare = {name: count for name, count in counted.items() if count}
+        if rare:
+            named = [f"{name} {count}" for name, count in rare.items()]
             remedy = "`levels: all` under rare" if self.scope == "text" else RARE_REMEDY
             yield (
-                f"{plural(sum(left.values()), 'level')} of {plural(len(left), 'column')} with "
+                f"{plural(sum(rare.values()), 'level')} of {plural(len(rare), 'column')} with "
                 f"fewer than {RARE} rows may point to persons ({listed(named)}): {remedy} groups "
                 "them before any fit, to: missing blanks them; public: true under a variable says "
                 "that its levels are a public code list"
@@ -335,7 +335,7 @@ class RareLevels:
             to = self.to if holds_word or finite_number(self.to) is not None else MISSING
             new = _new_levels(parts, owners, counts, rare, least, to)
             changed += [_recoded(part, new, to) for part in parts]
-            notes.append(_told(name, new, rare, least, to) + (PUBLIC if is_many else ""))
+            notes.append(_what_became(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
 
 
@@ -347,7 +347,7 @@ def are_codes(levels: Collection[str]) -> bool:
     return (are_small and not are_padded) or {x.casefold() for x in levels} <= PUBLIC_WORDS
 
 
-def _told(
+def _what_became(
     name: str, new: Mapping[str, str | None], rare: Sequence[str], least: int, to: str
 ) -> str:
     """Say what became of the rare levels of a variable."""
@@ -427,11 +427,11 @@ def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
             continue
         state = column.missing_state()
         words = [
-            place
-            for place, code in enumerate(variable.missing, 1)
+            k
+            for k, code in enumerate(variable.missing, 1)
             if code not in {*NUMBER_CODES, *rare.fixed} and not LETTER.fullmatch(code)
             if finite_number(code) is None
-            if 0 < len(np.unique(owners[state == place])) < RARE
+            if 0 < len(np.unique(owners[state == k])) < RARE
         ]
         if words:
             changed.append(_wordless(column, words))
@@ -446,11 +446,13 @@ def _wordless(column: Column, words: Sequence[int]) -> Column:
     """Return a column in which some missing codes, by their states, are the blank one."""
     old = with_blank(column.variable)
     gone = {old.missing[state - 1] for state in words}
-    kept = tuple(code for code in old.missing if code not in gone)
-    blank = kept.index(blank_code(old) or "") + 1
-    states = [0, *(blank if code in gone else kept.index(code) + 1 for code in old.missing)]
+    remaining = tuple(code for code in old.missing if code not in gone)
+    blank = remaining.index(blank_code(old) or "") + 1
+    states = [0, *(blank if code in gone else remaining.index(code) + 1 for code in old.missing)]
     return Column(
-        replace(old, missing=kept), column.data, np.array(states, np.int8)[column.missing_state()]
+        replace(old, missing=remaining),
+        column.data,
+        np.array(states, np.int8)[column.missing_state()],
     )
 
 

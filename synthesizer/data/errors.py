@@ -74,14 +74,14 @@ class Problem(str):
         """Return a sentence as it is where it has a code, else with this one."""
         return text if isinstance(text, Problem) and text.code else cls(text, code)
 
-    def at(self, place: str) -> Problem:
+    def at(self, where: str) -> Problem:
         """Return the problem with the place before it."""
-        return Problem(f"{place}: {self}", self.code, self.names) if place else self
+        return Problem(f"{where}: {self}", self.code, self.names) if where else self
 
 
-def at_place(place: str, problems: Iterable[str]) -> list[Problem]:
+def at_place(where: str, problems: Iterable[str]) -> list[Problem]:
     """Return problems with the place before each."""
-    return [Problem.of(problem).at(place) for problem in problems]
+    return [Problem.of(problem).at(where) for problem in problems]
 
 
 class SynthesizerError(Exception):
@@ -174,7 +174,7 @@ class LimitExceededError(SynthesizerError):
     exit_code = 3
 
 
-_NEAR = 0.65
+_MIN_LIKENESS = 0.65
 """Likeness from which a name is suggested: aeg and age have 0.67, nope and income 0.6."""
 
 
@@ -212,7 +212,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
         return f"did you mean {alike!r}? upper and lower case count"
     if len(name) > MOST_LETTERS:
         return otherwise
-    close = difflib.get_close_matches(name, known, n=1, cutoff=_NEAR)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=_MIN_LIKENESS)
     return f"did you mean {close[0]!r}?" if close else otherwise
 
 
@@ -256,21 +256,21 @@ class Problems(list[str]):
     ['m (0) must be at least 1', "forbid 1: unknown variable 'agee'"]
     """
 
-    def gathered(self, place: str = "") -> Gathered:
+    def gathered(self, where: str = "") -> Gathered:
         """Collect the problems of an error raised in the block, with the place before each."""
-        return Gathered(self, place)
+        return Gathered(self, where)
 
     def attempt(
-        self, function: Callable[..., Value | None], *words: Any, place: str = ""
+        self, function: Callable[..., Value | None], *words: Any, where: str = ""
     ) -> Value | None:
         """Return what a function returns; None where it raises an error, which is collected."""
-        with self.gathered(place):
+        with self.gathered(where):
             return function(*words)
         return None
 
-    def at(self, place: str, problems: Iterable[str]) -> None:
+    def at(self, where: str, problems: Iterable[str]) -> None:
         """Add problems with the place before each."""
-        self += at_place(place, problems)
+        self += at_place(where, problems)
 
     def settle(self, kind: type[SynthesizerError]) -> None:
         """Raise an error with every problem once; nothing happens where there is none."""
@@ -281,8 +281,8 @@ class Problems(list[str]):
 class Gathered:
     """A block whose error is collected as problems; the code after the block runs."""
 
-    def __init__(self, problems: Problems, place: str) -> None:
-        self.problems, self.place = problems, place
+    def __init__(self, problems: Problems, where: str) -> None:
+        self.problems, self.where = problems, where
 
     def __enter__(self) -> None:
         """Begin the block."""
@@ -290,7 +290,7 @@ class Gathered:
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
         """Take the error over if it is one of the package."""
         if isinstance(error, SynthesizerError):
-            self.problems.at(self.place, error.problems)
+            self.problems.at(self.where, error.problems)
             return True
         return False
 

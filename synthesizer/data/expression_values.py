@@ -212,23 +212,23 @@ def same_missing_code(column: Column, literal: float | str | bool) -> int:
 
 def recode(value: Value, union: Sequence[str | None]) -> npt.NDArray[Any]:
     """Return codes into ``union``, which holds all labels of ``value``."""
-    places = {label: place for place, label in enumerate(union)}
-    table = np.array([places[label] for label in value.labels], dtype=np.int32)
+    code_of = {label: code for code, label in enumerate(union)}
+    table = np.array([code_of[label] for label in value.labels], dtype=np.int32)
     return np.asarray(table[value.data])
 
 
-def arithmetic(symbol: str, left: Value, right: Value) -> Value:
+def arithmetic(symbol: str, lhs: Value, rhs: Value) -> Value:
     """Combine numbers; date - date is a number of days, date plus or minus days is a date."""
-    dates = (left.type is Type.DATE, right.type is Type.DATE)
-    if symbol == "-" and any(dates) and Type.NUMBER not in (left.type, right.type):
-        return Value(Type.NUMBER, as_dates(left) - as_dates(right))
+    dates = (lhs.type is Type.DATE, rhs.type is Type.DATE)
+    if symbol == "-" and any(dates) and Type.NUMBER not in (lhs.type, rhs.type):
+        return Value(Type.NUMBER, as_dates(lhs) - as_dates(rhs))
     shifted = (symbol in "+-" and dates == (True, False)) or (symbol == "+" and dates[1])
     if shifted and not all(dates):
-        first = left.data if dates[0] else as_numbers(left)
-        second = right.data if dates[1] else as_numbers(right)
+        first = lhs.data if dates[0] else as_numbers(lhs)
+        second = rhs.data if dates[1] else as_numbers(rhs)
         with np.errstate(all="ignore"):
             return Value(Type.DATE, defined(_ARITHMETIC[symbol](first, second)))
-    first, second = as_numbers(left), as_numbers(right)
+    first, second = as_numbers(lhs), as_numbers(rhs)
     with np.errstate(all="ignore"):
         result = _ARITHMETIC[symbol](first, second)
     return Value(Type.NUMBER, defined(result, first, second))
@@ -264,23 +264,23 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compare(symbol: str, left: Value, right: Value) -> BoolArray:
+def compare(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
     """Compare row by row; missing numbers and dates compare False with everything."""
-    if left.literal is not None and right.literal is None:
-        left, right, symbol = right, left, _MIRRORED[symbol]
-    literal = right.literal if left.literal is None else None
+    if lhs.literal is not None and rhs.literal is None:
+        lhs, rhs, symbol = rhs, lhs, _MIRRORED[symbol]
+    literal = rhs.literal if lhs.literal is None else None
     if literal is not None and symbol in ("==", "!="):
-        if left.type is Type.LABEL:
-            mask = _label_mask(left, literal)
-            return np.asarray((mask if symbol == "==" else ~mask)[left.data])
-        state = 0 if left.column is None else same_missing_code(left.column, literal)
-        if left.column is not None and state:
-            return np.asarray(_COMPARE[symbol](left.column.missing_state() == state, True))
-    elif literal is not None and left.type is Type.LABEL:
-        return _order_label(symbol, left, right)
-    if {left.type, right.type} <= {Type.LABEL, Type.TEXT}:
-        return _compare_labels(symbol, left, right)
-    return _compare_numbers(symbol, left, right)
+        if lhs.type is Type.LABEL:
+            mask = _label_mask(lhs, literal)
+            return np.asarray((mask if symbol == "==" else ~mask)[lhs.data])
+        state = 0 if lhs.column is None else same_missing_code(lhs.column, literal)
+        if lhs.column is not None and state:
+            return np.asarray(_COMPARE[symbol](lhs.column.missing_state() == state, True))
+    elif literal is not None and lhs.type is Type.LABEL:
+        return _order_label(symbol, lhs, rhs)
+    if {lhs.type, rhs.type} <= {Type.LABEL, Type.TEXT}:
+        return _compare_labels(symbol, lhs, rhs)
+    return _compare_numbers(symbol, lhs, rhs)
 
 
 def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
@@ -300,39 +300,39 @@ def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
     return mask
 
 
-def _order_label(symbol: str, left: Value, right: Value) -> BoolArray:
+def _order_label(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
     """Order by level for ordered variables, by number where all levels spell numbers."""
-    literal, ordered = right.literal, left.is_ordered
+    literal, ordered = rhs.literal, lhs.is_ordered
     if ordered and literal is not None:
-        spelled = [_spells(label, literal) for label in left.labels]
-        if any(spelled[: left.n_levels]):
-            positions = np.arange(len(left.labels), dtype=np.float64)
-            positions[left.n_levels :] = np.nan
+        spelled = [_spells(label, literal) for label in lhs.labels]
+        if any(spelled[: lhs.n_levels]):
+            positions = np.arange(len(lhs.labels), dtype=np.float64)
+            positions[lhs.n_levels :] = np.nan
             mask = _COMPARE[symbol](positions, float(spelled.index(True)))
-            return np.asarray(mask[left.data])
-    if right.type is Type.NUMBER:
-        return _compare_numbers(symbol, left, right)
+            return np.asarray(mask[lhs.data])
+    if rhs.type is Type.NUMBER:
+        return _compare_numbers(symbol, lhs, rhs)
     raise ExpressionError(
-        f"{left.what} cannot be compared with {literal!r} by {symbol!r}; "
+        f"{lhs.what} cannot be compared with {literal!r} by {symbol!r}; "
         + ("use one of its levels" if ordered else "declare it as ordered, or use == or in")
     )
 
 
-def _compare_labels(symbol: str, left: Value, right: Value) -> BoolArray:
+def _compare_labels(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
     if symbol in ("==", "!="):
-        union = list(dict.fromkeys(left.labels + right.labels))
-        first, second = (recode(value, union) for value in (left, right))
+        union = list(dict.fromkeys(lhs.labels + rhs.labels))
+        first, second = (recode(value, union) for value in (lhs, rhs))
         return np.asarray(_COMPARE[symbol](first, second))
-    if left.is_ordered and right.is_ordered and left.levels == right.levels:
-        observed = (left.data < left.n_levels) & (right.data < right.n_levels)
-        return np.asarray(_COMPARE[symbol](left.data, right.data) & observed)
-    return _compare_numbers(symbol, left, right)
+    if lhs.is_ordered and rhs.is_ordered and lhs.levels == rhs.levels:
+        observed = (lhs.data < lhs.n_levels) & (rhs.data < rhs.n_levels)
+        return np.asarray(_COMPARE[symbol](lhs.data, rhs.data) & observed)
+    return _compare_numbers(symbol, lhs, rhs)
 
 
-def _compare_numbers(symbol: str, left: Value, right: Value) -> BoolArray:
-    dates = Type.DATE in (left.type, right.type)
+def _compare_numbers(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
+    dates = Type.DATE in (lhs.type, rhs.type)
     convert = as_dates if dates else as_numbers
-    first, second = convert(left), convert(right)
+    first, second = convert(lhs), convert(rhs)
     both_defined = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
     return np.asarray(_COMPARE[symbol](first, second) & both_defined)
 
@@ -373,10 +373,10 @@ def _extreme(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
 
 
 def _round(value: Value, digits: Value | None = None) -> Value:
-    places = 0.0 if digits is None else digits.literal
-    if not isinstance(places, float) or places not in range(16):
+    decimals = 0.0 if digits is None else digits.literal
+    if not isinstance(decimals, float) or decimals not in range(16):
         raise ExpressionError("round() needs a whole number of digits from 0 to 15")
-    return _numeric(lambda numbers: np.round(numbers, int(places)))(value)
+    return _numeric(lambda numbers: np.round(numbers, int(decimals)))(value)
 
 
 def _missing(value: Value, code: Value | None = None) -> Value:
@@ -509,8 +509,8 @@ def _codes(value: Value, variable: Variable) -> Codes:
 
 def _label_codes(value: Value, variable: Variable) -> Codes:
     """For each label its code; missing codes that the variable does not know are undefined."""
-    places = {label: code for code, label in enumerate(variable.labels)}
-    unknown = [x for x in value.levels if x not in places]
+    code_of = {label: code for code, label in enumerate(variable.labels)}
+    unknown = [x for x in value.levels if x not in code_of]
     if unknown and value.column is None:
         shown = ", ".join(map(repr, unknown))
         raise ExpressionError(f"variable {variable.name!r} has no level {shown}; use its levels")
@@ -519,7 +519,7 @@ def _label_codes(value: Value, variable: Variable) -> Codes:
             f"variable {variable.name!r} lacks {plural(len(unknown), 'level')} of {value.what}; "
             "declare both with the same levels"
         )
-    codes = [-1 if label is None else places.get(label, -1) for label in value.labels]
+    codes = [-1 if label is None else code_of.get(label, -1) for label in value.labels]
     return np.array(codes, dtype=np.int32)
 
 

@@ -410,9 +410,9 @@ class _Speller(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        for sign, right in zip(node.ops, node.comparators, strict=True):
-            if isinstance(sign, ast.In | ast.NotIn) and isinstance(right, ast.List):
-                right.elts = _in_order(right.elts)
+        for sign, rhs in zip(node.ops, node.comparators, strict=True):
+            if isinstance(sign, ast.In | ast.NotIn) and isinstance(rhs, ast.List):
+                rhs.elts = _in_order(rhs.elts)
         return node
 
 
@@ -467,8 +467,8 @@ class _Evaluation(ast.NodeVisitor):
         return literal_value(node.value)  # type: ignore[arg-type]
 
     def visit_BinOp(self, node: ast.BinOp) -> Value:
-        left, right = self.values(node.left, node.right)
-        return arithmetic(_SYMBOLS[type(node.op)], left, right)
+        lhs, rhs = self.values(node.left, node.right)
+        return arithmetic(_SYMBOLS[type(node.op)], lhs, rhs)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Value:
         (value,) = self.values(node.operand)
@@ -486,20 +486,20 @@ class _Evaluation(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> Value:
         result: Any = True
-        left = node.left
-        for sign, right in zip(node.ops, node.comparators, strict=True):
+        lhs = node.left
+        for sign, rhs in zip(node.ops, node.comparators, strict=True):
             if isinstance(sign, ast.In | ast.NotIn):
-                pairwise = self.membership(left, right, negated=isinstance(sign, ast.NotIn))
+                pairwise = self.membership(lhs, rhs, negated=isinstance(sign, ast.NotIn))
             else:
-                pairwise = compare(_SYMBOLS[type(sign)], *self.values(left, right))
-            result, left = result & pairwise, right
+                pairwise = compare(_SYMBOLS[type(sign)], *self.values(lhs, rhs))
+            result, lhs = result & pairwise, rhs
         return Value(Type.CONDITION, np.asarray(result))
 
-    def membership(self, left: ast.AST, right: ast.AST, *, negated: bool) -> BoolArray:
+    def membership(self, lhs: ast.AST, rhs: ast.AST, *, negated: bool) -> BoolArray:
         """``x in [a, b]`` is ``x == a or x == b``; ``not in`` is ``x != a and x != b``."""
-        if not isinstance(right, ast.List | ast.Tuple) or not right.elts:
+        if not isinstance(rhs, ast.List | ast.Tuple) or not rhs.elts:
             raise ExpressionError("'in' needs a list on its right; write for example x in [1, 2]")
-        value, *items = self.values(left, *right.elts)
+        value, *items = self.values(lhs, *rhs.elts)
         symbol, combine = ("!=", np.logical_and) if negated else ("==", np.logical_or)
         return functools.reduce(combine, (compare(symbol, value, item) for item in items))
 

@@ -72,7 +72,7 @@ def check_output(directory: Path, *, overwrite: bool) -> list[str]:
         elif not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
             problem = f": {parent} is no directory that can be written to"
     except OSError as error:  # a name that the system refuses
-        return [f"output {_told(directory, error)}"]
+        return [f"output {_refusal(directory, error)}"]
     return [f"output {directory}{problem}"] if problem else []
 
 
@@ -197,10 +197,10 @@ def create(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def write_at(path: Path, place: int, content: bytes) -> None:
+def write_at(path: Path, offset: int, content: bytes) -> None:
     """Write over some bytes of a file."""
     with path.open("r+b") as file:
-        file.seek(place)
+        file.seek(offset)
         file.write(content)
 
 
@@ -266,9 +266,9 @@ def finished_file(path: Path) -> Iterator[Path]:
 
 def free_space(path: Path) -> int | None:
     """Return the bytes that are free where a path will lie; None if that is not known."""
-    place = next((parent for parent in path.absolute().parents if parent.exists()), None)
+    directory = next((parent for parent in path.absolute().parents if parent.exists()), None)
     try:
-        return None if place is None else shutil.disk_usage(place).free
+        return None if directory is None else shutil.disk_usage(directory).free
     except OSError:
         return None
 
@@ -319,14 +319,14 @@ def _begun(final: Path) -> Iterator[_Draft]:
         with _errors_name(final):
             yield draft
     except OutputError as error:  # name what was to be written, not the place where it is made
-        place, name = str(draft.new), str(final)
-        raise OutputError(problem.replace(place, name) for problem in error.problems) from error
+        directory, name = str(draft.new), str(final)
+        raise OutputError(problem.replace(directory, name) for problem in error.problems) from error
     finally:
         with signals_later():
             draft.end()
 
 
-def _place(target: Path) -> Path:
+def _draft_directory(target: Path) -> Path:
     """Return the hidden directory in which a file or a directory is made."""
     return target.parent / f".{target.name}.partial"
 
@@ -334,7 +334,7 @@ def _place(target: Path) -> Path:
 def _check_name(path: Path) -> None:
     """Raise OSError where the system refuses the name of a path, or of the place of its draft."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        os.lstat(_place(path.absolute()))
+        os.lstat(_draft_directory(path.absolute()))
 
 
 class _Draft:
@@ -343,8 +343,8 @@ class _Draft:
     def __init__(self, final: Path) -> None:
         self.final = final
         self.target = Path(os.path.realpath(final))  # where a link leads to; the link stays
-        place = _place(self.target)
-        self.place, self.new, self.old = place, place / "new", place / "old"
+        directory = _draft_directory(self.target)
+        self.directory, self.new, self.old = directory, directory / "new", directory / "old"
         self.lock: int | None = None
         self.parents: list[Path] = []
 
@@ -353,7 +353,7 @@ class _Draft:
         with _errors_name(self.final):
             self.parents = [path for path in self.target.parents if not path.exists()]
             _make_parents(self.target)
-            self.lock = _lock(self.place, self.final)
+            self.lock = _lock(self.directory, self.final)
             self._clear()
 
     def put(self) -> None:
@@ -377,7 +377,7 @@ class _Draft:
         except OSError as error:
             raise OutputError(
                 f"{self.final}: is written and whole, but the disk failed at last "
-                f"({_reason(error)}); if {self.place} is there, delete it: it is confidential"
+                f"({_reason(error)}); if {self.directory} is there, delete it: it is confidential"
             ) from error
 
     def end(self) -> None:
@@ -385,7 +385,7 @@ class _Draft:
         if self.lock is not None:
             with suppress(OSError):
                 self._clear()
-            _unlock(self.lock, self.place)
+            _unlock(self.lock, self.directory)
             self.lock = None
         for parent in self.parents:
             with suppress(OSError):  # it holds something
@@ -395,7 +395,7 @@ class _Draft:
         """Give an older directory its name back that lost it; delete all else but the lock."""
         if self.old.exists() and not os.path.lexists(self.target):
             os.rename(self.old, self.target)
-        for path in self.place.iterdir():
+        for path in self.directory.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
                 if path.exists():
@@ -408,29 +408,29 @@ _LOCK = "lock"
 _locks: set[int] = set()
 
 
-def _lock(place: Path, final: Path) -> int:
+def _lock(directory: Path, final: Path) -> int:
     """Make the hidden directory of a draft, if need be, and lock it; return the open lock."""
     with suppress(FileExistsError):
-        os.mkdir(place, _DIRECTORY)
+        os.mkdir(directory, _DIRECTORY)
     try:
-        about = os.lstat(place)
+        about = os.lstat(directory)
         if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, _user()):
-            raise OutputError(f"{final}: {place} is in the way; delete it, or ask its owner")
-        _narrow(place, _DIRECTORY)
-        handle = _locked(place, final)
+            raise OutputError(f"{final}: {directory} is in the way; delete it, or ask its owner")
+        _narrow(directory, _DIRECTORY)
+        handle = _locked(directory, final)
     except FileNotFoundError:  # the process that had it clears it just now
         raise _busy(final) from None
     except BaseException:
         with suppress(OSError):  # another process has it
-            os.rmdir(place)
+            os.rmdir(directory)
         raise
     _locks.add(handle)
     return handle
 
 
-def _locked(place: Path, final: Path) -> int:
+def _locked(directory: Path, final: Path) -> int:
     """Open the lock and take it; without locks of the system, the process that made it has it."""
-    path, is_new = place / _LOCK, True
+    path, is_new = directory / _LOCK, True
     try:
         handle = _opened(path)
     except FileExistsError:
@@ -439,8 +439,8 @@ def _locked(place: Path, final: Path) -> int:
         is_free = _take(handle)
         if is_free is None and not is_new:
             raise OutputError(
-                f"{final}: {place} is of a process that is writing it now or was killed, and this "
-                "file system does not say which; if none is running, delete it"
+                f"{final}: {directory} belongs to a process that is running or was killed, and this "
+                "file system does not show which; if none is running, delete it"
             )
         if is_free is False or not os.path.samestat(os.stat(path), os.fstat(handle)):
             raise _busy(final)
@@ -487,14 +487,14 @@ def _busy(final: Path) -> OutputError:
     )
 
 
-def _unlock(handle: int, place: Path) -> None:
+def _unlock(handle: int, directory: Path) -> None:
     # Windows deletes no open file; there nobody can take a lock before it is deleted
     _locks.discard(handle)
     if _IS_WINDOWS:
         os.close(handle)
     with suppress(OSError):  # what could not be cleared
-        os.unlink(place / _LOCK)
-        os.rmdir(place)
+        os.unlink(directory / _LOCK)
+        os.rmdir(directory)
     if not _IS_WINDOWS:
         os.close(handle)
 
@@ -548,14 +548,14 @@ def _errors_name(path: Path) -> Iterator[None]:
     except BrokenPipeError:  # nobody reads what is printed
         raise
     except OSError as error:
-        raise OutputError(_told(path, error)) from error
+        raise OutputError(_refusal(path, error)) from error
 
 
-def _told(path: Path, error: OSError) -> str:
+def _refusal(path: Path, error: OSError) -> str:
     """Say that a path cannot be written, why, and what to do."""
     named = error.filename if isinstance(error.filename, str) else ""
-    is_ours = Path(named) == path or any(part.endswith(".partial") for part in Path(named).parts)
-    where = "" if not named or is_ours else f": {named}"
+    is_inside = Path(named) == path or any(part.endswith(".partial") for part in Path(named).parts)
+    where = "" if not named or is_inside else f": {named}"
     remedy = _REMEDY.get(error.errno or 0, "")
     return f"{path}: cannot be written ({_reason(error)}{where}){remedy and '; '}{remedy}"
 

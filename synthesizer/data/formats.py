@@ -52,7 +52,7 @@ class Writing:
     ]
     """Takes the layout of the source, its table, labels and a form, before anything is fitted.
     Returns the layout in this form, sentences on what stands against it, and notes."""
-    told: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    descriptions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By form what a codebook says of the files, and how pandas opens ``file``, with its codes for
     missing values as missing."""
     write: Callable[[Table, Path, Layout, str], None]
@@ -89,13 +89,13 @@ def formats() -> Sequence[FileFormat]:
         If one has an ending that the core or another one reads, or that no file can have.
     """
     problems, known = Problems(), {*TEXTS, *ARROW_SUFFIXES, ".parquet", ".pq"}
-    found = entries(GROUP, FileFormat)
-    keys = Counter(key for one in found.values() for key in one.keys)
-    forms = Counter([*CORE_FORMS, *(form for one in found.values() for form in one.forms)])
+    by_name = entries(GROUP, FileFormat)
+    keys = Counter(key for one in by_name.values() for key in one.keys)
+    forms = Counter([*CORE_FORMS, *(form for one in by_name.values() for form in one.forms)])
     for what, times in (keys | forms).items():
         if times > 1 or what.startswith("_"):
             problems.append(f"formats: {what!r} is taken, or begins with _; remove a package")
-    for name, one in found.items():
+    for name, one in by_name.items():
         for ending in one.endings:
             if ending in known or not re.fullmatch(r"\.[^.A-Z]+", ending):
                 problems.append(
@@ -104,7 +104,7 @@ def formats() -> Sequence[FileFormat]:
                 )
             known.add(ending)
     problems.settle(ConfigError)
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def format_of(path: Path) -> FileFormat | None:
@@ -118,28 +118,28 @@ def format_keys() -> dict[str, FormatKey]:
     return {key: about for one in formats() for key, about in one.keys.items()}
 
 
-def keys_of(path: Path, said: FileOptions) -> dict[str, Any]:
+def keys_of(path: Path, options: FileOptions) -> dict[str, Any]:
     """Return what is said of the format of a file, as far as this file has such keys."""
-    found = format_of(path)
-    given = said.get("of_format") or {}
-    return {key: given[key] for key in given if found is not None and key in found.keys}
+    form = format_of(path)
+    given = options.get("of_format") or {}
+    return {key: given[key] for key in given if form is not None and key in form.keys}
 
 
 def foreign_keys(path: Path | None, given: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with keys of a format that the source does not have."""
-    found = None if path is None else format_of(path)
+    form = None if path is None else format_of(path)
     for key in given:
-        if found is None or key not in found.keys:
+        if form is None or key not in form.keys:
             endings = [end for one in formats() if key in one.keys for end in one.endings]
             yield f"{key} belongs to a {' or '.join(endings)} file; take the key out"
 
 
-def beside(path: Path, said: FileOptions) -> list[Path]:
+def beside(path: Path, options: FileOptions) -> list[Path]:
     """Return the files that belong to a source, such as one with its labels."""
-    return [value for value in keys_of(path, said).values() if isinstance(value, Path)]
+    return [value for value in keys_of(path, options).values() if isinstance(value, Path)]
 
 
 def writing_of(form: str) -> Writing | None:
     """Return how a form is written; None of those that the core writes."""
-    found = (one.writing for one in formats() if one.writing is not None)
-    return next((writing for writing in found if form in writing.forms), None)
+    writings = (one.writing for one in formats() if one.writing is not None)
+    return next((writing for writing in writings if form in writing.forms), None)

@@ -70,8 +70,8 @@ class IdPattern:
     @classmethod
     def of_storage(cls, storage: Mapping[str, Any]) -> Self | None:
         """Return the pattern that a variable keeps, None where rows are numbered 1, 2, ..."""
-        kept = storage.get("pattern")
-        return None if kept is None else cls(**{**kept, "parts": tuple(kept["parts"])})
+        stored = storage.get("pattern")
+        return None if stored is None else cls(**{**stored, "parts": tuple(stored["parts"])})
 
     @property
     def storage(self) -> dict[str, Any]:
@@ -80,24 +80,24 @@ class IdPattern:
 
     def texts(self, numbers: FloatArray) -> pa.Array:
         """Return the identifiers of numbers 1, 2, ..., shape (n,)."""
-        places, size = self._places()
+        positions, size = self._positions()
         span = self.steps or size
         turn, step = np.divmod(np.asarray(numbers, dtype=np.int64) - 1, span)
         turn += not self.steps
         start, stride = _walk(self.walk, size)
         codes = np.asarray((start + step.astype(object) * stride) % size, dtype=np.int64)
         cells: list[Any] = []
-        for place in reversed(range(len(self.parts))):
-            part = self.parts[place]
+        for position in reversed(range(len(self.parts))):
+            part = self.parts[position]
             if part[0] == "=":
                 cells.insert(0, part[1:])
                 continue
-            if place in places:
+            if position in positions:
                 codes, values = np.divmod(codes, _radix(part))
             else:
-                values = _mixed(step, place) % _radix(part)
+                values = _mixed(step, position) % _radix(part)
             cells.insert(0, _written(part, values))
-            if place == max(places) and turn.any():
+            if position == max(positions) and turn.any():
                 more = pc.utf8_lpad(pc.cast(pa.array(turn), pa.string()), self.further, "0")
                 cells.insert(1, pc.if_else(pa.array(turn > 0), more, ""))
         return pc.binary_join_element_wise(*cells, "")
@@ -118,24 +118,24 @@ class IdPattern:
                     return IdPattern(parts=self.parts, walk=walk, steps=steps, further=further)
         return IdPattern(parts=self.parts, further=further)
 
-    def _places(self) -> tuple[list[int], int]:
+    def _positions(self) -> tuple[list[int], int]:
         """Return the parts that number the rows, and how many codes they have."""
-        places, size = [], 1
-        for place in reversed(range(len(self.parts))):
-            if self.parts[place][0] != "=" and size * _radix(self.parts[place]) <= MAX_CODES:
-                places.append(place)
-                size *= _radix(self.parts[place])
-        return places, size
+        positions, size = [], 1
+        for position in reversed(range(len(self.parts))):
+            if self.parts[position][0] != "=" and size * _radix(self.parts[position]) <= MAX_CODES:
+                positions.append(position)
+                size *= _radix(self.parts[position])
+        return positions, size
 
     def _codes(self, values: pa.Array) -> tuple[Codes, int]:
         """Return the codes of the identifiers that have the pattern, and how many there are."""
-        pattern = "".join(_regex(place, part) for place, part in enumerate(self.parts))
+        pattern = "".join(_regex(position, part) for position, part in enumerate(self.parts))
         groups = pc.extract_regex(values, f"^{pattern}$")
         groups = groups.filter(groups.is_valid())
-        places, size = self._places()
+        positions, size = self._positions()
         codes = np.zeros(len(groups), dtype=np.int64)
-        for place in reversed(places):
-            part, cells = self.parts[place], groups.field(f"p{place}")
+        for position in reversed(positions):
+            part, cells = self.parts[position], groups.field(f"p{position}")
             if part[0] == "n":
                 numbers = pc.cast(cells, pa.int64()).to_numpy(zero_copy_only=False) % _radix(part)
             else:
@@ -148,11 +148,11 @@ def _radix(part: str) -> int:
     return int(part[1:]) if part[0] == "n" else len(_ALPHABETS[part])
 
 
-def _regex(place: int, part: str) -> str:
+def _regex(position: int, part: str) -> str:
     if part[0] == "=":
         return re.escape(part[1:])
     shape = r"\d{1,18}" if part[0] == "n" else f"[{_ALPHABETS[part]}]"
-    return f"(?P<p{place}>{shape})"
+    return f"(?P<p{position}>{shape})"
 
 
 def _written(part: str, values: Codes) -> pa.Array:
@@ -169,9 +169,9 @@ def _walk(number: int, size: int) -> tuple[int, int]:
     return start, stride
 
 
-def _mixed(steps: Codes, place: int) -> Codes:
+def _mixed(steps: Codes, position: int) -> Codes:
     """Return numbers that look random, one for each step."""
-    mixed = (steps.astype(np.uint64) + np.uint64(place + 1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (steps.astype(np.uint64) + np.uint64(position + 1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     return np.asarray(mixed * np.uint64(0xBF58476D1CE4E5B9) >> np.uint64(33), dtype=np.int64)
 
@@ -243,9 +243,9 @@ def _fixed_parts(values: pa.Array) -> list[str] | None:
         return None
     letters = np.array(values.filter(pa.array(fits)).to_pylist(), dtype=f"U{length}")
     parts = []
-    for place in letters.view("U1").reshape(-1, length).T:
-        seen, counts = np.unique(place, return_counts=True)
-        if counts.max() >= max(MIN_HOLDERS, MIN_SHARE * len(place)):
+    for column in letters.view("U1").reshape(-1, length).T:
+        seen, counts = np.unique(column, return_counts=True)
+        if counts.max() >= max(MIN_HOLDERS, MIN_SHARE * len(column)):
             parts.append(f"={seen[counts.argmax()]}")
             continue
         common = set(seen[counts >= MIN_HOLDERS].tolist() or seen.tolist())

@@ -136,7 +136,7 @@ def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:
 
     Others than the usual codes are named where several records have them.
     """
-    found: dict[str, list[str]] = {}
+    columns_of_code: dict[str, list[str]] = {}
     for column in table.columns:
         if column.name in declared:
             continue
@@ -144,5 +144,5 @@ def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:
         for number, code in enumerate(column.variable.missing, 1):
             is_known = code in NUMBER_CODES or code in map(str, SENTINELS)
             if code and (is_known or (state == number).sum() >= FEWEST):
-                found.setdefault(code, []).append(column.name)
-    return "; ".join(f"{code} in {listed(names)}" for code, names in found.items())
+                columns_of_code.setdefault(code, []).append(column.name)
+    return "; ".join(f"{code} in {listed(names)}" for code, names in columns_of_code.items())

@@ -69,8 +69,8 @@ class NumberFormat:
     @classmethod
     def of_storage(cls, storage: Mapping[str, Any]) -> Self:
         """Return the format that a variable keeps."""
-        kept: dict[str, Any] = {key: str(storage[key]) for key in _KEYS if key in storage}
-        return cls(**kept)
+        stored: dict[str, Any] = {key: str(storage[key]) for key in _KEYS if key in storage}
+        return cls(**stored)
 
     @property
     def storage(self) -> dict[str, str]:
@@ -153,9 +153,9 @@ class NumberFormat:
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
         """Return ticks, not negative, as clock times."""
-        found = texts.dictionary_encode()
-        written = [self._clock(text) for text in found.dictionary.to_pylist()]
-        return pa.array(written, pa.string()).take(found.indices)
+        distinct = texts.dictionary_encode()
+        written = [self._clock(text) for text in distinct.dictionary.to_pylist()]
+        return pa.array(written, pa.string()).take(distinct.indices)
 
     def _clock(self, text: str) -> str:
         ticks, point, rest = text.partition(".")
@@ -168,7 +168,7 @@ class NumberFormat:
             "%I": f"{hour:02}", "%M": f"{minutes:02}", "%S": f"{seconds:02}{point}{rest}",
             "%p": half, "%P": half.lower(),
         }  # fmt: skip
-        return re.sub("%-?[a-zA-Z]", lambda found: parts[found[0]], self.clock)
+        return re.sub("%-?[a-zA-Z]", lambda match: parts[match[0]], self.clock)
 
 
 _KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}
@@ -192,12 +192,12 @@ def find_format(values: pa.Array, delimiter: str = "") -> NumberFormat:
     odd = values.filter(pc.invert(pc.match_substring_regex(values, NUMBER)))
     if not len(odd) and not _share(values, r"^[1-9]\d{0,2}\.\d{2}0$"):
         return PLAIN
-    found = PLAIN
+    form = PLAIN
     for some in (odd.slice(0, SAMPLE_TEXTS), values) if len(odd) else (values,):
-        found = _clock_format(some) or _amount_format(some, delimiter)
-        if found == PLAIN or _share(found.plain(some), NUMBER) < MIN_SHARE:
+        form = _clock_format(some) or _amount_format(some, delimiter)
+        if form == PLAIN or _share(form.plain(some), NUMBER) < MIN_SHARE:
             return PLAIN
-    return found
+    return form
 
 
 def _share(values: pa.Array, pattern: str) -> float:
@@ -230,15 +230,15 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
     before, after = (parts.field(name).to_pylist() for name in ("before", "after"))
     pairs = zip(before, after, strict=True)
     affixes = Counter((re.sub("[+(-]", "", a), re.sub("[)-]$", "", b)) for a, b in pairs)
-    found, count = affixes.most_common(1)[0]
-    prefix, suffix = ("" if affix in (".", ",") else affix for affix in found)
+    usual, count = affixes.most_common(1)[0]
+    prefix, suffix = ("" if affix in (".", ",") else affix for affix in usual)
     is_known = (not prefix or MONEY.fullmatch(prefix)) and (not suffix or UNIT.fullmatch(suffix))
     if not is_known or ((prefix or suffix) and count < MIN_SHARE * len(values)):
         return PLAIN
     bodies = parts.field("body") if prefix or suffix else values
     mark, thousands, is_ambiguous = _marks(bodies, delimiter)
-    left, right = "".join(before), "".join(after)
-    signs = {"-0": left.count("-"), "0-": right.count("-"), "(0)": left.count("(")}
+    before_all, after_all = "".join(before), "".join(after)
+    signs = {"-0": before_all.count("-"), "0-": after_all.count("-"), "(0)": before_all.count("(")}
     return NumberFormat(
         mark=mark, thousands=thousands, prefix=prefix, suffix=suffix, is_ambiguous=is_ambiguous,
         negative=max(signs, key=lambda sign: signs[sign]),

@@ -189,14 +189,14 @@ def _of_option(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:
         inside = [fault for fault in faults if isinstance(fault["loc"][-1], int)]
         if len(inside) < len(faults):
             for fault in inside:
-                place = f"entry {int(fault['loc'][-1]) + 1} of {name}"
-                yield f"{place} ({fault['input']!r}) must be {reason(fault)}"
+                where = f"entry {int(fault['loc'][-1]) + 1} of {name}"
+                yield f"{where} ({fault['input']!r}) must be {reason(fault)}"
             if inside:
                 return
         reasons = " or ".join(dict.fromkeys(reason(fault) for fault in faults))
         value = first["input"]
-        told = type(value).__name__ if is_data(value) else ascii(value)
-        yield f"{name} ({told}) must be {reasons}{_number_hint(value)}"
+        texts = type(value).__name__ if is_data(value) else ascii(value)
+        yield f"{name} ({texts}) must be {reasons}{_number_hint(value)}"
 
 
 _REASONS: Mapping[str, str] = {
@@ -258,32 +258,32 @@ def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails
     What fits none of several forms has a fault for each: it is told what it may be, or, where
     it has one of the forms, what is wrong inside.
     """
-    places = [tuple(_steps(content, item["loc"])) for item in faults]
-    told: dict[tuple[object, ...], Problem] = {}
-    for item, place in zip(faults, places, strict=True):
+    locations = [tuple(_steps(content, item["loc"])) for item in faults]
+    texts: dict[tuple[object, ...], Problem] = {}
+    for item, where in zip(faults, locations, strict=True):
         is_form = item["type"] not in UNKNOWN and any(map(_is_branch, item["loc"]))
-        if is_form and any(len(p) > len(place) and p[: len(place)] == place for p in places):
+        if is_form and any(len(p) > len(where) and p[: len(where)] == where for p in locations):
             continue
-        if is_form and place in told:
+        if is_form and where in texts:
             shown = _shown(item)
-            text = f"{told[place].removesuffix(shown)} or {reason(item)}{shown}"
-            told[place] = Problem(text, told[place].code)
+            text = f"{texts[where].removesuffix(shown)} or {reason(item)}{shown}"
+            texts[where] = Problem(text, texts[where].code)
         else:
-            text = _sentence(kind, ".".join(place) or "configuration", item)
+            text = _sentence(kind, ".".join(where) or "configuration", item)
             code = _CODES.get(item["type"], "wrong_value")
-            told[(*place, len(told)) if place in told else place] = Problem(text, code)
-    return [*told.values()]
+            texts[(*where, len(texts)) if where in texts else where] = Problem(text, code)
+    return [*texts.values()]
 
 
-def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:
+def _sentence(kind: type[BaseModel], where: str, item: ErrorDetails) -> str:
     location = item["loc"]
     if item["type"] in UNKNOWN:
-        return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
+        return f"{where}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
-        return f"{place}: is needed"
+        return f"{where}: is needed"
     is_own = item["type"] == "value_error"
     message = item["msg"].removeprefix("Value error, ") if is_own else f"must be {reason(item)}"
-    return f"{place}: {message}{_shown(item)}"
+    return f"{where}: {message}{_shown(item)}"
 
 
 def _shown(item: ErrorDetails) -> str:
@@ -362,7 +362,7 @@ def as_label(value: object) -> object:
     return repr(value) if isinstance(value, int | float) else value
 
 
-def unwritable(content: Any, place: str = "") -> Iterator[str]:
+def unwritable(content: Any, where: str = "") -> Iterator[str]:
     """Yield which texts hold what no name, label or path can: half characters and NUL.
 
     YAML and JSON can spell both by escapes; no file in UTF-8 and no path can hold them. Neither can
@@ -371,17 +371,17 @@ def unwritable(content: Any, place: str = "") -> Iterator[str]:
     if isinstance(content, str):
         if at := next((i + 1 for i, c in enumerate(content) if c == "\0" or _is_half(c)), None):
             what = "a NUL" if content[at - 1] == "\0" else "half a character (a lone surrogate)"
-            yield f"{place}: position {at} of its text is {what}; write the text anew"
+            yield f"{where}: position {at} of its text is {what}; write the text anew"
     elif isinstance(content, Mapping):
         for number, (key, value) in enumerate(content.items(), 1):
-            inner = f"{place}.{key}" if place else str(key)
-            faults = list(unwritable(key, f"{place or 'configuration'}, key {number}"))
+            inner = f"{where}.{key}" if where else str(key)
+            faults = list(unwritable(key, f"{where or 'configuration'}, key {number}"))
             yield from faults or unwritable(value, inner)
     elif is_data(content):
-        yield f"{place}: must be texts, numbers, lists or maps, not {what_data(content)}"
+        yield f"{where}: must be texts, numbers, lists or maps, not {what_data(content)}"
     elif isinstance(content, list | tuple):
         for number, value in enumerate(content, 1):
-            yield from unwritable(value, f"{place}.{number}")
+            yield from unwritable(value, f"{where}.{number}")
 
 
 def is_data(value: object) -> bool:
@@ -470,14 +470,14 @@ def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
             unknown = [word for word in words if word not in known and not takes_any]
             problems = [f"{name} has no parameter {w!r}{nearest(w, known)}" for w in unknown]
             raise OptionError(problems or [f"{name}: {error}"]) from None
-        found = Problems()
+        wrong = Problems()
         for name, hint in hints().items():
             if name in bound.arguments:
-                with found.gathered():
+                with wrong.gathered():
                     value = _taken(name, _listed(bound.arguments[name], hint), hint)
                     bound.arguments[name] = value
-                    found += faults(name, value, hint)
-        found.settle(OptionError)
+                    wrong += faults(name, value, hint)
+        wrong.settle(OptionError)
         return function(*bound.args, **bound.kwargs)
 
     return checked
@@ -488,21 +488,21 @@ def _is_hinted(parameter: Parameter) -> bool:
     return parameter.annotation is not Parameter.empty and parameter.kind not in several
 
 
-def faults(place: str, value: Any, hint: Any) -> Iterator[str]:
+def faults(where: str, value: Any, hint: Any) -> Iterator[str]:
     """Yield what is wrong with a value of which an annotation says what it must be."""
     kinds = [*alternatives(hint)]
     if not any(_is_of(value, kind) for kind in kinds):
-        yield f"{place} must be {_in_words(kinds)}{_instead(value, kinds)}"
+        yield f"{where} must be {_in_words(kinds)}{_instead(value, kinds)}"
     elif isinstance(value, str | Mapping):
-        yield from unwritable(value, place)
+        yield from unwritable(value, where)
     elif _is_frame(value) or type(value).__name__ == _READ:
         from synthesizer.data.sources import name_problems
 
-        yield from name_problems(value.columns if _is_frame(value) else value.names, place)
+        yield from name_problems(value.columns if _is_frame(value) else value.names, where)
     elif isinstance(value, Sequence):
         inside = [get_args(kind)[0] for kind in kinds if get_origin(kind) in _LISTS]
         for number, entry in enumerate(value if inside else (), 1):
-            yield from faults(f"{place}.{number}", entry, inside[0])
+            yield from faults(f"{where}.{number}", entry, inside[0])
 
 
 def _is_of(value: Any, kind: Any) -> bool:
@@ -519,8 +519,8 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 
 def _in_words(kinds: Sequence[Any]) -> str:
-    *said, last = dict.fromkeys(_word(kind) for kind in kinds if kind is not NoneType)
-    return f"{', '.join(said)} or {last}" if said else last
+    *words, last = dict.fromkeys(_word(kind) for kind in kinds if kind is not NoneType)
+    return f"{', '.join(words)} or {last}" if words else last
 
 
 def _word(kind: Any) -> str:
@@ -543,13 +543,13 @@ def _instead(value: Any, kinds: Sequence[Any]) -> str:
         return f", not a text{f': write [{value!r}]' if is_list else ''}"
     if _is_frame(value):
         return ", not a frame" + (": Synthesizer(...).fit takes one" if Path in kinds else "")
-    said = _WORDS.get(type(value), "None" if value is None else type(value).__name__)
+    words = _WORDS.get(type(value), "None" if value is None else type(value).__name__)
     if any(map(_is_pandas, kinds)) and value is not None:
         remedy = next((way for way in _TURNED if hasattr(type(value), way)), "")
-        return f", not {said}: use {f'frame.{remedy}()' if remedy else 'pandas.DataFrame(...)'}"
+        return f", not {words}: use {f'frame.{remedy}()' if remedy else 'pandas.DataFrame(...)'}"
     if is_data(value) and any(get_origin(kind) in _LISTS for kind in kinds):
         return f", not {what_data(value)}"
-    return f", not {said}"
+    return f", not {words}"
 
 
 def _is_pandas(kind: Any) -> bool:
@@ -560,7 +560,7 @@ def _is_frame(value: Any) -> bool:
     return _is_pandas(type(value)) and hasattr(value, "columns")
 
 
-def _taken(place: str, value: Any, hint: Any) -> Any:
+def _taken(where: str, value: Any, hint: Any) -> Any:
     """Return a frame that streams Arrow (of polars, DuckDB, ...), or a list of them, as read."""
     kinds = [*alternatives(hint)]
     if not any(map(_is_pandas, kinds)):
@@ -569,7 +569,7 @@ def _taken(place: str, value: Any, hint: Any) -> Any:
         inside = next((get_args(kind)[0] for kind in kinds if get_origin(kind) in _LISTS), None)
         problems = Problems()
         taken = [
-            problems.attempt(_taken, f"{place}.{n}", one, inside) for n, one in enumerate(value, 1)
+            problems.attempt(_taken, f"{where}.{n}", one, inside) for n, one in enumerate(value, 1)
         ]
         problems.settle(OptionError)
         return taken
@@ -578,7 +578,7 @@ def _taken(place: str, value: Any, hint: Any) -> Any:
         return value
     from synthesizer.data.sources import from_arrow
 
-    return from_arrow(value, place)
+    return from_arrow(value, where)
 
 
 def _listed(value: Any, hint: Any) -> Any:

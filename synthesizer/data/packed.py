@@ -116,8 +116,8 @@ def read_arrow(path: Path, most: int | None) -> pa.Table:
     try:
         with pa.memory_map(str(path)) as source:
             reader = pa.ipc.open_file(source)
-            for place in range(reader.num_record_batches):
-                batches.append(reader.get_batch(place))
+            for number in range(reader.num_record_batches):
+                batches.append(reader.get_batch(number))
                 total += batches[-1].nbytes
                 if total > limit:
                     raise DataError(too_large(path, size, limit))

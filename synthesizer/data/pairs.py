@@ -156,9 +156,9 @@ def _is_foreign(original: Column, synthetic: Column) -> bool:
     if not original.is_coded:  # its texts were taken for missing codes
         expected = original.is_observed.mean() * len(synthetic)
         return bool(expected >= _FEW and not synthetic.is_observed.any())
-    ours = {original.variable.labels[code] for code in np.unique(original.data)}
-    theirs = {synthetic.variable.labels[code] for code in np.unique(synthetic.data)}
-    return len(ours) <= n / 2 and not ours & theirs
+    first = {original.variable.labels[code] for code in np.unique(original.data)}
+    second = {synthetic.variable.labels[code] for code in np.unique(synthetic.data)}
+    return len(first) <= n / 2 and not first & second
 
 
 _FEW = 10
@@ -184,22 +184,22 @@ def missing_otherwise(
     >>> missing_otherwise(Table([pay]), Table([Column(written, pay.data)]), ["pay"])
     {'pay': ('', 'N')}
     """
-    found = {}
+    renamed = {}
     for name in names:
         if name not in original or name not in other:
             continue
-        ours, theirs = _codes(original[name]), _codes(other[name])
+        first, second = _codes(original[name]), _codes(other[name])
         least = _FEW / min(original.n_rows, other.n_rows)
-        both = {code.text for code in ours} & {code.text for code in theirs}
+        both = {code.text for code in first} & {code.text for code in second}
         gone, new = (
             [code for code in codes if code.share >= least and code.text not in both]
-            for codes in (ours, theirs)
+            for codes in (first, second)
         )
         pairs = [pair for pair in product(gone, new) if _is_one_code(*pair)]
         if pairs:
             one, two = min(pairs, key=lambda pair: abs(pair[0].share - pair[1].share))
-            found[name] = (one.text, two.text)
-    return found
+            renamed[name] = (one.text, two.text)
+    return renamed
 
 
 class _Code(NamedTuple):
@@ -218,24 +218,24 @@ def _codes(column: Column) -> list[_Code]:
     texts = variable.labels if coded else ("", *variable.missing)
     counts = np.bincount(column.data if coded else column.missing_state(), minlength=len(texts))
     levels = len(variable.levels) if coded else 1
-    found = list(zip(texts, counts.tolist(), np.arange(len(texts)) >= levels, strict=True))
+    counted = list(zip(texts, counts.tolist(), np.arange(len(texts)) >= levels, strict=True))
     if not coded:
-        found = found[1:]
+        counted = counted[1:]
     if variable.kind is Kind.NUMERIC:
-        found += [(str(code), int((column.data == code).sum()), False) for code in SENTINELS]
+        counted += [(str(code), int((column.data == code).sum()), False) for code in SENTINELS]
     return [
         _Code(text, count / len(column), bool(is_missing), text in _MISSING)
-        for text, count, is_missing in found
+        for text, count, is_missing in counted
         if count
     ]
 
 
-def _is_one_code(ours: _Code, theirs: _Code) -> bool:
+def _is_one_code(first: _Code, second: _Code) -> bool:
     """Whether both may be the same missing value: two codes, or about as frequent texts."""
-    if ours.is_missing and theirs.is_missing:
+    if first.is_missing and second.is_missing:
         return True
-    may_be = all(code.is_missing or code.stands_for_missing for code in (ours, theirs))
-    return may_be and max(ours.share, theirs.share) <= _ALIKE * min(ours.share, theirs.share)
+    may_be = all(code.is_missing or code.stands_for_missing for code in (first, second))
+    return may_be and max(first.share, second.share) <= _ALIKE * min(first.share, second.share)
 
 
 def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None:
@@ -393,10 +393,10 @@ def _column_problems(
         if name not in table:
             yield f"column {name!r} is not in synthetic dataset {number}: generate it too"
             continue
-        ours, theirs = original[name].variable.kind, table[name].variable.kind
-        if ours != theirs and not (ours.is_coded and theirs.is_coded):
+        first, second = original[name].variable.kind, table[name].variable.kind
+        if first != second and not (first.is_coded and second.is_coded):
             yield (
-                f"column {name!r} is {ours} in the original and {theirs} in synthetic dataset "
+                f"column {name!r} is {first} in the original and {second} in synthetic dataset "
                 f"{number}: read both with the same schema"
             )
 
@@ -412,7 +412,7 @@ def _read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...
     Cells with an apostrophe that `spreadsheet_safe` wrote are no values written otherwise.
     """
     arrow, names = raw.arrow, []
-    for place, texts in enumerate(raw.texts):
+    for position, texts in enumerate(raw.texts):
         if texts.name not in original:
             continue
         variable, written = original[texts.name].variable, texts.values.to_pylist()  # noqa: PD011
@@ -425,7 +425,7 @@ def _read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...
         if spelled != written:
             values = pa.array([None if t == texts.null else t for t in spelled], pa.string())
             cells = values.take(pa.array(texts.codes))
-            arrow = arrow.set_column(place, arrow.schema.names[place], cells)
+            arrow = arrow.set_column(position, arrow.schema.names[position], cells)
     same = arrow is raw.arrow
     return raw if same else RawTable(arrow, raw.layout, raw.origin), tuple(names)
 
@@ -435,12 +435,12 @@ def _other_spellings(values: pa.Array, labels: Sequence[str]) -> dict[str, str]:
 
     Source: the grammars of whole numbers and truth values that pandas, R and Stata write.
     """
-    own = pa.array(labels, pa.string())
-    new = values.filter(pc.invert(pc.is_in(values, own)))
-    whole, codes = (part.filter(pc.match_substring_regex(part, _WHOLE)) for part in (new, own))
-    found = _meant(whole, codes, lambda text: int(text.partition(".")[0])) if len(codes) else {}
-    words, truths = (part.filter(pc.is_in(pc.utf8_lower(part), _TRUTH)) for part in (new, own))
-    return found | _meant(words, truths, str.lower)
+    known = pa.array(labels, pa.string())
+    new = values.filter(pc.invert(pc.is_in(values, known)))
+    whole, codes = (part.filter(pc.match_substring_regex(part, _WHOLE)) for part in (new, known))
+    meanings = _meant(whole, codes, lambda text: int(text.partition(".")[0])) if len(codes) else {}
+    words, truths = (part.filter(pc.is_in(pc.utf8_lower(part), _TRUTH)) for part in (new, known))
+    return meanings | _meant(words, truths, str.lower)
 
 
 def _other_code(texts: Texts, missing: Sequence[str]) -> dict[str, str]:
@@ -448,9 +448,9 @@ def _other_code(texts: Texts, missing: Sequence[str]) -> dict[str, str]:
 
     Both are texts that no column has as a value, such as ``NA`` and nothing.
     """
-    ours = [code for code in missing if code in TEXT_CODES]
-    theirs = texts.picked(texts.among(TEXT_CODES) & texts.occurs)
-    return {theirs[0]: ours[0]} if len(ours) == len(theirs) == 1 and ours != theirs else {}
+    first = [code for code in missing if code in TEXT_CODES]
+    second = texts.picked(texts.among(TEXT_CODES) & texts.occurs)
+    return {second[0]: first[0]} if len(first) == len(second) == 1 and first != second else {}
 
 
 def _meant(texts: pa.Array, labels: pa.Array, value: Callable[[str], object]) -> dict[str, str]:
@@ -459,4 +459,4 @@ def _meant(texts: pa.Array, labels: pa.Array, value: Callable[[str], object]) ->
     for label in labels.to_pylist():
         by_value.setdefault(value(label), []).append(label)
     meant = {text: by_value.get(value(text), []) for text in texts.to_pylist()}
-    return {text: found[0] for text, found in meant.items() if len(found) == 1}
+    return {text: same[0] for text, same in meant.items() if len(same) == 1}

@@ -107,7 +107,7 @@ class Key:
     in parts. What makes whole datasets never goes with these."""
     finishers: Sequence[str] = ()
     """``module:class`` of each `Finisher` of ``engine/chain.py`` that it may add to a chain."""
-    places: Mapping[str, str] = field(default_factory=dict)
+    placements: Mapping[str, str] = field(default_factory=dict)
     """Where its options are, if not under ``name``: each is a key under ``data``, ``output`` or
     ``workers``. Every configuration has the section then, and `plan` may return None."""
     switches: Mapping[str, str] = field(default_factory=dict)
@@ -120,28 +120,32 @@ class Key:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise ValueError("the name of a key must be small letters, digits and _")
-        if not {*self.places.values()} <= {"data", "output", "workers"}:
-            raise ValueError("places must be data, output or workers")
-        if any(self.places.get(name) != "output" for name in self.switches):
+        if not {*self.placements.values()} <= {"data", "output", "workers"}:
+            raise ValueError("placements must be data, output or workers")
+        if any(self.placements.get(name) != "output" for name in self.switches):
             raise ValueError("switches must be options that are placed under output")
 
     @property
     def paths(self) -> set[str]:
         """Its name, and where its options are."""
-        return {self.name, *(f"{place}.{option}" for option, place in self.places.items())}
+        return {self.name, *(f"{section}.{option}" for option, section in self.placements.items())}
 
     def gathered(self, config: Any) -> Any:
         """Return its options from where they are in a configuration, others by default."""
-        parts = ((option, getattr(config, place, None)) for option, place in self.places.items())
-        return self.type(**{name: getattr(own, name) for name, own in parts if hasattr(own, name)})
+        parts = (
+            (option, getattr(config, section, None)) for option, section in self.placements.items()
+        )
+        return self.type(
+            **{name: getattr(part, name) for name, part in parts if hasattr(part, name)}
+        )
 
     @property
     def type(self) -> Any:
         """The class of its section."""
-        found = found_at(self.options)
-        if not is_dataclass(found) and not hasattr(found, "model_fields"):
+        kind = found_at(self.options)
+        if not is_dataclass(kind) and not hasattr(kind, "model_fields"):
             raise ConfigError(f"key {self.name!r}: {self.options!r} is no dataclass or model")
-        return found
+        return kind
 
 
 def found_at(target: str) -> Any:
@@ -222,10 +226,10 @@ def commands_of(name: str) -> Sequence[Command | CommandGroup]:
     """
     where = f"commands of extension {name!r}"
     with guarded(where):
-        found = tuple(extensions()[name].commands())
-    if not all(callable(one) or isinstance(one, CommandGroup) for one in found):
+        commands = tuple(extensions()[name].commands())
+    if not all(callable(one) or isinstance(one, CommandGroup) for one in commands):
         raise ConfigError(f"{where} must be functions or CommandGroups")
-    return found
+    return commands
 
 
 def installed() -> str:
@@ -243,7 +247,7 @@ def keyed() -> Mapping[str, Extension]:
     ConfigError
         If two have the same key.
     """
-    found: dict[str, Extension] = {}
+    by_key: dict[str, Extension] = {}
     owners: dict[str, str] = {}
     for name, one in extensions().items():
         for path in () if one.key is None else sorted(one.key.paths):
@@ -251,8 +255,8 @@ def keyed() -> Mapping[str, Extension]:
                 both = f"{owner!r} and {name!r}"
                 raise ConfigError(f"extensions {both} have key {path!r}; remove a package")
         if one.key is not None:
-            found[one.key.name] = one
-    return found
+            by_key[one.key.name] = one
+    return by_key
 
 
 def extension_keys() -> dict[str, Key]:
@@ -260,16 +264,18 @@ def extension_keys() -> dict[str, Key]:
     return {name: one.key for name, one in keyed().items() if one.key is not None}
 
 
-def placed(place: str) -> dict[str, Any]:
+def placed(section: str) -> dict[str, Any]:
     """Return the options of extensions under a key of the core, as fields of pydantic."""
-    found: dict[str, Any] = {}
+    fields_by_name: dict[str, Any] = {}
     for key in extension_keys().values():
-        with guarded(f"key {key.name!r}: places"):
+        with guarded(f"key {key.name!r}: placements"):
             fields = {
-                n: key.type.__pydantic_fields__[n] for n, at in key.places.items() if at == place
+                n: key.type.__pydantic_fields__[n]
+                for n, at in key.placements.items()
+                if at == section
             }
-            found |= {name: (one.annotation, one) for name, one in fields.items()}
-    return found
+            fields_by_name |= {name: (one.annotation, one) for name, one in fields.items()}
+    return fields_by_name
 
 
 def switches() -> dict[str, str]:

@@ -45,7 +45,7 @@ class Relation:
     """The variable that is computed; of an order the larger one."""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The relation in words."""
         if self.key == "forbid":
             return f"{self.text.replace(' < ', ' >= ')} in all rows"
@@ -76,28 +76,28 @@ def find_relations(
     >>> names = {"first": first, "last": first + gap * (rng.random(200) < 0.9)}
     >>> variables = {n: Variable(name=n, kind=Kind.NUMERIC, decimals=0) for n in names}
     >>> table = Table(Column(variables[n], v.astype(float)) for n, v in names.items())
-    >>> [relation.said for relation in find_relations(table)]
+    >>> [relation.sentence for relation in find_relations(table)]
     ['last >= first in all rows']
     """
     is_search = derived is None
     if derived is None:
         derived = suggest_derivations(table, drawn=drawn, advance=advance)
     labels = {name: code for name, code in _labels(table, joined) if name not in drawn}
-    found: dict[str, Relation] = {}
+    relations: dict[str, Relation] = {}
     needs: dict[str, Collection[str]] = {}
     for name, text in derived.items():
         inputs = Expression.parse(text).names
         are_codes = is_search and "cut(" in text and all(table[other].is_coded for other in inputs)
         if not (are_codes and name in labels):
-            needs[name], found[name] = inputs, Relation("derived", text, name)
+            needs[name], relations[name] = inputs, Relation("derived", text, name)
     for name, code in labels.items():
-        if name not in found and name not in needed({code}, needs):
-            needs[name], found[name] = {code}, Relation("follows", code, name)
+        if name not in relations and name not in needed({code}, needs):
+            needs[name], relations[name] = {code}, Relation("follows", code, name)
     serial = numberings(table)
     free = [name for name in table.names if name not in drawn and name not in serial]
-    free = [name for name in free if name not in found or found[name].key != "follows"]
+    free = [name for name in free if name not in relations or relations[name].key != "follows"]
     orders = _orders(table.select(free), needs)
-    return (*(found[name] for name in table.names if name in found), *orders)
+    return (*(relations[name] for name in table.names if name in relations), *orders)
 
 
 def rows_off(code: Column, label: Column) -> BoolArray:
@@ -147,16 +147,18 @@ def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
     """
     serial = numberings(table)
     codes = [column for column in table.columns if column.is_coded and column.name not in serial]
-    found = _followers(codes, [c for c in table.columns if c.variable.kind is not Kind.ID], joined)
+    followers = _followers(
+        codes, [c for c in table.columns if c.variable.kind is not Kind.ID], joined
+    )
 
     def rank(name: str) -> tuple[int, float, int]:
         size = float(np.mean([len(label) for label in table[name].variable.labels]))
         return _count(table[name]), size, table.names.index(name)
 
-    ranks = {name: rank(name) for name in found}
+    ranks = {name: rank(name) for name in followers}
     for name in table.names:
-        same = [code for code in found.get(name, ()) if name in found.get(code, ())]
-        above = [code for code in found if name in found[code] and code not in same]
+        same = [code for code in followers.get(name, ()) if name in followers.get(code, ())]
+        above = [code for code in followers if name in followers[code] and code not in same]
         above += [code for code in same if ranks[code] < ranks[name]]
         if above:
             yield name, min(above, key=lambda code: ranks[code])
@@ -171,7 +173,7 @@ def _followers(
     sources = [column.name for column in codes]
     names = [column.name for column in others if _many(values[column.name])]
     n = len(next(iter(values.values()), ()))
-    found: dict[str, list[str]] = {}
+    followers: dict[str, list[str]] = {}
     shuffled = np.argsort(np.arange(n, dtype=np.uint64) * GOLDEN)
     every = np.stack([values[name] for name in names]) if names else np.zeros((0, n))
     for source in sources:
@@ -181,16 +183,16 @@ def _followers(
         before, after = order[:-1][is_same], order[1:][is_same]
         if len(before) < max(MIN_ROWS, MAX_CODES * len(order)):
             continue
-        left = np.arange(len(names))
+        candidates = np.arange(len(names))
         for end in (*_PROBE_ROWS, len(before)):
             rows = np.linspace(0, len(before) - 1, min(end, len(before))).astype(np.intp)
-            one, two = (every[np.ix_(left, ends[rows])] for ends in (before, after))
-            left = left[(one == two).all(axis=1)]
-        for other in (names[i] for i in left if names[i] != source):
+            one, two = (every[np.ix_(candidates, ends[rows])] for ends in (before, after))
+            candidates = candidates[(one == two).all(axis=1)]
+        for other in (names[i] for i in candidates if names[i] != source):
             broken = rows_off(columns[source], columns[other].take(shuffled))
             if broken[order].sum() >= MIN_BROKEN:
-                found.setdefault(source, []).append(other)
-    return found
+                followers.setdefault(source, []).append(other)
+    return followers
 
 
 def _many(values: IntArray) -> bool:
@@ -200,18 +202,18 @@ def _many(values: IntArray) -> bool:
 
 def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Relation]:
     """Yield the orders that follow neither from others nor from what is computed."""
-    place = {name: i for i, name in enumerate(table.names)}
+    position = {name: i for i, name in enumerate(table.names)}
     pairs = set()
     for pair in _rising_pairs(table.columns):
         for one, other in (pair, pair[::-1]):
             inputs = needed({one}, needs)
-            before = max(place.get(name, -1) for name in inputs)
-            if one in needs and (other in inputs or other in needs or place[other] < before):
+            before = max(position.get(name, -1) for name in inputs)
+            if one in needs and (other in inputs or other in needs or position[other] < before):
                 break
         else:
             pairs.add(pair)
     free = [name for name in table.names if name not in needs]
-    for low, high in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
+    for low, high in sorted(pairs, key=lambda pair: (position[pair[0]], position[pair[1]])):
         if not any((low, name) in pairs and (name, high) in pairs for name in free):
             yield Relation("forbid", f"{quote_name(high)} < {quote_name(low)}", high)
 
@@ -235,11 +237,11 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
         n, tops, bottoms = every.shape[1], np.nanmax(every, axis=1), np.nanmin(every, axis=1)
         probes = [every[:, np.linspace(0, n - 1, min(k, n)).astype(np.intp)] for k in _PROBE_ROWS]
         for i, low in enumerate(names):
-            left = np.flatnonzero(bottoms < tops[i])
-            left = left[left != i]
+            candidates = np.flatnonzero(bottoms < tops[i])
+            candidates = candidates[candidates != i]
             for probe in probes:
-                left = left[~(probe[i] > probe[left]).any(axis=1)]
-            for j in left:
+                candidates = candidates[~(probe[i] > probe[candidates]).any(axis=1)]
+            for j in candidates:
                 share = 0.0 if is_date else MIN_SHARE
                 if not (every[i] > every[j]).any() and _is_no_accident(every[i], every[j], share):
                     yield low, names[j]

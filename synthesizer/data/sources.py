@@ -205,7 +205,7 @@ def read_sql(url: str, query: str) -> RawTable:
 
 
 _PASSWORD: Final = re.compile(r"(://[^:/@\s]*):\S*@")
-_SECRET_OPTION: Final = re.compile(
+_PASSWORD_OPTION: Final = re.compile(
     r"([?&;]\w*(?:pass|pwd|token|secret|key|credential|auth|odbc_connect)\w*=)[^&;\s]*",
     re.IGNORECASE,
 )
@@ -219,7 +219,7 @@ def without_password(text: str) -> str:
     >>> without_password("postgresql://me:secret@host/db?pwd=secret&sslmode=require")
     'postgresql://me:***@host/db?pwd=***&sslmode=require'
     """
-    return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
+    return _PASSWORD_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
 def refuse_writing(query: str) -> None:
@@ -302,7 +302,7 @@ class RawTable:
     """How the source was laid out."""
     origin: str
     """Where it came from, for messages."""
-    found: FileOptions = field(default_factory=FileOptions)
+    file_options: FileOptions = field(default_factory=FileOptions)
     """What was found out of how a file is written."""
 
     @property
@@ -354,7 +354,7 @@ class WholeSource:
     def check(self) -> None:
         """Raise DataError where the source is not what it was."""
 
-    def told(self, raw: RawTable) -> str:
+    def sentence(self, raw: RawTable) -> str:
         """Say of how many rows a sample is."""
         return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
 
@@ -368,7 +368,7 @@ def read_path(
     *,
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
-    **said: Unpack[FileOptions],
+    **given: Unpack[FileOptions],
 ) -> RawTable:
     """Read CSV, JSON lines (both also packed), Parquet, Feather, or a file of another format.
 
@@ -377,7 +377,7 @@ def read_path(
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if foreign := [*foreign_keys(path, said.get("of_format") or {})]:
+    if foreign := [*foreign_keys(path, given.get("of_format") or {})]:
         raise DataError(f"{path}: {problem}" for problem in foreign)
     try:
         if not path.exists():
@@ -387,18 +387,18 @@ def read_path(
         if ending in ARROW_SUFFIXES:
             return typed(read_arrow(path, max_unpacked), "parquet", path.name, min_rows=min_rows)
         if (form := format_of(path)) is None:
-            return _read_text(path, said, min_rows, max_unpacked)
-        table, layout, found = _read_format(form, path, said, max_unpacked)
+            return _read_text(path, given, min_rows, max_unpacked)
+        table, layout, options = _read_format(form, path, given, max_unpacked)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
         raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
-    return _checked(RawTable(table, layout, path.name, found), min_rows)
+    return _checked(RawTable(table, layout, path.name, options), min_rows)
 
 
-def _read_format(form: FileFormat, path: Path, said: FileOptions, most: int | None) -> Read:
+def _read_format(form: FileFormat, path: Path, given: FileOptions, most: int | None) -> Read:
     """Read a file by its format; what its reader did not expect is said without a value."""
     try:
-        table, layout, found = form.read(path, said, most)
+        table, layout, options = form.read(path, given, most)
         why = "" if tuple(table.column_names) == layout.names else "its columns have other names"
     except (SynthesizerError, MemoryError, *UNREADABLE):
         raise
@@ -406,10 +406,10 @@ def _read_format(form: FileFormat, path: Path, said: FileOptions, most: int | No
         why = type(error).__name__
     if why:
         raise DataError(f"{path}: cannot be read ({why}); mend it, or name another file")
-    return table, layout, found
+    return table, layout, options
 
 
-def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -> RawTable:
+def _read_text(path: Path, given: FileOptions, min_rows: int, most: int | None) -> RawTable:
     ending, content = text_of(path, most)
     if ending in JSON_SUFFIXES:
         return typed(parse_json(content, path.name), "json", path.name, min_rows=min_rows)
@@ -421,15 +421,15 @@ def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -
             f"{path}: type {ending!r} is unknown; the file must be {texts} (also "
             f"{', '.join(PACKED)}), {others}, a directory of .parquet, or of an installed extension"
         )
-    delimiter = said.get("delimiter") or CSV_SUFFIXES[ending]
-    arrow, csv, found = parse_csv(content, path.name, {**said, "delimiter": delimiter})
+    delimiter = given.get("delimiter") or CSV_SUFFIXES[ending]
+    arrow, csv, options = parse_csv(content, path.name, {**given, "delimiter": delimiter})
     layout = Layout(
         form="csv",
         names=tuple(arrow.column_names),
         compressed=path.suffix.lower() in PACKED,
         csv=csv,
     )
-    return _checked(RawTable(arrow, layout, path.name, found), min_rows)
+    return _checked(RawTable(arrow, layout, path.name, options), min_rows)
 
 
 def csv_bytes(path: Path) -> pa.Buffer | None:
@@ -451,10 +451,10 @@ def parquet_files(path: Path) -> list[Path]:
     if not os.path.isdir(path):  # also where the system refuses the name
         is_parquet = path.suffix.lower() in (".parquet", ".pq") and os.path.isfile(path)
         return [path] if is_parquet else []
-    found = (file for file in path.glob("**/*.parquet") if file.is_file())
+    candidates = (file for file in path.glob("**/*.parquet") if file.is_file())
     return sorted(
         file
-        for file in found
+        for file in candidates
         if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
 
@@ -534,16 +534,16 @@ def _by_clocks(arrow: pa.Table) -> pa.Table:
 
     Times of day become texts such as 10:30:00, durations seconds.
     """
-    for place, column in enumerate(arrow.columns):
-        kind, name = column.type, arrow.schema.names[place]
+    for position, column in enumerate(arrow.columns):
+        kind, name = column.type, arrow.schema.names[position]
         if pa.types.is_timestamp(kind) and kind.tz is not None:
-            arrow = arrow.set_column(place, name, pc.local_timestamp(column))
+            arrow = arrow.set_column(position, name, pc.local_timestamp(column))
         elif pa.types.is_time(kind):
             texts = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
-            arrow = arrow.set_column(place, name, texts)
+            arrow = arrow.set_column(position, name, texts)
         elif pa.types.is_duration(kind):
             ticks = pc.cast(column, pa.int64()).cast(pa.float64(), safe=False)
-            arrow = arrow.set_column(place, name, pc.divide(ticks, A_SECOND[kind.unit]))
+            arrow = arrow.set_column(position, name, pc.divide(ticks, A_SECOND[kind.unit]))
     return arrow
 
 

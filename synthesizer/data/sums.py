@@ -16,7 +16,7 @@ ROWS_PER_PART = 3
 """Rows of the first fit, for each number that is tried."""
 ROUNDS = 4
 """Fits; each adds rows in which the one before was wrong."""
-NEAR = 0.2
+MAX_ERROR = 0.2
 """Distance from -1, 0 or 1 (times a common factor) up to which a coefficient is taken for it."""
 INDEPENDENT = 1e-9
 """Share of a number's length that is not explained by those tried before it, at least."""
@@ -27,7 +27,7 @@ def sum_text(
     slack: FloatArray,
     parts: FloatArray,
     texts: Sequence[str],
-    places: Sequence[int],
+    positions: Sequence[int],
 ) -> str | None:
     """Return the sum of some parts that gives the target in all rows; None if there is none.
 
@@ -65,7 +65,9 @@ def sum_text(
             n = np.count_nonzero(signs)
             if n < MIN_PARTS or divisor not in (1, n):
                 return None
-            order = sorted(np.flatnonzero(signs), key=lambda i: (-signs[i], places[int(there[i])]))
+            order = sorted(
+                np.flatnonzero(signs), key=lambda i: (-signs[i], positions[int(there[i])])
+            )
             words = [f"{'+' if signs[i] > 0 else '-'} {texts[int(there[i])]}" for i in order]
             text = " ".join([words[0].removeprefix("+ ").replace("- ", "-", 1), *words[1:]])
             return text if divisor == 1 else f"({text}) / {divisor}"
@@ -84,13 +86,13 @@ def _coefficients(parts: FloatArray, target: FloatArray) -> tuple[FloatArray, in
     used = np.flatnonzero(lengths > INDEPENDENT)
     if not len(used):
         return signs, 1
-    found = np.linalg.lstsq(scaled[used].T, target, rcond=None)[0] / sizes[used]
-    largest = np.abs(found).max(initial=0.0)
+    solution = np.linalg.lstsq(scaled[used].T, target, rcond=None)[0] / sizes[used]
+    largest = np.abs(solution).max(initial=0.0)
     if largest <= 0:
         return signs, 1
-    divisor = max(int(np.rint(1 / largest)), 1) if largest < 1 - NEAR else 1
-    whole = np.rint(found * divisor)
-    if (np.abs(found * divisor - whole) > NEAR).any() or np.abs(whole).max() > 1:
+    divisor = max(int(np.rint(1 / largest)), 1) if largest < 1 - MAX_ERROR else 1
+    whole = np.rint(solution * divisor)
+    if (np.abs(solution * divisor - whole) > MAX_ERROR).any() or np.abs(whole).max() > 1:
         return signs, 1
     signs[used] = whole
     return signs, divisor

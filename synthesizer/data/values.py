@@ -42,8 +42,8 @@ STYLES: Final = ("plain", "point", "bare", "short")
 
 def matches(values: pa.Array, pattern: str) -> BoolArray:
     """Tell which texts a pattern matches; nulls do not."""
-    found = pc.fill_null(pc.match_substring_regex(values, pattern), False)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    matched = pc.fill_null(pc.match_substring_regex(values, pattern), False)
+    return np.asarray(matched.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def is_number(values: pa.Array, form: NumberFormat = PLAIN) -> BoolArray:
@@ -277,11 +277,11 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
 
 def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
     """Return up to two formats, the most frequent first, and which texts are dates in each."""
-    found: list[tuple[str, BoolArray]] = []
+    formats: list[tuple[str, BoolArray]] = []
     if not len(values) or 2 * matches(values, _BEGINNING).sum() <= len(values):
-        return found
+        return formats
     rest = np.ones(len(values), dtype=np.bool_)
-    while len(found) < 2 and rest.any():
+    while len(formats) < 2 and rest.any():
         first = values.filter(pa.array(rest)).slice(0, 500)
         counts = {form: matches(first, shape).sum() for form, shape in _SHAPES.items()}
         most = max(counts.values())
@@ -292,9 +292,9 @@ def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
             best = max(best, (fits, form), key=lambda each: each[0].sum())
         if not best[0].any():
             break
-        found.append((best[1], best[0]))
+        formats.append((best[1], best[0]))
         rest &= ~best[0]
-    return found
+    return formats
 
 
 def _zone(values: pa.Array) -> str:

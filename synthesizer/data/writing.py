@@ -438,5 +438,5 @@ def _categories(labels: Sequence[Any], dtype: str | None) -> pd.Index[Any]:
         return pd.Index(labels, dtype=dtype)
     kind: Any = pd.IntervalDtype(dtype)
     ends = np.array([label[1:-1].split(", ") for label in labels], dtype=object).reshape(-1, 2)
-    left, right = (pd.Index(ends[:, side]).astype(kind.subtype) for side in (0, 1))
-    return pd.IntervalIndex.from_arrays(left, right, closed=kind.closed)
+    lows, highs = (pd.Index(ends[:, side]).astype(kind.subtype) for side in (0, 1))
+    return pd.IntervalIndex.from_arrays(lows, highs, closed=kind.closed)

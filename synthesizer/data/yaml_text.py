@@ -125,8 +125,8 @@ def without_infinities(value: Any) -> Any:
 def _position(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None)
-    place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    return f"{place}: {problem}" if problem else place
+    position = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    return f"{position}: {problem}" if problem else position
 
 
 def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:

@@ -57,7 +57,7 @@ class FittedGrouped(FittedModel):
 
     def _groups(self, predictors: Table) -> Iterator[tuple[FittedModel, IntArray]]:
         """Yield the model of each group that is there, with its rows."""
-        place = self.groups.places(predictors, self.known)  # -1: no model of its own
+        place = self.groups.positions(predictors, self.known)  # -1: no model of its own
         for group in np.unique(place).tolist():
             yield self.others if group < 0 else self.own[group], np.flatnonzero(place == group)
 

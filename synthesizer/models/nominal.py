@@ -84,7 +84,7 @@ class Nearest:
 
         Returns positions, -1 where the combination has no donor, and distances, infinite there.
         """
-        cell = self.cells.places(table, self.known)
+        cell = self.cells.positions(table, self.known)
         low = np.append(0, self.ends)[cell]
         high = np.append(self.ends, 0)[cell]
         low = np.where(cell < 0, high, low)
@@ -235,7 +235,7 @@ class FittedNominal(FittedModel):
 
         A random one, or by what it is to be near to.
         """
-        cell = self.cells.places(predictors, self.known)  # -1: no donors
+        cell = self.cells.positions(predictors, self.known)  # -1: no donors
         starts = np.append(0, self.ends)[cell]
         size = np.append(self.ends, 0)[cell] - starts
         place = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)

@@ -159,7 +159,7 @@ def plan_extensions(
     for name, hook in hooks("plan", sections):
         asked = Asked(context, sections[name], chain, scenarios, is_sound=is_sound)
         answer = hook(asked)
-        if not _is_answer(answer, asked, may_rest=bool(extension_keys()[name].places)):
+        if not _is_answer(answer, asked, may_rest=bool(extension_keys()[name].placements)):
             raise ConfigError(f"extension {name!r}: plan returned no Found of a Planned")
         if (planned := found.add(answer)) is not None:
             made[name] = planned

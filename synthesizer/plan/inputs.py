@@ -367,7 +367,7 @@ def read_to_describe(
 
     ``reading`` are options of `read_path`.
     """
-    sections = {name: key.type() for name, key in extension_keys().items() if key.places}
+    sections = {name: key.type() for name, key in extension_keys().items() if key.placements}
     return _sampled(path, sections, unit) or (read_path(path, **reading), None)
 
 
@@ -440,7 +440,7 @@ def _without_rare(found: Input, config: ChainConfig) -> Input:
         rare = replace(rare, min_count=said.min_count, to=said.to, scope=said.levels)
     table, words = without_words(found.table, rare)
     table, done = rare.grouped(table)
-    open_ = tuple(rare.left(table)) if table.n_rows >= _SMALLEST * RARE else ()
+    open_ = tuple(rare.left_notes(table)) if table.n_rows >= _SMALLEST * RARE else ()
     told = (*words, *done, *open_)
     return replace(found, table=table, notes=(*found.notes, *told), warned=(*found.warned, *told))
 

@@ -63,7 +63,7 @@ def make_codebook(path: Path) -> Codebook:
     found = describe(raw, inferred, encode_inferred(raw, inferred))
     if whole is None:
         return found
-    return found.model_copy(update={"notes": (whole.told(raw), *found.notes)})
+    return found.model_copy(update={"notes": (whole.sentence(raw), *found.notes)})
 
 
 def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:

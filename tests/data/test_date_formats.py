@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthesizer.data.encoding import encode
-from synthesizer.data.guessing import Declaration, Inferred, ColumnProblem, infer_each
+from synthesizer.data.guessing import ColumnProblem, Declaration, Inferred, infer_each
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Kind
 from synthesizer.data.values import detect_format, format_dates, parse_dates

@@ -51,9 +51,9 @@ def test_the_row_of_names_is_found_and_can_be_named(tmp_path, content, row):
     (tmp_path / "x.csv").write_bytes(content)
     raw = read_path(tmp_path / "x.csv")
     assert raw.names == tuple(NAMES)
-    assert raw.found["header_row"] == row
+    assert raw.file_options["header_row"] == row
     assert _cells(tmp_path / "x.csv") == ROWS
-    said = {key: raw.found[key] for key in ("header_row", "comment", "quote")}
+    said = {key: raw.file_options[key] for key in ("header_row", "comment", "quote")}
     assert _cells(tmp_path / "x.csv", **said) == ROWS
     new = [f"v{k}" for k in range(4)]
     assert read_path(tmp_path / "x.csv", **said, names=new).names == tuple(new)
@@ -91,11 +91,11 @@ def test_single_quotes_are_read_and_written(tmp_path):
     content = _text(rows=[[f"'{name}'" for name in NAMES], *quoted])
     (tmp_path / "x.csv").write_bytes(content)
     raw = read_path(tmp_path / "x.csv")
-    assert (raw.names, raw.found["quote"]) == (tuple(NAMES), "'")
+    assert (raw.names, raw.file_options["quote"]) == (tuple(NAMES), "'")
     assert _cells(tmp_path / "x.csv") == rows
     assert copied(tmp_path / "x.csv")[1] == content
     (tmp_path / "x.csv").write_text("a,b\n" + "1,'tis\n2,'s x\n3,y\n" * 5)
-    assert read_path(tmp_path / "x.csv").found["quote"] == '"'
+    assert read_path(tmp_path / "x.csv").file_options["quote"] == '"'
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,11 @@ def test_a_first_person_is_no_row_of_names(tmp_path, rows):
     assert "SECRET" not in str(caught.value)
     names = [f"v{k}" for k in range(len(rows[0]))]
     raw = read_path(path, names=names)
-    assert (raw.names, raw.n_rows, raw.found["header_row"]) == (tuple(names), len(rows), None)
+    assert (raw.names, raw.n_rows, raw.file_options["header_row"]) == (
+        tuple(names),
+        len(rows),
+        None,
+    )
     if "NA" not in rows[0]:  # which is there twice
         assert read_path(path, header_row=1).n_rows == len(rows) - 1
 

@@ -152,7 +152,7 @@ def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path)
 def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
     entry = tmp_path / "synthesizer_random_rows.py"
     text = entry.read_text()
-    places = """places={"alike": "output"}, switches={"alike": "Draw all levels alike."},"""
+    places = """placements={"alike": "output"}, switches={"alike": "Draw all levels alike."},"""
     entry.write_text(text.replace("makes_datasets=True,", places))
     (tmp_path / "run.yaml").write_text("{data: {path: small.csv}, workers: 1}")
     words = ["--set", "output.alike=maybe"]
@@ -161,8 +161,8 @@ def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
     assert re.search(r"--alike +Draw all levels alike", output)
     assert "output.alike: must be true or false (got 'maybe')" in errors
     for wrong, said in (
-        ('places={"none": "data"},', "key 'random_rows': places failed (KeyError)"),
-        ('places={"path": "data"},', "data.path: an extension has this key of the core"),
+        ('placements={"none": "data"},', "key 'random_rows': placements failed (KeyError)"),
+        ('placements={"path": "data"},', "data.path: an extension has this key of the core"),
     ):
         entry.write_text(text.replace("makes_datasets=True,", wrong))
         options = tmp_path / "synthesizer_random_rows_options.py"

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from synthesizer.data.codec import Family
-from synthesizer.data.codes import places_in
+from synthesizer.data.codes import positions_in
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.panel.arrangement import (
@@ -131,7 +131,7 @@ class LongForm(Arrangement):
             where = {label: t for t, label in enumerate(period_labels(self.periods))}
             period_of_code = [where.get(label, -1) for label in column.variable.labels]
             return np.asarray(np.array(period_of_code, dtype=np.int64)[column.data])
-        return places_in(np.asarray(self.periods.data, dtype=np.float64), column.data)
+        return positions_in(np.asarray(self.periods.data, dtype=np.float64), column.data)
 
     def restored(self, table: Table, first: int = 0) -> Table:
         """Number the persons and write the periods; see `Arrangement.restored`.
@@ -532,8 +532,8 @@ def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> l
 
 
 def _form_of(name: str) -> type[Arrangement]:
-    own: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
-    return (own | entries("synthesizer.forms", type, removable=f"{EXTENSIONS}."))[name]
+    core: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
+    return (core | entries("synthesizer.forms", type, removable=f"{EXTENSIONS}."))[name]
 
 
 FORMS = Family(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _form_of)

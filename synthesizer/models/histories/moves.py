@@ -107,7 +107,7 @@ class SeenMoves:
         self, panel: PanelTable, rows: IntArray
     ) -> Iterator[tuple[IntArray, scipy.sparse.csr_array]]:
         """Yield places among later rows, and the steps of their known context."""
-        place = self.contexts.places(_contexts(panel, self.names, rows), self.known)
+        place = self.contexts.positions(_contexts(panel, self.names, rows), self.known)
         for context in np.unique(place[place >= 0]).tolist():
             part = slice(self.ends[context - 1] if context else 0, self.ends[context])
             codes = (self.before[part], self.after[part])

@@ -249,7 +249,7 @@ def _example(released: Released, time: str) -> tuple[str, str] | None:
 def _told(form: FileFormat) -> str | None:
     """Return how pandas opens files that say themselves which codes mean a missing value."""
     writing = writing_of(form.type)
-    return None if writing is None else writing.told.get(form.type, ("", None))[1]
+    return None if writing is None else writing.descriptions.get(form.type, ("", None))[1]
 
 
 def _opened(form: FileFormat, *, text: bool = False) -> str:

@@ -303,8 +303,8 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
 
 def _format(form: FileFormat) -> str:
     writing = writing_of(form.type)
-    own = {} if writing is None else {kind: text for kind, (text, _) in writing.told.items()}
-    kinds = sentences()["files"] | own
+    given = {} if writing is None else {k: text for k, (text, _) in writing.descriptions.items()}
+    kinds = sentences()["files"] | given
     names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
     text: str = kinds.get(form.type, kinds["text"])
     return text.format(

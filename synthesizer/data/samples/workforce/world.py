@@ -120,9 +120,9 @@ class World:
     plan: Integers
     """Index of the pay plan, shape (Y, A, O)."""
 
-    def places(self, tokens: str) -> Booleans:
+    def agencies_of(self, tokens: str) -> Booleans:
         """Return which agencies begin with one of the codes (all, if there is none)."""
-        return _places(self.agencies, tokens)
+        return _agencies_of(self.agencies, tokens)
 
 
 @lru_cache(maxsize=1)
@@ -168,7 +168,7 @@ def _sizes() -> Floats:
     return np.asarray(size / size.sum(axis=1, keepdims=True))
 
 
-def _places(codes: tuple[str, ...], tokens: str) -> Booleans:
+def _agencies_of(codes: tuple[str, ...], tokens: str) -> Booleans:
     starts = tuple(tokens.split())
     return np.array([not starts or code.startswith(starts) for code in codes])
 
@@ -181,7 +181,7 @@ def _mix(
     jobs = jobs / jobs.sum()
     like = np.empty((len(codes), len(SERIES)))
     for o, (item, group) in enumerate(zip(SERIES, family, strict=True)):
-        home = _places(codes, item.only or FAMILIES[group].home)
+        home = _agencies_of(codes, item.only or FAMILIES[group].home)
         away = 0.0 if item.only else _ABROAD_BLUE if item.category == "B" else 1 / _HOME
         like[:, o] = np.where(home, 1.0, away)
     like *= np.exp(rng.normal(0, 0.5, like.shape))
@@ -204,7 +204,7 @@ def _plans(rng: np.random.Generator, codes: tuple[str, ...]) -> Integers:
     plan = np.zeros((len(_YEARS), len(codes), len(SERIES)), dtype=np.int8)
     for rule in RULES:
         who = rule.who.split()
-        rows = _places(codes, rule.where)[:, None]
+        rows = _agencies_of(codes, rule.where)[:, None]
         columns = np.array([s.category in who or str(s.code) in who for s in SERIES])
         hit = rows & columns & (chance < rule.share)
         for t, year in enumerate(_YEARS):
