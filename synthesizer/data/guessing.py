@@ -19,7 +19,7 @@ from synthesizer.data.code_lists import (
     scale_order,
     why_codes,
 )
-from synthesizer.data.errors import DataError, OptionError, Problems
+from synthesizer.data.errors import DataError, OptionError, Problems, plural
 from synthesizer.data.id_patterns import MIN_HOLDERS, find_pattern
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import CODE_LOOKS, as_written, missing_codes
@@ -249,7 +249,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     texts = replace(texts, format=texts.format.for_decimals(declaration.decimals))
     declaration = replace(declaration, missing=as_written(texts, declaration.missing))
     codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
-    column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
+    column = _RawColumn(texts, declaration, codes, texts.occurs & ~texts.among(codes))
     if not column.is_value.any():
         raise ColumnProblem(
             "has no value in any row"
@@ -275,7 +275,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _RawColumn:
     """A column with its missing codes."""
 
     texts: Texts
@@ -369,7 +369,7 @@ class _Column:
         return odd
 
 
-def _guess(column: _Column) -> tuple[Kind, str]:
+def _guess(column: _RawColumn) -> tuple[Kind, str]:
     """Return the kind and its reason; raise a ColumnProblem if no guess is safe."""
     texts = column.texts
     if texts.labelling is not None and (guess := _labelled_kind(column, texts.labelling)):
@@ -403,7 +403,7 @@ def _dates_like(form: str) -> tuple[Kind, str]:
     return Kind.DATE, f"all values are dates like {plain}{years}"
 
 
-def _ambiguous(column: _Column, forms: tuple[str, ...]) -> ColumnProblem:
+def _ambiguous(column: _RawColumn, forms: tuple[str, ...]) -> ColumnProblem:
     """Return the problem of dates that several formats fit."""
     first, *others = (form.removeprefix(UNPADDED) for form in forms)
     return ColumnProblem(
@@ -414,7 +414,7 @@ def _ambiguous(column: _Column, forms: tuple[str, ...]) -> ColumnProblem:
     )
 
 
-def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None:
+def _labelled_kind(column: _RawColumn, about: Labelling) -> tuple[Kind, str] | None:
     """Return the kind that an SPSS, Stata or SAS file gives a column; None where it gives none.
 
     If every value has a label, the values are codes, also in variables of measure scale: some
@@ -441,7 +441,7 @@ def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None
     return kind, f"measure {about.measure} in the source"
 
 
-def _is_scale(column: _Column, about: Labelling) -> bool:
+def _is_scale(column: _RawColumn, about: Labelling) -> bool:
     """Whether the labels of the numbers, ordered by number, are a rising or falling scale."""
     if not column.number.all():
         return False
@@ -454,7 +454,7 @@ def _is_time(source: pa.DataType | None) -> bool:
     return source is not None and (pa.types.is_date(source) or pa.types.is_timestamp(source))
 
 
-def _guess_number(column: _Column) -> tuple[Kind, str]:
+def _guess_number(column: _RawColumn) -> tuple[Kind, str]:
     texts = column.texts
     if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
@@ -492,7 +492,7 @@ def _format_doubt(form: NumberFormat) -> str:
     return " (1,234 is read as 1.234); if wrong, write decimals: 0"
 
 
-def _why_codes(column: _Column) -> str:
+def _why_codes(column: _RawColumn) -> str:
     """Return why whole numbers are codes; an empty text where they are none.
 
     Large numbers that few rows have are amounts: as codes they would be released.
@@ -511,7 +511,7 @@ def _is_amount(number: float) -> bool:
     return abs(number) >= LARGE and not CODE_LOOKS.fullmatch(f"{number:.0f}")
 
 
-def _day_formats(column: _Column) -> tuple[str, ...]:
+def _day_formats(column: _RawColumn) -> tuple[str, ...]:
     """Return the date formats of whole numbers such as 20191231 or 201912."""
     if len(column.values) <= FEW_INTEGERS or column.texts.format != PLAIN:
         return ()
@@ -524,21 +524,21 @@ def _day_formats(column: _Column) -> tuple[str, ...]:
     return forms
 
 
-def _is_written_with_point(column: _Column) -> bool:
+def _is_written_with_point(column: _RawColumn) -> bool:
     """Whether whole numbers have decimals other than the ``.0`` that pandas adds."""
     plain = column.texts.format.plain(column.values)
     whole = pc.match_substring_regex(plain, r"^[+-]?\d+(\.0)?$")
     return column.texts.is_text and not pc.all(whole).as_py()
 
 
-def _counts_rows(column: _Column) -> bool:
+def _counts_rows(column: _RawColumn) -> bool:
     """Whether distinct whole numbers count persons or rows."""
     of_text = np.full(len(column.is_value), np.nan)
     of_text[column.is_value] = column.numbers
     return is_numbering(column.texts.name, of_text[column.texts.codes])
 
 
-def _refuse_mixed(column: _Column) -> None:
+def _refuse_mixed(column: _RawColumn) -> None:
     """Refuse a column of numbers with some text, whose meaning only the steward knows."""
     odd = column.not_a_number()
     counts = column.texts.counts[column.is_value]
@@ -554,7 +554,7 @@ def _refuse_mixed(column: _Column) -> None:
         )
 
 
-def _refuse_mixed_dates(column: _Column) -> None:
+def _refuse_mixed_dates(column: _RawColumn) -> None:
     """Refuse a column of dates with some text, or in two formats."""
     counts = column.texts.counts[column.is_value]
     formats = mixed_formats(column.values)
@@ -565,7 +565,7 @@ def _refuse_mixed_dates(column: _Column) -> None:
     raise _beside_dates(column, form, ~mask, f"has dates like {form}{named}" if others else "")
 
 
-def _beside_dates(column: _Column, form: str, odd: BoolArray, fault: str = "") -> ColumnProblem:
+def _beside_dates(column: _RawColumn, form: str, odd: BoolArray, fault: str = "") -> ColumnProblem:
     """Return the problem of texts among dates; its cure takes a few of them for missing codes."""
     counts = column.texts.counts[column.is_value]
     mostly = fault == "" or counts[odd].sum() <= (1 - MOSTLY) * counts.sum()
@@ -581,7 +581,7 @@ def _beside_dates(column: _Column, form: str, odd: BoolArray, fault: str = "") -
     )
 
 
-def _guess_text(column: _Column) -> tuple[Kind, str]:
+def _guess_text(column: _RawColumn) -> tuple[Kind, str]:
     if column.is_named_like_id:
         return Kind.ID, "named like an identifier"
     if column.all_distinct:
@@ -598,7 +598,7 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
     return Kind.CATEGORICAL, "text"
 
 
-def _coded(column: _Column) -> dict[str, Any]:
+def _coded(column: _RawColumn) -> dict[str, Any]:
     levels = column.declaration.levels
     if levels is None:
         levels = _levels(column)
@@ -618,7 +618,7 @@ def _coded(column: _Column) -> dict[str, Any]:
     return {"levels": levels}
 
 
-def _levels(column: _Column) -> tuple[str, ...]:
+def _levels(column: _RawColumn) -> tuple[str, ...]:
     texts = column.texts
     if texts.ordered is not None:  # all categories of the source, also unused ones
         return tuple(texts.picked(~texts.among(column.missing)))
@@ -635,20 +635,20 @@ def _levels(column: _Column) -> tuple[str, ...]:
     return tuple(levels)
 
 
-def _check_levels(column: _Column, levels: tuple[str, ...]) -> None:
+def _check_levels(column: _RawColumn, levels: tuple[str, ...]) -> None:
     if len(set(levels)) != len(levels) or set(levels) & set(column.missing):
         raise ColumnProblem("has `levels` that occur twice or are missing codes; write each once")
     odd = column.is_value & ~column.texts.among(levels)
     if odd.any():
         raise ColumnProblem(
-            f"has {int(odd.sum())} texts that its declared `levels` lack, in "
+            f"has {plural(int(odd.sum()), 'text')} that its declared `levels` lack, in "
             f"{column.texts.where(odd)}",
             "add them to `levels` or `missing`",
             every_row="add them to `levels`, or correct these cells",
         )
 
 
-def _boolean(column: _Column) -> dict[str, Any]:
+def _boolean(column: _RawColumn) -> dict[str, Any]:
     words = column.values.to_pylist()
     if column.texts.source is not None and pa.types.is_boolean(column.texts.source):
         words = ["false", "true"]
@@ -663,7 +663,7 @@ def _boolean(column: _Column) -> dict[str, Any]:
     return {"levels": levels}
 
 
-def _numeric(column: _Column) -> dict[str, Any]:
+def _numeric(column: _RawColumn) -> dict[str, Any]:
     texts = column.texts
     odd = column.not_a_number()
     if odd.all():
@@ -699,7 +699,7 @@ def _numeric(column: _Column) -> dict[str, Any]:
     return {"decimals": decimals, "storage": {"style": style, **texts.format.storage}}
 
 
-def _check_decimals(column: _Column, decimals: int) -> None:
+def _check_decimals(column: _RawColumn, decimals: int) -> None:
     if decimals < 0:
         raise ColumnProblem("has negative `decimals`; they must be 0 or more")
     numbers = column.numbers
@@ -711,7 +711,7 @@ def _check_decimals(column: _Column, decimals: int) -> None:
         )
 
 
-def _date(column: _Column) -> dict[str, Any]:
+def _date(column: _RawColumn) -> dict[str, Any]:
     native = column.texts.native
     if native is not None and _is_time(native.type):
         days = days_of(native.filter(pa.array(column.is_value)))
@@ -726,7 +726,7 @@ def _date(column: _Column) -> dict[str, Any]:
     }
 
 
-def _dates(column: _Column) -> tuple[str, FloatArray]:
+def _dates(column: _RawColumn) -> tuple[str, FloatArray]:
     form = column.declaration.date_format
     if form is None:
         forms = detect_format(column.values)
@@ -746,13 +746,13 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
     return written, days
 
 
-def _id(column: _Column) -> dict[str, Any]:
+def _id(column: _RawColumn) -> dict[str, Any]:
     """Return the pattern of identifiers, without their values."""
     pattern = find_pattern(column.values)
     return {"decimals": 0, "storage": {} if pattern is None else pattern.storage}
 
 
-_BUILDERS: Final[Mapping[Kind, Callable[[_Column], dict[str, Any]]]] = {
+_BUILDERS: Final[Mapping[Kind, Callable[[_RawColumn], dict[str, Any]]]] = {
     Kind.CATEGORICAL: _coded,
     Kind.ORDERED: _coded,
     Kind.BOOLEAN: _boolean,

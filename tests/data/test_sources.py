@@ -44,9 +44,9 @@ REFUSED = [
     ),
     (
         "a,b\nä,ö\nü,é\n".encode() + b"SECRET\xff,1\n",
-        r"4 other places are, .* correct these bytes; in any other encoding the rest would",
+        r"4 other positions are, .* correct these bytes; any other encoding would",
     ),
-    (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
+    (b'a,b\n1,"SECRET\n3,4\n', "still open"),
     (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
     (b"a,\xed\xa0\x80\n1,2\n3,4\n", r"byte 2 \(line 1\) is not UTF-8"),
 ]
@@ -314,7 +314,7 @@ def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path):
     for attempt in (lambda: find_encoding(pa.py_buffer(broken), "x"), lambda: read_path(path)):
         with pytest.raises(DataError, match=r"data row 40,000, column 2.*UTF-8") as caught:
             attempt()
-        assert "50,000 other places are" in str(caught.value)
+        assert "50,000 other positions are" in str(caught.value)
         assert "Köln" not in str(caught.value)
     path.write_bytes(b"n,town\n\n1,x\x81\n2,y\n")
     with pytest.raises(DataError, match=r"line 3, data row 1, column 2\) is not CP1252"):

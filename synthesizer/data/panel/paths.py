@@ -100,7 +100,7 @@ def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Col
     return _columns(column.take(rows - 1), changes[rows - 1].astype(np.float64), since)
 
 
-class Memory:
+class PastValues:
     """The past of every person while a panel is drawn period by period."""
 
     def __init__(self, variable: Variable, n_persons: int) -> None:

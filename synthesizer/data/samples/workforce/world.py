@@ -39,7 +39,7 @@ BUREAUS: Final = p.code_list("bureaus", Bureau)
 """The 607 agencies, those of a department together."""
 
 
-class Family(NamedTuple):
+class OccupationGroup(NamedTuple):
     """An occupational group, and where it is at home."""
 
     code: int
@@ -47,7 +47,7 @@ class Family(NamedTuple):
     program: int
 
 
-class Series(NamedTuple):
+class Occupation(NamedTuple):
     """An occupation; ``only`` restricts it to departments or bureaus."""
 
     code: int
@@ -59,13 +59,13 @@ class Series(NamedTuple):
     only: str
 
 
-FAMILIES: Final = p.code_list("families", Family)
+FAMILIES: Final = p.code_list("families", OccupationGroup)
 
-SERIES: Final = p.code_list("series", Series)
+SERIES: Final = p.code_list("series", Occupation)
 """The 803 occupations in order of their code."""
 
 
-class Rule(NamedTuple):
+class PlanRule(NamedTuple):
     """Who is on a plan: categories or series, departments or bureaus, share, years."""
 
     plan: str
@@ -76,7 +76,7 @@ class Rule(NamedTuple):
     last: int
 
 
-RULES: Final = p.code_list("plan_rules", Rule)
+RULES: Final = p.code_list("plan_rules", PlanRule)
 """Later rules take precedence; a share picks (agency, occupation) pairs, once for all."""
 
 
