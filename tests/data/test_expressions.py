@@ -200,7 +200,7 @@ WRONG = [
     ("`Jul.93` < 'school'", "declare it as ordered"),
     ("edu + 1 > 2", "variable 'edu' (ordered) is no number"),
     ("x == 'abc'", "without quotation marks"), ("d > 3", "YYYY-MM-DD"),
-    ("year(x) == 3", "is no date"), ("x", "is no condition"),
+    ("year(x) == 3", "is not a date"), ("x", "is not a condition"),
     ("missing(x, 'q')", "no missing code 'q'"), ("x in y", "needs a list"),
     ("x in []", "needs a list"), ("x == [1]", "after 'in'"), ("abs(x, y) > 1", "write abs(x)"),
     ("abs([1]) > 1", "takes no list"), ("round(x, y) > 1", "digits"),
@@ -276,8 +276,8 @@ def test_derive_coded_variables(table):
     ("text", "variable", "message"),
     [
         ("'q'", MSP, "has no level 'q'"), ("edu", MSP, "lacks 3 levels"),
-        ("x * 100", MSP, "no level in 4 rows"), ("x > 1", EDU, "levels that are no numbers"),
-        ("x", DATE, "is no date"), ("d", RESULT, "is no number"), ("edu", RESULT, "is no number"),
+        ("x * 100", MSP, "in 4 rows the expression"), ("x > 1", EDU, "levels that are not numbers"),
+        ("x", DATE, "is not a date"), ("d", RESULT, "is not a number"), ("edu", RESULT, "is not a number"),
     ],
 )  # fmt: skip
 def test_derive_refuses_what_does_not_fit(table, text, variable, message):

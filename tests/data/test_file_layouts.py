@@ -79,9 +79,9 @@ def test_a_nameless_column_with_a_value_and_names_of_too_few_columns_are_refused
     with pytest.raises(DataError, match="column 3 has no name") as caught:
         read_path(path)
     assert "SECRET" not in str(caught.value)
-    with pytest.raises(DataError, match="names has 2 columns, and most rows have 3 cells"):
+    with pytest.raises(DataError, match="`names` has 2 columns, but most rows have 3 cells"):
         read_path(path, names=["a", "b"])
-    with pytest.raises(DataError, match="has no line 99 with names"):
+    with pytest.raises(DataError, match="line 99 for the names is absent"):
         read_path(path, header_row=99)
 
 

@@ -104,7 +104,7 @@ in_words_of_r <- function(problems) {
 r_words <- c(
   "^Invalid value for '?-{1,2}([a-z-]+)'?: (?:Input should be|input should be) (.*)" = "\\1: must be \\2",
   "^Invalid value for '?-{1,2}([a-z-]+)'?: " = "\\1: ",
-  "(?:say |name another )?--overwrite(?: \\(output\\.overwrite: true\\))?" = "say overwrite = TRUE",
+  "(?:write |name another )?--overwrite(?: \\(output\\.overwrite: true\\))?" = "write overwrite = TRUE",
   "^output\\.(directory|format):" = "\\1:",
   "--(risk|utility|vary|seed|rule|weight|groups) ([A-Za-z_.0-9]+)(?=[:,; ]|$)" = "\\1 = \"\\2\"",
   "(?<![\\w-])-m ([0-9]+)" = "m = \\1",

@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.panel.paths import PastValues, PathRule, broken_steps, last_observed, past_columns
+from synthesizer.data.panel.paths import (
+    PastValues,
+    PathRule,
+    broken_steps,
+    last_observed,
+    past_columns,
+)
 from synthesizer.data.table import Kind
 from tests.data.panel.panels import TIMES, persons_of, random_column, random_index
 from tests.tables import values_of
