@@ -1,8 +1,8 @@
-"""What installed packages declare as entry points, this one among them: extensions, for a start.
+"""Entry points of installed packages, this one included: extensions and others.
 
-An extension is a capability that the core does without. It enters through the entry-point group
-``synthesizer.extensions``, and its entry is an `Extension`. An extension whose module is not there
-counts as not installed: its folder can be removed, and all else works.
+An extension is a capability that the core does not need. Its entry in the entry-point group
+``synthesizer.extensions`` is an `Extension`. An extension whose module is absent counts as not
+installed: its folder can be removed, and all else works.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ T = TypeVar("T")
 
 
 def entries(group: str, kind: type[T], *, removable: str = "") -> dict[str, T]:
-    """Return the entries of a group by name, without those whose module is gone, if it is below
-    ``removable``.
+    """Return the entries of a group by name, without those whose ``removable`` module is absent.
 
     Raises
     ------
     ConfigError
-        If one cannot be imported, is of another type, or has the name of another one.
+        If an entry cannot be imported, is of another type, or repeats a name.
     """
     points = {(point.name, point.value): point for point in entry_points(group=group)}
     names = Counter(name for name, _ in points)
@@ -53,7 +52,7 @@ def _loaded(point: EntryPoint, kind: type[T], removable: str) -> T | None:
             return None  # its folder was removed
         raise ConfigError(_broken(where, error)) from error
     if not isinstance(entry, kind):
-        raise ConfigError(f"{where} is no {kind.__name__}")
+        raise ConfigError(f"{where} is not of type {kind.__name__}; update its package")
     return entry
 
 
@@ -66,7 +65,7 @@ EXTENSIONS: Final = "synthesizer.extensions"
 
 
 def is_gone(module: str) -> bool:
-    """Whether a module is one of an extension whose folder was removed."""
+    """Whether a module belongs to an extension whose folder was removed."""
     folder = ".".join(module.split(".")[:3])
     return folder.startswith(f"{EXTENSIONS}.") and find_spec(folder) is None
 
@@ -77,7 +76,7 @@ Command = Callable[..., None]
 
 @dataclass(frozen=True)
 class CommandGroup:
-    """Commands under one name, which ends the names of their functions."""
+    """Commands under one name, the end of the names of their functions."""
 
     name: str
     about: str
@@ -86,7 +85,7 @@ class CommandGroup:
 
 
 Hook = Callable[..., Any]
-"""A function of an extension. It is imported when it is called, see `late`."""
+"""A function of an extension, imported at the first call; see `late`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +95,7 @@ class Key:
     name: str
     options: str
     """``module:class`` of the section: a dataclass, or a model of pydantic. ``true`` takes its
-    defaults. Its module is imported before the configuration is there, which it must not import."""
+    defaults. Its module must not import the configuration."""
     description: str
     makes_datasets: bool = False
     """Whether it makes whole datasets of categories, in place of the chain or after it; models draw
@@ -106,16 +105,18 @@ class Key:
     panel": not with keys that arrange rows, samples that are drawn anew, or sources that are read
     in parts. What makes whole datasets never goes with these."""
     finishers: Sequence[str] = ()
-    """``module:class`` of each `Finisher` of ``engine/chain.py`` that it may add to a chain."""
+    """``module:class`` of each `Finisher` (``engine/chain.py``) that it may add."""
     placements: Mapping[str, str] = field(default_factory=dict)
-    """Where its options are, if not under ``name``: each is a key under ``data``, ``output`` or
-    ``workers``. Every configuration has the section then, and `plan` may return None."""
+    """Section of each option that is not under ``name``: ``data``, ``output`` or ``workers``.
+
+    Every configuration has these sections, and `plan` may return None."""
     switches: Mapping[str, str] = field(default_factory=dict)
-    """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
+    """Options under ``output`` that are also options of `run`, with their help."""
     arrange: Hook | None = None
-    """Says how rows of the source belong together, in place of ``panel``: takes the options, an
-    `Arranging`, and the table of the source, and returns a `Found` of an `Arranged`. Of None, all
-    else cannot be planned."""
+    """Arranges the rows of the source, in place of ``panel``.
+
+    Takes the options (an `Arranging`) and the source's table; returns a `Found` of an `Arranged`.
+    After a `Found` of None, nothing else is planned."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
@@ -123,15 +124,15 @@ class Key:
         if not {*self.placements.values()} <= {"data", "output", "workers"}:
             raise ValueError("placements must be data, output or workers")
         if any(self.placements.get(name) != "output" for name in self.switches):
-            raise ValueError("switches must be options that are placed under output")
+            raise ValueError("switches must be options under output")
 
     @property
     def paths(self) -> set[str]:
-        """Its name, and where its options are."""
+        """Paths of the key and of its options elsewhere."""
         return {self.name, *(f"{section}.{option}" for option, section in self.placements.items())}
 
     def gathered(self, config: Any) -> Any:
-        """Return its options from where they are in a configuration, others by default."""
+        """Return its options from the sections of a configuration, others by default."""
         parts = (
             (option, getattr(config, section, None)) for option, section in self.placements.items()
         )
@@ -144,12 +145,12 @@ class Key:
         """The class of its section."""
         kind = found_at(self.options)
         if not is_dataclass(kind) and not hasattr(kind, "model_fields"):
-            raise ConfigError(f"key {self.name!r}: {self.options!r} is no dataclass or model")
+            raise ConfigError(f"key {self.name!r}: {self.options!r} is not a dataclass or model")
         return kind
 
 
 def found_at(target: str) -> Any:
-    """Return what an extension names as ``module:name``."""
+    """Return the object that an extension names as ``module:name``."""
     module, _, name = target.partition(":")
     try:
         return getattr(import_module(module), name)
@@ -170,18 +171,17 @@ def late(target: str) -> Hook:
 
 @dataclass(frozen=True, kw_only=True)
 class Extension:
-    """What an extension adds. Each hook is optional.
+    """The hooks of an extension, all optional.
 
-    Where it has a key, `plan` is called for a configuration with this key, and the hooks of results
-    for a run that has its result.
+    With a key, `plan` is called for a configuration with this key, and the hooks of results for a
+    run with its result.
     """
 
     key: Key | None = None
     plan: Hook | None = None
-    """Takes an `Asked` of ``plan/extended.py``, returns a `Found` of a `Planned`, or of None where
-    there are problems."""
+    """Takes an `Asked` (``plan/extended.py``), returns a `Found` of a `Planned` or None."""
     sentences: str = ""
-    """Package whose ``sentences.toml`` has the sentences of these problems, by code."""
+    """Package with ``sentences.toml``, the sentences of these problems by code."""
     result: Hook | None = None
     """Reads its part of ``checks.json`` and returns its result."""
     page: Hook | None = None
@@ -189,15 +189,14 @@ class Extension:
     screen: Hook | None = None
     """Takes a record and yields blocks: tables, words and notes."""
     codebook: Hook | None = None
-    """Takes facts of the release and returns facts by name, for the sentences of ``codebook.yaml``
-    in the package of ``sentences``."""
+    """Takes facts of the release and returns facts by name, for its ``codebook.yaml``."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Names that ``synthesizer`` has in Python, and the module of each."""
+    """Public names in ``synthesizer``, with the module of each."""
     task: str = "Further commands"
-    """Heading of its commands in ``synthesizer --help``; it may be one that is there."""
+    """Heading of its commands in ``synthesizer --help``, new or existing."""
     commands: Callable[[], Sequence[Command | CommandGroup]] = tuple
     former_commands: Mapping[str, str] = field(default_factory=dict)
-    """Commands of earlier versions, and what to type in their place."""
+    """Commands of earlier versions, with their replacements."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.key, Key | None):
@@ -206,12 +205,12 @@ class Extension:
 
 @cache
 def extensions() -> Mapping[str, Extension]:
-    """Return the extensions that are installed, by name.
+    """Return the installed extensions by name.
 
     Raises
     ------
     ConfigError
-        If one cannot be imported, or its entry is no `Extension`.
+        If one cannot be imported, or its entry is not an `Extension`.
     """
     return entries(EXTENSIONS, Extension)
 
@@ -222,7 +221,7 @@ def commands_of(name: str) -> Sequence[Command | CommandGroup]:
     Raises
     ------
     ConfigError
-        If they cannot be had, or are none.
+        If they cannot be imported, or are not commands.
     """
     where = f"commands of extension {name!r}"
     with guarded(where):
@@ -233,14 +232,14 @@ def commands_of(name: str) -> Sequence[Command | CommandGroup]:
 
 
 def installed() -> str:
-    """Return which extensions there are, for who asks for another one."""
+    """Return the installed extensions in words, for the problem of an absent one."""
     names = ", ".join(extensions()) or "none; reinstall synthesizer (pip install .)"
     return f"installed extensions: {names}"
 
 
 @cache
 def keyed() -> Mapping[str, Extension]:
-    """Return the extensions that have a key, by its name.
+    """Return the extensions with a key, by the name of the key.
 
     Raises
     ------
@@ -265,7 +264,7 @@ def extension_keys() -> dict[str, Key]:
 
 
 def placed(section: str) -> dict[str, Any]:
-    """Return the options of extensions under a key of the core, as fields of pydantic."""
+    """Return the options of extensions in a section of the core, as fields of pydantic."""
     fields_by_name: dict[str, Any] = {}
     for key in extension_keys().values():
         with guarded(f"key {key.name!r}: placements"):
@@ -279,16 +278,16 @@ def placed(section: str) -> dict[str, Any]:
 
 
 def switches() -> dict[str, str]:
-    """Return the options of `run` that extensions have, and what each does."""
+    """Return the options of `run` from extensions, with their help."""
     keys = extension_keys().values()
     return {f"--{name}": words for key in keys for name, words in key.switches.items()}
 
 
 def hooks(kind: str, names: Container[str]) -> Iterator[tuple[str, Hook]]:
-    """Yield a hook of the extensions whose keys are among ``names``, with the key.
+    """Yield a hook of each extension whose key is in ``names``, with the key.
 
-    It returns lists in place of iterators. What it did not expect is a `ConfigError` that shows no
-    value.
+    Hooks return lists in place of iterators. An unexpected error becomes a `ConfigError` without
+    values.
     """
     for name, one in keyed().items():
         if name in names and (hook := getattr(one, kind)) is not None:
@@ -303,7 +302,7 @@ def _guarded(where: str, hook: Hook, *given: Any) -> Any:
 
 @contextmanager
 def guarded(where: str) -> Iterator[None]:
-    """Make an error that an extension did not expect a `ConfigError` that shows no value."""
+    """Turn an unexpected error of an extension into a `ConfigError` without values."""
     try:
         yield
     except SynthesizerError:
@@ -313,7 +312,7 @@ def guarded(where: str) -> Iterator[None]:
 
 
 def texts_of(file: str) -> Iterator[tuple[str, str]]:
-    """Yield key and text of a file in the packages of extensions that have it."""
+    """Yield key and text of a file in each extension's package that contains it."""
     for name, one in keyed().items():
         with suppress(OSError, ValueError, TypeError, ImportError):
             yield name, files(one.sentences).joinpath(file).read_text("utf-8")
@@ -325,5 +324,5 @@ def makers() -> list[Any]:
 
 
 def arranging_keys() -> dict[str, Key]:
-    """Return the keys that say how rows belong together, by name."""
+    """Return the keys that arrange rows, by name."""
     return {name: key for name, key in extension_keys().items() if key.arrange is not None}

@@ -1,8 +1,7 @@
-"""Relations between columns that hold in all rows: formulas, labels of codes, orders.
+"""Relations between columns that are true in all rows: formulas, labels of codes, orders.
 
-Each is tested against accident. A relation counts if at least 50 rows show it and at least 10 rows
-would break it if the columns were independent. Few rows rule most pairs of columns out; only the
-others are looked at on all rows.
+A relation counts if at least 50 rows show it, and at least 10 rows would break it if the columns
+were independent. A few rows exclude most pairs of columns; only the others are tested on all rows.
 """
 
 from __future__ import annotations
@@ -20,29 +19,29 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 from synthesizer.data.workers import Advance
 
 MIN_ROWS = 50
-"""Rows that show a relation, at least."""
+"""Fewest rows that show a relation."""
 MIN_BROKEN = 10
-"""Rows that would break it if the columns were independent, at least."""
+"""Fewest expected rows against it if the columns were independent."""
 MIN_SHARE = 0.01
-"""Share of the rows that would break an order of numbers; dates are always comparable."""
+"""Least expected share of rows against an order of numbers (not dates)."""
 MIN_LABELS = 0.5
-"""Texts per code that a number has, at least, to be taken for a code."""
+"""Fewest texts per number for the number to be a code."""
 MAX_CODES = 0.5
-"""Codes per row, at most: what is nearly all distinct determines every column."""
+"""Most codes per row: nearly distinct codes determine every column."""
 _PROBE_ROWS = 16, 200, 2_000
-"""Rows on which all pairs are tried, and then those that remain."""
+"""Rows of the first tests of pairs, each on the remaining pairs."""
 
 
 @dataclass(frozen=True)
 class Relation:
-    """What holds in all rows, and the entry of a configuration that keeps it."""
+    """A relation that is true in all rows, as an entry of a configuration."""
 
     key: Literal["derived", "follows", "forbid"]
     """A formula, the label or group of a code, or an order."""
     text: str
-    """What stands under the key: an expression, the code, or what no row satisfies."""
+    """Value of the key: an expression, the code, or a condition without rows."""
     name: str
-    """The variable that is computed; of an order the larger one."""
+    """The computed variable; in an order the larger one."""
 
     @property
     def sentence(self) -> str:
@@ -60,13 +59,12 @@ def find_relations(
     derived: Mapping[str, str] | None = None,
     advance: Advance = lambda _: None,
 ) -> tuple[Relation, ...]:
-    """Return the relations that all rows of a table keep, and that are no accident.
+    """Return the relations that are true in all rows of a table and not by chance.
 
     Each variable is computed at most once, and no variable needs itself. An order that follows
-    from others, or from what is computed, is left out. Variables in ``drawn`` are not computed.
-    A missing code, and the level ``joined`` of rare codes, need not have one label.
-    ``derived`` holds the formulas that are known; they are searched for where it is None.
-    ``advance`` is called for each column of the search.
+    from other relations is excluded. Variables in ``drawn`` are not computed. Missing codes, and
+    the level ``joined`` of rare codes, may have several labels. ``derived`` are known formulas; if
+    None, formulas are searched. ``advance`` is called for each column of the search.
 
     Examples
     --------
@@ -111,7 +109,7 @@ def rows_off(code: Column, label: Column) -> BoolArray:
 
 
 def codes_among_numbers(table: Table) -> list[str]:
-    """Return the whole numbers that are codes: most have a text of their own, such as a name."""
+    """Return the whole-number columns that are codes: most codes have a distinct text."""
     whole = [c for c in table.columns if c.variable.kind is Kind.NUMERIC and _is_whole(c)]
     texts = [c for c in table.columns if c.variable.kind is Kind.CATEGORICAL]
     texts = [column for column in texts if numbers_of(column) is None]
@@ -134,16 +132,16 @@ def _values(column: Column) -> IntArray:
 
 
 def has_code(column: Column, joined: str) -> BoolArray:
-    """Return the rows with a code: none that is missing, or that stands for rare codes together."""
+    """Return the rows with an ordinary code, neither missing nor the joint level of rare codes."""
     levels = column.variable.levels
     rare = levels.index(joined) if joined in levels else -1
     return np.asarray(column.is_observed & (column.data != rare))
 
 
 def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
-    """Yield variables and the code that they follow from, the one with the fewest levels.
+    """Yield each variable with the code that determines it, the one with the fewest levels.
 
-    Of several codes for the same, the one with the shortest levels comes first.
+    Among equivalent codes, the one with the shortest levels comes first.
     """
     serial = numberings(table)
     codes = [column for column in table.columns if column.is_coded and column.name not in serial]
@@ -167,7 +165,7 @@ def _labels(table: Table, joined: str) -> Iterator[tuple[str, str]]:
 def _followers(
     codes: Iterable[Column], others: Iterable[Column], joined: str = ""
 ) -> dict[str, list[str]]:
-    """Return which columns have one value for each code of a column, without accidents."""
+    """Return the columns with one value for each code of a column, not by chance."""
     columns = {column.name: column for column in (*codes, *others)}
     values = {name: _values(column) for name, column in columns.items()}
     sources = [column.name for column in codes]
@@ -196,12 +194,12 @@ def _followers(
 
 
 def _many(values: IntArray) -> bool:
-    """Whether so many rows are outside the largest value that a relation can show."""
+    """Whether enough rows are outside the most frequent value to show a relation."""
     return len(values) - int(np.bincount(values).max(initial=0)) >= MIN_BROKEN
 
 
 def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Relation]:
-    """Yield the orders that follow neither from others nor from what is computed."""
+    """Yield the orders that follow neither from other orders nor from computed variables."""
     position = {name: i for i, name in enumerate(table.names)}
     pairs = set()
     for pair in _rising_pairs(table.columns):
@@ -219,9 +217,9 @@ def _orders(table: Table, needs: Mapping[str, Collection[str]]) -> Iterator[Rela
 
 
 def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of dates, of codes, or of numbers, of which the first is larger in no row.
+    """Yield pairs of dates, codes or numbers whose first is never larger than the second.
 
-    Numbers are compared if both are whole, or both fractional: others hardly have one unit.
+    Two numbers are compared only if both are whole or both fractional: others rarely share a unit.
     """
     groups: dict[tuple[bool, bool, bool], list[Column]] = {}
     for column in columns:
@@ -248,13 +246,13 @@ def _rising_pairs(columns: Iterable[Column]) -> Iterator[tuple[str, str]]:
 
 
 def _is_whole(column: Column) -> bool:
-    """Whether all numbers are whole, however they are written: 12.0."""
+    """Whether all numbers are whole, such as 12.0."""
     values = column.data[column.is_observed]
     return bool((values == np.rint(values)).all())
 
 
 def _amounts(column: Column) -> FloatArray | None:
-    """Return the numbers, or days, of a column that may be in order with others; else None."""
+    """Return the numbers or days of a column for comparison; None if it has none."""
     is_date = column.variable.kind is Kind.DATE
     numbers = np.where(column.is_observed, column.data, np.nan) if is_date else numbers_of(column)
     if numbers is None or column.variable.kind is Kind.BOOLEAN:
@@ -263,7 +261,7 @@ def _amounts(column: Column) -> FloatArray | None:
 
 
 def _is_no_accident(low: FloatArray, high: FloatArray, share: float) -> bool:
-    """Whether an order that holds would be broken if the two numbers were independent."""
+    """Whether enough rows would break an order if the two numbers were independent."""
     both = ~(np.isnan(low) | np.isnan(high))
     low, high = low[both], high[both]
     if len(low) < MIN_ROWS or (low == high).all():

@@ -1,4 +1,4 @@
-"""Tables of codes: what everything between reading and writing works on.
+"""Tables of codes, the form of all data between reading and writing.
 
 Coded variables (categorical, ordered, boolean) are int32 codes into ``variable.labels``; numeric
 variables and dates are float64 with a parallel int8 array of states for their missing codes.

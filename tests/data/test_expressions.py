@@ -276,8 +276,8 @@ def test_derive_coded_variables(table):
     ("text", "variable", "message"),
     [
         ("'q'", MSP, "has no level 'q'"), ("edu", MSP, "lacks 3 levels"),
-        ("x * 100", MSP, "in 4 rows the expression"), ("x > 1", EDU, "levels that are not numbers"),
-        ("x", DATE, "is not a date"), ("d", RESULT, "is not a number"), ("edu", RESULT, "is not a number"),
+        ("x * 100", MSP, "in 4 rows the expression"), ("x > 1", EDU, "that are not numbers"),
+        ("x", DATE, "not a date"), ("d", RESULT, "not a number"), ("edu", RESULT, "not a number"),
     ],
 )  # fmt: skip
 def test_derive_refuses_what_does_not_fit(table, text, variable, message):
