@@ -94,16 +94,18 @@ class Key:
 
     name: str
     options: str
-    """``module:class`` of the section: a dataclass, or a model of pydantic. ``true`` takes its
-    defaults. Its module must not import the configuration."""
+    """``module:class`` of the section: a dataclass, or a model of pydantic.
+
+    ``true`` means the defaults. The module must not import the configuration."""
     description: str
     makes_datasets: bool = False
-    """Whether it makes whole datasets of categories, in place of the chain or after it; models draw
-    the other variables given these. Then ``method: NAME`` asks for it, too."""
+    """Whether it makes whole datasets of categories, in place of the chain or after it.
+
+    Models draw the other variables given these. ``method: NAME`` selects it, too."""
     apart: str = ""
-    """Why it goes with whole files of single rows or persons only, such as "adds periods to a
-    panel": not with keys that arrange rows, samples that are drawn anew, or sources that are read
-    in parts. What makes whole datasets never goes with these."""
+    """Why it cannot be combined with keys that arrange rows, new samples, or sources in parts.
+
+    For example "adds periods to a panel". Keys that make whole datasets never can."""
     finishers: Sequence[str] = ()
     """``module:class`` of each `Finisher` (``engine/chain.py``) that it may add."""
     placements: Mapping[str, str] = field(default_factory=dict)

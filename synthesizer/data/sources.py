@@ -1,4 +1,4 @@
-"""Sources of confidential data: files, databases, pandas frames; their distinct texts."""
+"""Reading of sources (files, databases, frames), and the distinct texts of their columns."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ class Texts:
     values: pa.Array
     """Distinct texts, shape (k,)."""
     codes: npt.NDArray[np.int32]
-    """Position in ``values`` of each row, shape (n,)."""
+    """Index into ``values`` of each row, shape (n,)."""
     counts: npt.NDArray[np.int64]
-    """Rows of each text, shape (k,); 0 for categories of a typed source that do not occur."""
+    """Rows of each text, shape (k,); 0 for unused categories of a typed source."""
     null: str | None = None
-    """The text that stands for a null of a typed source."""
+    """Text for a null of a typed source."""
     source: pa.DataType | None = None
-    """Type of the values in a typed source (of the dictionary for dictionary columns)."""
+    """Type of the values in a typed source (dictionaries: of their values)."""
     ordered: bool | None = None
-    """Whether a typed source has ordered categories; None where it has no categories."""
+    """Whether categories of a typed source are ordered; None without categories."""
     native: pa.Array | None = None
-    """The distinct values of a typed source with their own type."""
+    """Distinct values of a typed source in their type."""
     format: NumberFormat = PLAIN
-    """How its numbers are written."""
+    """Format of its numbers."""
     labelling: Labelling | None = None
-    """What a file says of the column."""
+    """Labels and attributes of the column in a file."""
 
     @property
     def n_rows(self) -> int:
@@ -80,19 +80,19 @@ class Texts:
 
     @property
     def occurs(self) -> BoolArray:
-        """Which texts occur at all, shape (k,)."""
+        """Which texts occur, shape (k,)."""
         return np.asarray(self.counts > 0)
 
     @property
     def is_text(self) -> bool:
-        """Whether the source holds text."""
+        """Whether the source contains text."""
         if self.labelling is not None:
             return self.labelling.is_text
         kind = self.source
         return kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
     def among(self, texts: Iterable[str]) -> BoolArray:
-        """Tell which distinct texts are in ``texts``, shape (k,)."""
+        """Return which distinct texts are in ``texts``, shape (k,)."""
         wanted = pa.array(list(texts), pa.string())
         return np.asarray(pc.is_in(self.values, wanted).to_numpy(zero_copy_only=False))
 
@@ -101,7 +101,7 @@ class Texts:
         return list(self.values.filter(pa.array(mask)).to_pylist())
 
     def where(self, mask: BoolArray) -> str:
-        """Say in how many rows the masked texts are, and name the first few (1 = first)."""
+        """Return in words the number of rows with masked texts, and the first (1 = first)."""
         count = int(self.counts[mask].sum())
         rows = np.flatnonzero(mask[self.codes])[:MAX_POSITIONS] + 1
         named = ", ".join(str(row) for row in rows)
@@ -114,17 +114,17 @@ _SUPPORTED: Final = (
     "bool", "int", "uint", "halffloat", "float", "double", "decimal", "string", "large_string",
     "date", "timestamp", "null",
 )  # fmt: skip
-"""How the names of types begin that can be turned into text."""
+"""Beginnings of the names of types that can be converted to text."""
 _REFUSED: Final = (
     (pa.types.is_struct, "records of several fields"),
     (pa.types.is_nested, "lists"),
     (lambda kind: "binary" in str(kind), "bytes"),
 )
-"""What others are called."""
+"""Names of other types."""
 
 
 def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts:
-    """Encode a column by its distinct values and write these as text."""
+    """Return a column encoded by its distinct values as text."""
     is_category = pa.types.is_dictionary(column.type)
     encoded = as_dictionary(column)
     native = encoded.dictionary
@@ -154,7 +154,7 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
 
 def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a column as one array of codes into its distinct values."""
-    if pa.types.is_null(_value_type(column.type)):  # Arrow has no dictionary of nothing
+    if pa.types.is_null(_value_type(column.type)):  # Arrow has no dictionary of nulls
         column = pa.chunked_array([pa.nulls(len(column), pa.string())])
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
@@ -180,10 +180,9 @@ _NOT_THERE: Final = re.compile(
 
 
 def read_sql(url: str, query: str) -> RawTable:
-    """Read the result of one SELECT or WITH statement at an SQLAlchemy URL.
+    """Return the result of one SELECT or WITH statement at an SQLAlchemy URL.
 
-    Besides, SQLite and PostgreSQL are told that the connection only reads, and no transaction is
-    ever committed.
+    For SQLite and PostgreSQL the connection is also set to read only. No transaction is committed.
     """
     if find_spec("sqlalchemy") is None:
         raise DataError("SQL sources need SQLAlchemy: pip install 'microdata-synthesizer[sql]'")
@@ -212,7 +211,7 @@ _PASSWORD_OPTION: Final = re.compile(
 
 
 def without_password(text: str) -> str:
-    """Hide the password of a database URL, and what its options keep secret.
+    """Return a database URL without passwords, also in its options.
 
     Examples
     --------
@@ -225,13 +224,12 @@ def without_password(text: str) -> str:
 def refuse_writing(query: str) -> None:
     """Refuse everything but one statement that reads.
 
-    Databases differ in how they write texts and comments, hence a semicolon that does not end the
-    query is refused wherever it stands.
+    Databases write texts and comments in different ways, so a semicolon is allowed only at the end.
     """
     if ";" in query.strip().removesuffix(";"):
         raise DataError(
-            "`query` must be one SELECT or WITH statement; a semicolon may only end it, also in "
-            "comments and texts"
+            "`query` must be one SELECT or WITH statement, with a semicolon only at the end (none in "
+            "comments and texts)"
         )
     bare = _SKIPPED.sub(lambda match: "''" if match["text"] else " ", query).lstrip(" \n\t\r(")
     if not re.match(r"(?i)(select|with)\b", bare) or _WRITES.search(bare):
@@ -239,7 +237,7 @@ def refuse_writing(query: str) -> None:
 
 
 def _reading(url: URL) -> URL:
-    """Refuse a SQLite file that is not there, which connecting would create."""
+    """Return the URL; refuse an absent SQLite file, which connecting would create."""
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return url
     if url.database.startswith("file:"):
@@ -264,7 +262,7 @@ def _fetch(engine: Engine, query: str) -> tuple[list[str], Any]:
 
 
 def _explained(error: Exception, query: str) -> str:
-    """Name the kind of error and what is not there; a database's own message may quote values."""
+    """Return the kind of error and the absent name; messages of databases may quote values."""
     match = _NOT_THERE.search(str(getattr(error, "orig", "")))
     name = (match["lite"] or match["post"]) if match else ""
     absent = f" (there is no {name})" if name and name in query else ""
@@ -294,16 +292,16 @@ _CELL = 4  # bytes of a code
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """What was read, before anything is decided about kinds."""
+    """A source after reading, before kinds are inferred."""
 
     arrow: pa.Table
-    """The columns: text for CSV files, the source's types otherwise."""
+    """Columns: text for CSV files, otherwise with the types of the source."""
     layout: Layout
-    """How the source was laid out."""
+    """Layout of the source."""
     origin: str
-    """Where it came from, for messages."""
+    """Name of the source, for messages."""
     file_options: FileOptions = field(default_factory=FileOptions)
-    """What was found out of how a file is written."""
+    """Detected options of the file."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -343,20 +341,20 @@ class RawTable:
 
 @dataclass(frozen=True, kw_only=True)
 class WholeSource:
-    """How much a source holds of which only a sample was read."""
+    """Size of a source of which only a sample was read."""
 
     n_rows: int
     n_units: int
-    """Units: rows, or persons or households with several."""
+    """Number of units: rows, persons or households."""
     numbered: tuple[str, ...] = ()
     """Columns that number all rows."""
 
     def check(self) -> None:
-        """Raise DataError where the source is not what it was."""
+        """Raise DataError if the source has changed."""
 
     def sentence(self, raw: RawTable) -> str:
-        """Say of how many rows a sample is."""
-        return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
+        """Return the note on a sample."""
+        return f"based on a random sample of {raw.n_rows:,} of {self.n_rows:,} rows"
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -370,10 +368,10 @@ def read_path(
     max_unpacked: int | None = None,
     **given: Unpack[FileOptions],
 ) -> RawTable:
-    """Read CSV, JSON lines (both also packed), Parquet, Feather, or a file of another format.
+    """Return a file as read: CSV, JSON lines (also compressed), Parquet, Feather, or other formats.
 
-    A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
-    before it fills the memory.
+    A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is
+    refused.
     """
     path = Path(path)
     ending = path.suffix.lower()
@@ -396,7 +394,7 @@ def read_path(
 
 
 def _read_format(form: FileFormat, path: Path, given: FileOptions, most: int | None) -> Read:
-    """Read a file by its format; what its reader did not expect is said without a value."""
+    """Return what the reader of a format returns; unexpected errors are shown without values."""
     try:
         table, layout, options = form.read(path, given, most)
         why = "" if tuple(table.column_names) == layout.names else "its columns have other names"
@@ -405,7 +403,7 @@ def _read_format(form: FileFormat, path: Path, given: FileOptions, most: int | N
     except Exception as error:
         why = type(error).__name__
     if why:
-        raise DataError(f"{path}: cannot be read ({why}); mend it, or name another file")
+        raise DataError(f"{path}: cannot be read ({why}); correct it, or name another file")
     return table, layout, options
 
 
@@ -418,8 +416,8 @@ def _read_text(path: Path, given: FileOptions, min_rows: int, most: int | None) 
         more = (ending for form in formats() for ending in form.endings)
         others = ", ".join((".parquet", *ARROW_SUFFIXES, *more))
         raise DataError(
-            f"{path}: type {ending!r} is unknown; the file must be {texts} (also "
-            f"{', '.join(PACKED)}), {others}, a directory of .parquet, or of an installed extension"
+            f"{path}: type {ending!r} is unknown; use {texts} (also {', '.join(PACKED)}), "
+            f"{others}, a directory of .parquet, or a format of an installed extension"
         )
     delimiter = given.get("delimiter") or CSV_SUFFIXES[ending]
     arrow, csv, options = parse_csv(content, path.name, {**given, "delimiter": delimiter})
@@ -433,20 +431,20 @@ def _read_text(path: Path, given: FileOptions, min_rows: int, most: int | None) 
 
 
 def csv_bytes(path: Path) -> pa.Buffer | None:
-    """Return the text of a CSV file; None of other files, and of one that cannot be read."""
+    """Return the text of a CSV file; None for other or unreadable files."""
     try:
         if not path.is_file() or not path.stat().st_size or path.suffix.lower() not in TEXTS:
             return None
         ending, content = text_of(path, None)
     except UNREADABLE:
-        return None  # `read_path` says why
+        return None  # `read_path` reports the reason
     return content if ending in CSV_SUFFIXES else None
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """Return the files of a Parquet source in order; none where it is no such source.
+    """Return the files of a Parquet source in order; empty for other sources.
 
-    As Arrow and Spark do, what begins with a dot or an underscore is left out.
+    As in Arrow and Spark, names that begin with a dot or an underscore are skipped.
     """
     if not os.path.isdir(path):  # also where the system refuses the name
         is_parquet = path.suffix.lower() in (".parquet", ".pq") and os.path.isfile(path)
