@@ -228,8 +228,8 @@ def refuse_writing(query: str) -> None:
     """
     if ";" in query.strip().removesuffix(";"):
         raise DataError(
-            "`query` must be one SELECT or WITH statement, with a semicolon only at the end (none in "
-            "comments and texts)"
+            "`query` must be one SELECT or WITH statement, with a semicolon only at the end, "
+            "not in comments or texts"
         )
     bare = _SKIPPED.sub(lambda match: "''" if match["text"] else " ", query).lstrip(" \n\t\r(")
     if not re.match(r"(?i)(select|with)\b", bare) or _WRITES.search(bare):
@@ -475,11 +475,10 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
 
 
 def _unpacked_size(files: Sequence[Path], limit: int) -> int:
-    """Return the bytes that the columns of Parquet files take in memory, texts in full.
+    """Return the bytes of the columns of Parquet files in memory, with texts in full.
 
-    A value of a dictionary, or a run of equal values, is stored once, so texts are measured by
-    their dictionaries. What the metadata says of single columns is not asked for: pyarrow ends the
-    process where that is damaged, and reading the columns is an ordinary error.
+    Texts are measured by their dictionaries, which store a repeated value once. The metadata of
+    single columns are not used: if they are damaged, pyarrow ends the process.
     """
     total = 0
     for file in files:
@@ -494,7 +493,7 @@ def _unpacked_size(files: Sequence[Path], limit: int) -> int:
 
 
 def _text_size(column: pa.ChunkedArray) -> int:
-    """Return the bytes of the texts of a column that is stored by dictionary."""
+    """Return the bytes of the texts of a dictionary column."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = (
@@ -505,14 +504,14 @@ def _text_size(column: pa.ChunkedArray) -> int:
 
 
 def damaged_parquet(path: Path) -> str:
-    """Say what is wrong with a Parquet file, or a directory of them, that cannot be read."""
+    """Return the problem of a Parquet file, or directory, that cannot be read."""
     if not path.is_dir():
-        return "not a Parquet file, or damaged"
+        return "is damaged, or not a Parquet file; restore a copy or name another file"
     files = [file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._"]
     others = sum(file.suffix.lower() != ".parquet" for file in files)
     if others:
-        return f"{others} of {len(files)} files here are no Parquet files; name one file instead"
-    return "one of the Parquet files is damaged, or they differ in columns"
+        return f"{others} of {len(files)} files here are not Parquet files; name one file"
+    return "one of the Parquet files is damaged, or their columns differ; name one file"
 
 
 def typed(
@@ -522,13 +521,13 @@ def typed(
     frame: tuple[FrameLayout, ...] = (),
     min_rows: int = MIN_ROWS,
 ) -> RawTable:
-    """Wrap a table whose columns have types of their own."""
+    """Return a typed table as a source."""
     layout = Layout(form=form, names=tuple(arrow.column_names), types=arrow.schema, frame=frame)
     return _checked(RawTable(_by_clocks(arrow), layout, origin), min_rows)
 
 
 def _by_clocks(arrow: pa.Table) -> pa.Table:
-    """Return times with a zone as the clocks of the zone show them: midnight stays midnight.
+    """Return times with a zone as local times of the zone: midnight stays midnight.
 
     Times of day become texts such as 10:30:00, durations seconds.
     """
@@ -546,11 +545,11 @@ def _by_clocks(arrow: pa.Table) -> pa.Table:
 
 
 def _checked(raw: RawTable, min_rows: int) -> RawTable:
-    """Refuse what no kind could cure."""
+    """Return a source; refuse problems that no declared kind can solve."""
     names = raw.arrow.column_names
     problems = [*name_problems(names, raw.origin)]
     if not names:
-        problems.append(f"{raw.origin}: no columns")
+        problems.append(f"{raw.origin}: has no columns; name another file")
     elif raw.n_rows < min_rows:
         problems.append(
             f"{raw.origin}: {plural(raw.n_rows, 'data row')}; at least {min_rows} are needed"
@@ -558,15 +557,15 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
     for name, column in zip(names, raw.arrow.columns, strict=True):
         if not _is_text(column):
             problems.append(
-                f"{raw.origin}: column {name!r} holds bytes that are not UTF-8; write the file "
-                "anew from text"
+                f"{raw.origin}: column {name!r} contains bytes that are not UTF-8; write its texts "
+                "as UTF-8"
             )
         kind = _value_type(column.type)
         if not str(kind).startswith(_SUPPORTED):
             what = next((words for test, words in _REFUSED if test(kind)), f"values of type {kind}")
             problems.append(
-                f"{raw.origin}: column {name!r} holds {what}, which cannot be synthesised; "
-                "store it as text, numbers or dates, or write the file without it"
+                f"{raw.origin}: column {name!r} contains {what}, which cannot be synthesised; "
+                "store it as text, numbers or dates, or remove it"
             )
     if problems:
         raise DataError(problems)
@@ -583,17 +582,17 @@ def _is_text(column: pa.ChunkedArray) -> bool:
 
 
 def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
-    """Take a frame of polars, an Arrow table, a DuckDB relation: all that stream Arrow (PyCapsule).
+    """Return a source from any object that streams Arrow (PyCapsule): polars, Arrow, DuckDB.
 
-    Nothing is refused yet: a measure looks at its own columns only, and `from_frame` at all.
+    Nothing is refused yet: a measure checks only its columns, `from_frame` checks all.
     """
     kind, home = type(frame).__name__, type(frame).__module__.partition(".")[0].lstrip("_")
     try:
         arrow = pa.table(frame)
-    except Exception as error:  # of any library, and its words may quote a value
+    except Exception as error:  # of any library; its text may quote a value
         raise DataError(
-            f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); a "
-            "frame of texts, dates and numbers of at most 64 bits is needed"
+            f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); use "
+            "a frame of texts, dates and numbers of at most 64 bits"
         ) from None
     arrow = with_common_types(arrow)
     form: Form = "polars" if home == "polars" else "arrow"
@@ -602,20 +601,20 @@ def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
 
 
 def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:
-    """Take a pandas frame, or what `from_arrow` took, with at least ``min_rows`` rows."""
+    """Return a pandas frame, or a result of `from_arrow`, as a source with ``min_rows`` or more."""
     if isinstance(frame, RawTable):
         return _checked(frame, min_rows)
     return from_pandas(frame, min_rows=min_rows)
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
-    """Take a pandas frame with at least ``min_rows`` rows; its index is left out.
+    """Return a source from a pandas frame with at least ``min_rows`` rows, without its index.
 
     Warns
     -----
     UserWarning
-        If the index looks like data: it has a name or several levels, or holds no whole numbers.
-        Whole numbers without a name are what is left of a filter or a sort.
+        If the index looks like data: it has a name or several levels, or other values than whole
+        numbers. Unnamed whole numbers remain after a filter or a sort.
     """
     origin = "the frame"
     if not isinstance(frame, pd.DataFrame):
@@ -625,8 +624,8 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
         )
     if frame.index.names != [None] or not pd.api.types.is_integer_dtype(frame.index.dtype):
         warnings.warn(
-            f"{origin}: its index{_index_names(frame.index)} is no column and is left out; use "
-            "frame.reset_index() if it holds data, frame.reset_index(drop=True) if not",
+            f"{origin}: its index{_index_names(frame.index)} is not a column and is left out; use "
+            "frame.reset_index() if it contains data, frame.reset_index(drop=True) if not",
             stacklevel=2,
         )
     names = list(frame.columns)
@@ -644,14 +643,14 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
     layouts = tuple(map(_frame_layout, frame.dtypes))
     if problems and not columns:
         raise DataError(problems)
-    with problems.gathered():  # what is wrong with the other columns is told at once
+    with problems.gathered():  # with the problems of all other columns
         raw = typed(pa.table(columns), "pandas", origin, layouts, min_rows)
     problems.settle(DataError)
     return raw
 
 
 def name_problems(names: Sequence[Any], origin: str) -> Iterator[str]:
-    """Yield why the columns of a frame cannot be told apart, or written, by their names."""
+    """Yield the problems of the column names of a frame."""
     if any(isinstance(name, tuple) for name in names):
         yield (
             f"{origin}: column names must be text, one level of them; use frame.columns = "
@@ -665,7 +664,7 @@ def name_problems(names: Sequence[Any], origin: str) -> Iterator[str]:
             yield f"{origin}: column {name!r} has {HALVES}; rename it"
     for name, count in Counter(names).items():
         if count > 1:
-            yield f"{origin}: column {name!r} is there twice; rename one"
+            yield f"{origin}: column {name!r} occurs twice; rename one"
 
 
 def _index_names(index: pd.Index[Any]) -> str:
@@ -679,10 +678,10 @@ def _is_writable(text: str) -> bool:
 
 
 def _plain(values: Any) -> Any:
-    """Return what Arrow has no type for as what a statistician takes it for.
+    """Return values of pandas types that Arrow lacks in an equivalent type.
 
-    Intervals (of ``pandas.cut``) are ordered categories, periods the dates on which they begin, and
-    durations numbers of seconds; a sparse column has the values of a common one.
+    Intervals (of ``pandas.cut``) become ordered categories, periods their first dates, durations
+    seconds, and sparse columns ordinary ones.
     """
     dtype: Any = values.dtype
     if isinstance(dtype, pd.SparseDtype):

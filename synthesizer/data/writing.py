@@ -368,7 +368,7 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
 def to_frame(table: Table, layout: Layout) -> Any:
     """Return a frame of the library of the source, with the types of the source.
 
-    Files become a pandas frame. A relation of DuckDB becomes an Arrow table, which DuckDB can query.
+    Files become a pandas frame. A DuckDB relation becomes an Arrow table, which DuckDB can query.
     """
     if layout.form not in ("arrow", "polars"):
         return to_pandas(table, layout)

@@ -161,7 +161,7 @@ def test_an_index_that_looks_like_data_is_told():
     labels = frame["int"].astype(str).to_list()
     named = pd.RangeIndex(len(frame), name="person")
     for index in (pd.Index(labels), named, pd.MultiIndex.from_arrays([labels, named])):
-        with pytest.warns(UserWarning, match="is no column and is left out"):
+        with pytest.warns(UserWarning, match="is not a column and is left out"):
             from_pandas(frame.set_index(index))
 
 

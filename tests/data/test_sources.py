@@ -146,10 +146,10 @@ def test_tsv_gzip_and_parquet_directories(tmp_path):
     assert raw.layout.form == "parquet"
     bytes_ = pa.array([b"a", b"\xed\xa0\x80"]).view(pa.string())
     pq.write_table(pa.table({"a": [1, 2], "b": bytes_}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="column 'b' holds bytes that are not UTF-8"):
+    with pytest.raises(DataError, match="column 'b' contains bytes that are not UTF-8"):
         read_path(tmp_path / "x.parquet")
     (folder / "notes.txt").write_text("no Parquet")
-    with pytest.raises(DataError, match="1 of 3 files here are no Parquet files"):
+    with pytest.raises(DataError, match="1 of 3 files here are not Parquet files"):
         read_path(folder)
 
 

@@ -1,4 +1,4 @@
-"""Attributes of careers, and tables with one row a person for checks that count persons."""
+"""Attributes of careers, and tables with one row per person for checks that count persons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from synthesizer.data.table import (
 from synthesizer.data.writing import number_texts
 
 PREFIX = "career."
-"""What the names of derived columns start with; they are never written to a dataset."""
+"""Prefix of derived columns, which are never written to a dataset."""
 
 
 def _number(name: str, values: IntArray | FloatArray) -> Column:
@@ -33,11 +33,11 @@ def _number(name: str, values: IntArray | FloatArray) -> Column:
 
 
 def person_summary(index: PanelIndex, states: Column | None = None) -> tuple[Column, ...]:
-    """Return person-level attributes of the careers, each with n_persons values.
+    """Return attributes of careers, each with n_persons values.
 
-    First and last period (as moments), periods, gaps; with ``states`` also the number of moves
-    and of states, and the first, last and most frequent state (ties: the one earlier in the
-    alphabet of the variable).
+    They are first and last period (as times), number of periods, and gaps. With ``states`` also the
+    number of moves and of states, and the first, last and most frequent state (ties: the first
+    level).
     """
     ends = index.starts + index.counts - 1
     jumps = (np.diff(index.period, prepend=0) > 1) & ~index.is_first
@@ -77,14 +77,14 @@ def _of_states(index: PanelIndex, states: Column, ends: IntArray) -> Iterator[Co
 
 
 def moved(index: PanelIndex, states: Column) -> BoolArray:
-    """Return where the state is another one than in the person's row before, shape (r,)."""
+    """Return where the state differs from that of the person's previous row, shape (r,)."""
     return np.asarray((np.diff(states.data, prepend=-1) != 0) & ~index.is_first)
 
 
 def row_summary(index: PanelIndex, states: Column | None = None) -> tuple[Column, ...]:
-    """Return attributes of every row, which only look back: shape (r,).
+    """Return attributes of every row from the past, shape (r,).
 
-    Rows of the person so far; with ``states`` also the rows since the last move.
+    They are the rows of the person so far; with ``states`` also the rows since the last move.
     """
     position = np.arange(index.n_rows)
     columns = [_number("so_far", position - index.starts[index.person] + 1)]
@@ -96,9 +96,9 @@ def row_summary(index: PanelIndex, states: Column | None = None) -> tuple[Column
 
 
 ABSENT = "(absent)"
-"""Missing code of a variable in a period in which the person is not there."""
+"""Missing code of a variable in a period when the person is absent."""
 OTHERS = "(other states)"
-"""Rare states of careers together."""
+"""Level of all rare states of careers."""
 
 
 def period_labels(periods: Column) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def constant_names(table: PanelTable) -> frozenset[str]:
 def seen_names(
     names: Sequence[str], variables: Collection[str], career: str | None
 ) -> tuple[str, ...]:
-    """Return the columns of a table of persons by which some variables of a panel are seen.
+    """Return the columns of a table of persons that show some variables of a panel.
 
     Examples
     --------
@@ -155,14 +155,14 @@ def differing(column: Column, other: Column) -> BoolArray:
 
 
 class View(Table):
-    """One row a person, as the checks look at it, which knows the chain's rows behind it."""
+    """A table with one row per person for the checks, with the rows of the chain behind it."""
 
     whose: ClassVar[str] = "persons"
-    """Who is seen, in a word."""
+    """Word for the units."""
     shared: frozenset[str] = frozenset()
     """Variables in which all persons of a group agree."""
     groups: IntArray | None = None
-    """Number of each person's group, never falling, shape (n,); None where there are none."""
+    """Group number of each person, sorted, shape (n,); None without groups."""
 
     @property
     def panel(self) -> PanelTable:
