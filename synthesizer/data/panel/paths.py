@@ -32,7 +32,7 @@ class PathRule:
             raise ValueError("the matrix of allowed steps must be square")
 
     def broken(self, before: Column, latest: Column, now: Column) -> BoolArray:
-        """Return where a step breaks the rule, shape (n,); ``latest`` is the last observed value."""
+        """Return where a step breaks the rule, shape (n,); ``latest`` are last observed values."""
         bad = np.zeros(len(now), dtype=bool)
         if self.allowed is not None:
             bad |= ~self.allowed[before.data.astype(np.intp), now.data.astype(np.intp)]

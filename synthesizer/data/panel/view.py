@@ -180,7 +180,7 @@ class View(Table):
         return self.panel.names
 
     def follows(self, name: str) -> bool:  # noqa: ARG002
-        """Whether a column follows from the groups, and is no variable of a file."""
+        """Whether a column is derived from groups and not a variable of a file."""
         return False
 
     @abstractmethod
@@ -188,27 +188,27 @@ class View(Table):
         """Return the same persons with some of these variables only."""
 
     def whole(self, names: Sequence[str]) -> Table:
-        """Return the same persons with some columns, and all that is behind."""
+        """Return the same persons with some columns, and all rows behind."""
         return self.select(names)
 
 
 def follows(data: object, name: str) -> bool:
-    """Whether a column of data follows from groups of persons."""
+    """Whether a column is derived from groups of persons."""
     return isinstance(data, View) and data.follows(name)
 
 
 def groups_of(data: object) -> IntArray | None:
-    """Return the number of each person's group; None where there are none."""
+    """Return the number of each person's group; None without groups."""
     return data.groups if isinstance(data, View) else None
 
 
 def heads_of(data: Table) -> Table:
-    """Return the first person of every group; all where there are none."""
+    """Return the first person of every group; all without groups."""
     return data.heads if isinstance(data, View) else data
 
 
 class PersonView(View):
-    """One row a person, which knows the panel behind it: parts of it are parts of the panel."""
+    """A table with one row per person, and the panel behind it; parts keep their panel."""
 
     def __init__(self, columns: Iterable[Column], panel: PanelTable) -> None:
         super().__init__(columns, panel.n_units)
@@ -249,7 +249,7 @@ def person_view(
     periods: Sequence[tuple[str, int]] = (),
     time: str | None = None,
 ) -> PersonView:
-    """Return one row a person, shape (n_persons, ...).
+    """Return one row per person, shape (n_persons, ...).
 
     The columns: attributes of the career, the variables that nobody changes, and of the others the
     value in the person's first and last period (``name@first``, ``name@last``) and in chosen
@@ -276,7 +276,7 @@ def _named(column: Column, label: str) -> Column:
 
 
 def in_period(table: PanelTable, column: Column, period: int) -> Column:
-    """Return the value of every person in one period, ``(absent)`` where there is none."""
+    """Return the value of every person in one period, ``(absent)`` if absent."""
     variable = replace(column.variable, missing=(*column.variable.missing, ABSENT))
     absent = variable.n_codes - 1 if column.is_coded else len(variable.missing)
     return at_period(table, column, period, variable, absent)
@@ -285,7 +285,7 @@ def in_period(table: PanelTable, column: Column, period: int) -> Column:
 def at_period(
     table: PanelTable, column: Column, period: int, variable: Variable, absent: int
 ) -> Column:
-    """Return the value of every person in one period; ``absent`` stands where there is none."""
+    """Return the value of every person in one period, or ``absent``."""
     rows = table.index.by_period[period]
     persons = table.index.person[rows]
     if column.is_coded:
