@@ -21,7 +21,7 @@ from measuring import ACS, Row, Rows, alone, job, peak_gb, rows_of
 from synthesizer.data.samples.workforce.simulation import simulate
 from synthesizer.data.table import FloatArray
 from synthesizer.measures.utility.fits import fit_model, informative
-from synthesizer.measures.utility.formulas import Family
+from synthesizer.measures.utility.formulas import ModelFamily
 
 Codes = npt.NDArray[np.int64]
 
@@ -30,7 +30,7 @@ Codes = npt.NDArray[np.int64]
 class Case:
     """A model with fixed effects and its data."""
 
-    family: Family
+    family: ModelFamily
     y: FloatArray
     X: FloatArray
     effects: tuple[Codes, ...]
@@ -110,7 +110,7 @@ def coded(values: pd.Series[Any]) -> Codes:
 
 
 def kept(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     effects: tuple[Codes, ...],

@@ -68,7 +68,7 @@ from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.utility.cells import cell_counts, group_tables
 from synthesizer.measures.utility.combining import combine, rule_for
 from synthesizer.measures.utility.fits import fit_model
-from synthesizer.measures.utility.formulas import Family, Model, learn_model, parse_formula
+from synthesizer.measures.utility.formulas import Model, ModelFamily, learn_model, parse_formula
 from synthesizer.measures.utility.regressions import RegressionCounter
 from synthesizer.measures.utility.tables import table_utility
 from synthesizer.plan.inputs import read_frame
@@ -157,7 +157,7 @@ class Regression:
     @classmethod
     def of(cls, formula: str, table: Table) -> Regression:
         """Read "response ~ terms", with "logit" in front where the response has two levels."""
-        family: Family = "logit" if formula.startswith("logit ") else "ols"
+        family: ModelFamily = "logit" if formula.startswith("logit ") else "ols"
         return cls(learn_model(parse_formula(formula.removeprefix("logit ")), table, family))
 
     def fit(self, table: Table) -> FloatArray | None:

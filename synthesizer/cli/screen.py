@@ -185,7 +185,7 @@ def show_plan(
     later: Sequence[str] = (),
 ) -> None:
     """Print the chain in order, what extensions planned, and problems of a run (``later``)."""
-    from synthesizer.measures.risk.rare_values import RARE
+    from synthesizer.measures.risk.rare_values import MIN_HOLDERS
 
     if plan.has_chain:
         _show_chain(plan, rows)
@@ -204,7 +204,7 @@ def show_plan(
     for line in ahead.lines if ahead else ():
         say(line)
     cost = "; cost: share of the fit's work" if plan.has_chain else ""
-    say(f"rare levels: of fewer than {RARE} {plan.arrangement.unit}s{cost}")
+    say(f"rare levels: of fewer than {MIN_HOLDERS} {plan.arrangement.unit}s{cost}")
 
 
 def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:

@@ -35,7 +35,7 @@ NOT_SAVED: Mapping[str, Any] = {"saved": False}
 
 
 @dataclasses.dataclass(frozen=True)
-class Family:
+class ClassRegistry:
     """Classes with registered names; other packages may register more."""
 
     base: type
@@ -74,8 +74,8 @@ class Codec:
     synthesizer.data.errors.SavedModelError: weight must be a number
     """
 
-    def __init__(self, *families: Family) -> None:
-        self._families = {family.base: family for family in families}
+    def __init__(self, *registries: ClassRegistry) -> None:
+        self._families = {family.base: family for family in registries}
 
     def plain(self, kind: Any, value: Any) -> Any:
         """Return a value of type ``kind`` as str, int, float, bool, None, list, dict and arrays."""

@@ -85,7 +85,7 @@ def at_place(where: str, problems: Iterable[str]) -> list[Problem]:
 
 
 class SynthesizerError(Exception):
-    """Root of the tree; ``problems`` lists every problem found, one `Problem` each.
+    """Base class of all errors of the package; ``problems`` is a tuple of `Problem`.
 
     Examples
     --------

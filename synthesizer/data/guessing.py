@@ -186,7 +186,7 @@ class Inferred:
         return self.reason.partition("; if wrong, write ")[2]
 
 
-class ColumnProblem(Exception):  # noqa: N818
+class UnreadableColumn(Exception):  # noqa: N818
     """A column cannot be read; the text is the end of a sentence that starts with its name.
 
     ``every_row`` is the remedy where every row needs a value. ``cure`` is a declaration with which
@@ -236,12 +236,12 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
 
 def infer_each(
     raw: RawTable, declared: Mapping[str, Declaration]
-) -> Iterator[tuple[str, Inferred | ColumnProblem]]:
+) -> Iterator[tuple[str, Inferred | UnreadableColumn]]:
     """Yield the name of every column with its variable, or with its problem."""
     for texts in raw.texts:
         try:
             yield texts.name, _infer_one(texts, declared.get(texts.name, Declaration()))
-        except ColumnProblem as problem:
+        except UnreadableColumn as problem:
             yield texts.name, problem
 
 
@@ -251,7 +251,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
     column = _RawColumn(texts, declaration, codes, texts.occurs & ~texts.among(codes))
     if not column.is_value.any():
-        raise ColumnProblem(
+        raise UnreadableColumn(
             "has no value in any row"
             + (" besides missing codes" if declaration.declared_kind else ""),
             "drop it",
@@ -261,7 +261,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
         (declaration.declared_kind, "declared") if declaration.declared_kind else _guess(column)
     )
     if len(codes) > MAX_MISSING:
-        raise ColumnProblem(f"has {len(codes)} missing codes; declare at most {MAX_MISSING}")
+        raise UnreadableColumn(f"has {len(codes)} missing codes; declare at most {MAX_MISSING}")
     storage = {}
     if texts.null is not None:
         storage["null"] = texts.null
@@ -344,15 +344,15 @@ class _RawColumn:
         return bool(maybe) and self.share_distinct >= MIN_SHARE_DISTINCT_OF_ID
 
     def check_size(self) -> None:
-        """Raise a ColumnProblem if numbers are infinite or too large for models."""
+        """Raise an UnreadableColumn if numbers are infinite or too large for models."""
         for most, words in ((np.inf, "infinite numbers"), (LARGEST, f"numbers beyond {LARGEST:g}")):
             beyond = ~(np.abs(self.numbers) < most)
             if beyond.any():
                 raise self.infinite(beyond, words)
 
-    def infinite(self, values: BoolArray, words: str = "infinite numbers") -> ColumnProblem:
+    def infinite(self, values: BoolArray, words: str = "infinite numbers") -> UnreadableColumn:
         """Return the problem of infinite numbers, or of those that ``words`` describe."""
-        return ColumnProblem(
+        return UnreadableColumn(
             f"has {words} in {self.where(values)}",
             "empty these cells, or declare their texts as `missing` under `variables` of the YAML",
             every_row=CORRECT,
@@ -361,7 +361,7 @@ class _RawColumn:
         )
 
     def not_a_number(self) -> BoolArray:
-        """Return which values are no numbers; raise a ColumnProblem on infinite numbers."""
+        """Return which values are no numbers; raise an UnreadableColumn on infinite numbers."""
         odd = ~self.number
         infinities = odd & self.texts.among(INFINITIES)[self.is_value]
         if infinities.any() and (self.declaration.declared_kind or (infinities == odd).all()):
@@ -370,7 +370,7 @@ class _RawColumn:
 
 
 def _guess(column: _RawColumn) -> tuple[Kind, str]:
-    """Return the kind and its reason; raise a ColumnProblem if no guess is safe."""
+    """Return the kind and its reason; raise an UnreadableColumn if no guess is safe."""
     texts = column.texts
     if texts.labelling is not None and (guess := _labelled_kind(column, texts.labelling)):
         return guess
@@ -403,10 +403,10 @@ def _dates_like(form: str) -> tuple[Kind, str]:
     return Kind.DATE, f"all values are dates like {plain}{years}"
 
 
-def _ambiguous(column: _RawColumn, forms: tuple[str, ...]) -> ColumnProblem:
+def _ambiguous(column: _RawColumn, forms: tuple[str, ...]) -> UnreadableColumn:
     """Return the problem of dates that several formats fit."""
     first, *others = (form.removeprefix(UNPADDED) for form in forms)
-    return ColumnProblem(
+    return UnreadableColumn(
         f"may be dates like {first} or {' or '.join(others)}; which is the day is unclear",
         "set `date_format`",
         cure=replace(column.declaration, date_format=first),
@@ -545,7 +545,7 @@ def _refuse_mixed(column: _RawColumn) -> None:
     is_code = has_leading_zero(column.values).any()
     mostly = counts[~odd].sum() / counts.sum() >= MOSTLY
     if mostly and column.number.sum() > FEW_INTEGERS and not is_code:
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"mixes numbers with text in {column.where(odd)}",
             "declare the texts as `missing`, or `kind: categorical`",
             every_row=CORRECT,
@@ -565,12 +565,14 @@ def _refuse_mixed_dates(column: _RawColumn) -> None:
     raise _beside_dates(column, form, ~mask, f"has dates like {form}{named}" if others else "")
 
 
-def _beside_dates(column: _RawColumn, form: str, odd: BoolArray, fault: str = "") -> ColumnProblem:
+def _beside_dates(
+    column: _RawColumn, form: str, odd: BoolArray, fault: str = ""
+) -> UnreadableColumn:
     """Return the problem of texts among dates; its cure takes a few of them for missing codes."""
     counts = column.texts.counts[column.is_value]
     mostly = fault == "" or counts[odd].sum() <= (1 - MOSTLY) * counts.sum()
     beside = column.beside(odd) if mostly else None
-    return ColumnProblem(
+    return UnreadableColumn(
         fault or f"mixes dates like {form} with text in {column.where(odd)}",
         "declare the texts as `missing` beside `date_format`"
         if beside
@@ -588,7 +590,7 @@ def _guess_text(column: _RawColumn) -> tuple[Kind, str]:
         return Kind.ID, FREE_TEXT if column.is_prose else DISTINCT
     distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"has {distinct} distinct texts in {n_rows} rows",
             "drop it, or declare `kind: id` or `kind: categorical`",
             every_row="declare `date_format`, or `kind: ordered` and all `levels` in order",
@@ -606,11 +608,11 @@ def _coded(column: _RawColumn) -> dict[str, Any]:
         _check_levels(column, levels)
     texts, n_levels = column.texts, int(column.is_value.sum())
     if n_levels > MAX_LEVELS:
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"has {n_levels} levels; at most {MAX_LEVELS}; declare `kind: id` or drop it"
         )
     if column.all_distinct and texts.ordered is None:
-        raise ColumnProblem(
+        raise UnreadableColumn(
             "is categorical but all its values are distinct",
             "declare `kind: id` or drop it",
             every_row="declare `kind: ordered`, and all `levels` in order",
@@ -629,7 +631,7 @@ def _levels(column: _RawColumn) -> tuple[str, ...]:
     if column.declaration.declared_kind in (None, Kind.ORDERED) and (scale := scale_order(levels)):
         return scale
     if column.declaration.kind is Kind.ORDERED:
-        raise ColumnProblem(
+        raise UnreadableColumn(
             "is declared ordered, but its levels are words; declare `levels` in order"
         )
     return tuple(levels)
@@ -637,10 +639,12 @@ def _levels(column: _RawColumn) -> tuple[str, ...]:
 
 def _check_levels(column: _RawColumn, levels: tuple[str, ...]) -> None:
     if len(set(levels)) != len(levels) or set(levels) & set(column.missing):
-        raise ColumnProblem("has `levels` that occur twice or are missing codes; write each once")
+        raise UnreadableColumn(
+            "has `levels` that occur twice or are missing codes; write each once"
+        )
     odd = column.is_value & ~column.texts.among(levels)
     if odd.any():
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"has {plural(int(odd.sum()), 'text')} that its declared `levels` lack, in "
             f"{column.texts.where(odd)}",
             "add them to `levels` or `missing`",
@@ -653,7 +657,7 @@ def _boolean(column: _RawColumn) -> dict[str, Any]:
     if column.texts.source is not None and pa.types.is_boolean(column.texts.source):
         words = ["false", "true"]
     if len(words) > 2:
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"is declared boolean, but has {len(words)} distinct values; write kind: categorical"
         )
     words = next((list(pair) for pair in BOOLEANS if set(words) <= set(pair)), words)
@@ -667,12 +671,12 @@ def _numeric(column: _RawColumn) -> dict[str, Any]:
     texts = column.texts
     odd = column.not_a_number()
     if odd.all():
-        raise ColumnProblem(
+        raise UnreadableColumn(
             "contains no numbers, but must be numeric (`kind: numeric`, a weight or a count); name "
             "another column, or declare `kind: categorical`"
         )
     if odd.any():
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"is numeric, but contains texts in {column.where(odd)}",
             "declare them as `missing`, or `kind: categorical`",
             every_row=CORRECT,
@@ -684,7 +688,7 @@ def _numeric(column: _RawColumn) -> dict[str, Any]:
     large = (np.abs(numbers) > MAX_EXACT) & is_whole
     is_float = texts.source is not None and pa.types.is_floating(texts.source)
     if large.any() and not is_float and texts.labelling is None:
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"has whole numbers beyond 2**53 in {column.where(large)}, which would be altered; "
             "declare `kind: id` or `kind: categorical`"
         )
@@ -701,11 +705,11 @@ def _numeric(column: _RawColumn) -> dict[str, Any]:
 
 def _check_decimals(column: _RawColumn, decimals: int) -> None:
     if decimals < 0:
-        raise ColumnProblem("has negative `decimals`; they must be 0 or more")
+        raise UnreadableColumn("has negative `decimals`; they must be 0 or more")
     numbers = column.numbers
     odd = ~np.isclose(np.round(numbers, decimals), numbers, rtol=1e-14, atol=1e-14)
     if odd.any():
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"has more than the declared {decimals} decimals in {column.where(odd)}; declare more, "
             "or round the values"
         )
@@ -731,14 +735,14 @@ def _dates(column: _RawColumn) -> tuple[str, FloatArray]:
     if form is None:
         forms = detect_format(column.values)
         if len(forms) != 1:
-            raise ColumnProblem(
+            raise UnreadableColumn(
                 "is a date, but " + ("more than one" if forms else "no known") + " format fits "
                 "all its values; set `date_format`, for example %d/%m/%Y"
             )
         form = forms[0]
     written, days, wrong = parse_dates(column.values, form)
     if wrong.any():
-        raise ColumnProblem(
+        raise UnreadableColumn(
             f"has no dates like {form} in {column.where(wrong)}",
             "declare them as `missing`",
             every_row=CORRECT,

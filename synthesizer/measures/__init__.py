@@ -1,1 +1,1 @@
-"""What a measure is, which there are, and what computes them."""
+"""Measures of risk and utility, and the engine that computes them."""

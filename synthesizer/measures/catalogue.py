@@ -1,14 +1,13 @@
-"""Which measures there are: found by entry point, and looked up by check, figure and limit.
+"""All installed measures, by entry point, and their checks, figures and limits.
 
 Every measure enters through the entry-point group ``synthesizer.measures``, the built-in ones as
 well as those of other packages. From them follow the switches under ``checks:``, the keys under
 ``limits:``, the refusal of a limit whose check is off, the summary and the screen of a run, and
 the axes by which runs are compared.
 
-A figure belongs to a question: the data, the keys, target and groups. Runs of different questions
-are never put on one axis. Nor are runs whose datasets differ in size: S_pMSE is a
-distance times a number of records, and the fewer synthetic records there are the fewer originals
-find a match, so that the smallest file would seem the best.
+A figure belongs to its data, keys, target and groups. Runs that differ in these are never compared
+by it, nor are runs whose datasets differ in size: S_pMSE grows with the number of synthetic
+records, and risk falls with it, so that the smallest file would seem the best.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ NO_MEASURES = (
 
 
 def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
-    """Yield each measure after the one that it names, those of risk first.
+    """Yield the measures in the order of ``after``, those of risk first.
 
-    Those of extensions and other packages follow it directly; if they name none they come last.
+    Measures of extensions and other packages without ``after`` come last.
 
     Raises
     ------
     ConfigError
-        If two have the same key, check or figure, or a measure comes after none that there is.
+        If two have the same key, check or figure, or ``after`` names no measure.
     """
     entries = [*measures]
     _refuse_doubles(entries)
@@ -49,7 +48,9 @@ def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
     following: dict[str, list[Measure]] = {}
     for measure in entries:
         if measure.after and measure.after not in known:
-            raise ConfigError(f"measure {measure.key!r}: after {measure.after!r}, which is none")
+            raise ConfigError(
+                f"measure {measure.key!r}: after names {measure.after!r}, which is no measure"
+            )
         following.setdefault(measure.after, []).append(measure)
 
     def followed(measure: Measure) -> Iterator[Measure]:
@@ -60,14 +61,14 @@ def in_order(measures: Iterable[Measure]) -> Iterator[Measure]:
     def is_of_core(measure: Measure) -> bool:
         return measure.compute.__module__.startswith("synthesizer.measures.")
 
-    def place(measure: Measure) -> tuple[Axis, bool]:
+    def rank(measure: Measure) -> tuple[Axis, bool]:
         return measure.axis, not is_of_core(measure)
 
-    first = sorted(following.get("", ()), key=place)
+    first = sorted(following.get("", ()), key=rank)
     ordered = [measure for root in first for measure in followed(root)]
     if len(ordered) < len(entries):
         names = ", ".join(sorted(known - {measure.key for measure in ordered}))
-        raise ConfigError(f"measures {names}: each comes after another one of them")
+        raise ConfigError(f"measures {names}: their after names form a circle")
     yield from ordered
 
 
@@ -83,13 +84,15 @@ def _refuse_doubles(measures: list[Measure]) -> None:
 
 def load() -> dict[str, Measure]:
     """Return the measures that installed packages declare, by key, in the order of computation."""
-    found = entries(GROUP, tuple, removable=f"{EXTENSIONS}.")
-    if not found:
+    by_entry_point = entries(GROUP, tuple, removable=f"{EXTENSIONS}.")
+    if not by_entry_point:
         raise ConfigError(NO_MEASURES)
-    for name, measures in found.items():
+    for name, measures in by_entry_point.items():
         if not all(isinstance(measure, Measure) for measure in measures):
-            raise ConfigError(f"measures {name!r} (entry point): are no tuple of Measure")
-    return {measure.key: measure for measure in in_order(chain.from_iterable(found.values()))}
+            raise ConfigError(f"entry point {name!r} of {GROUP}: is not a tuple of Measure")
+    return {
+        measure.key: measure for measure in in_order(chain.from_iterable(by_entry_point.values()))
+    }
 
 
 MEASURES: Mapping[str, Measure] = load()
@@ -98,7 +101,7 @@ MEASURES: Mapping[str, Measure] = load()
 CHECKS: Mapping[str, Measure] = {
     measure.check: measure for measure in MEASURES.values() if measure.check and measure.words
 }
-"""The measure that says what a switch under ``checks:`` is about."""
+"""The measure that describes each switch under ``checks:``."""
 
 FIGURES: Mapping[str, FigureKind] = {
     kind.key: kind for measure in MEASURES.values() for kind in measure.figures
@@ -109,19 +112,19 @@ LIMITS: Mapping[str, tuple[Measure, FigureKind, Limit]] = {
     for kind in measure.figures
     if kind.limit is not None
 }
-"""Every limit: its measure, its figure, and what it is."""
+"""Measure, figure and range of each key under ``limits:``."""
 
 AXES: Mapping[str, FigureKind] = {key: kind for key, kind in FIGURES.items() if kind.is_axis}
-"""Figures by which runs are compared; the first one of risk and of utility at the front."""
+"""Figures by which runs can be compared; the first of each axis is the default."""
 
 SUMMARY: Mapping[str, tuple[FigureKind, str]] = {
     key: (kind, of) for kind in FIGURES.values() for key, of in kind.in_summary.items()
 }
-"""Keys of the summary: the figure, and the field of it."""
+"""Figure, and field of the figure, of each key of the summary."""
 
 
 def axes(axis: Axis) -> tuple[FigureKind, ...]:
-    """Return the figures of risk or of utility by which runs are compared.
+    """Return the figures of risk or of utility by which runs can be compared.
 
     Examples
     --------
@@ -133,10 +136,10 @@ def axes(axis: Axis) -> tuple[FigureKind, ...]:
 
 
 def axis_problems(risk: str | None, utility: str | None) -> list[str]:
-    """Return a problem for each name that is no figure of its axis, with those there are."""
+    """Return a problem for each name that is not a figure of its axis."""
     wanted: tuple[tuple[Axis, str | None], ...] = (("risk", risk), ("utility", utility))
     return [
-        f"--{axis} {key}: is no figure of {axis}; choose one of "
+        f"--{axis} {key}: is not a figure of {axis}; choose one of "
         f"{', '.join(kind.key for kind in axes(axis))}"
         for axis, key in wanted
         if key is not None and key not in {kind.key for kind in axes(axis)}
@@ -144,7 +147,7 @@ def axis_problems(risk: str | None, utility: str | None) -> list[str]:
 
 
 def _read(content: Mapping[str, Any]) -> dict[str, Result]:
-    """Return results by the keys of their measures, read by the types of these."""
+    """Return results by key, each with the type of its measure."""
     if gone := ", ".join(sorted(content.keys() - MEASURES.keys())):
         raise ValueError(f"{gone}: no such measure is installed; add the package that has it")
     return {

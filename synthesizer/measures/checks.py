@@ -1,7 +1,7 @@
-"""One engine of checks: for the datasets of a run, and for any files with or without a control.
+"""The engine of checks: for the datasets of a run, and for any files with or without a holdout.
 
-Datasets are handed over one by one, so that memory does not grow with their number: of each only
-the variables of scenarios, questions and fits stay. Which measures there are says the catalogue.
+Datasets are added one by one. Of each, only the variables of scenarios, questions and fits are
+kept in memory.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from synthesizer.measures.halves import (
     half_runs,
     units_of,
 )
-from synthesizer.measures.measure import Axis, Case, Family, Measure, Synthesis
+from synthesizer.measures.measure import Axis, Case, Measure, Stage, Synthesis
 from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.risk.comparable import OriginalNumbers
 from synthesizer.measures.risk.scenario_risk import ScenarioRisk
@@ -40,17 +40,17 @@ from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.settings import CheckSettings
 from synthesizer.measures.verdict import CheckResults
 
-ENOUGH = 5_000
-"""Records from which on one half of one split is enough. Below, both halves of several splits are
-synthesised, until `MADE` records were, of `MOST_SPLITS` splits at most."""
-MADE, MOST_SPLITS = 10_000, 5
-_NAMED = 20
-"""Variables that an alarm names."""
+ROWS_FOR_ONE_SPLIT = 5_000
+"""Smaller files are split several times, and both halves of each split are synthesised."""
+ROWS_OF_SPLITS, MAX_SPLITS = 10_000, 5
+"""Original records of all splits together that are aimed at; and most splits."""
+MAX_NAMES = 20
+"""Variables that an alarm lists."""
 
 
 @dataclass(eq=False)
 class _Collected:
-    """A measure while datasets come in; after a failure it looks at no other."""
+    """A measure of datasets that are added one by one; it stops after a failure."""
 
     measure: Measure
     name: str
@@ -73,33 +73,33 @@ class _Collected:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What should be known of the result."""
+        """Notes on the result."""
         return getattr(self.collecting, "notes", ())
 
 
 Everybody = Callable[[], tuple[Table, tuple[Table, ...]]]
-"""All units of the original and of each dataset."""
+"""Returns all units of the original and of each dataset."""
 
 
 class Checks:
-    """Computes every measure that the settings switch on.
+    """Compute all measures that are switched on in the settings.
 
     Parameters
     ----------
     original : Table
-        Confidential records; of a panel a `PersonView`, whose panel is looked at as well.
+        Confidential records; of a panel a `PersonView`.
     settings : CheckSettings
-        Which measures are on, and their options.
+        Measures that are on, and their options.
     scenarios : sequence of Scenario
         Keys and targets, the main one first.
     seed : Seed, optional
-        Decides what is random; 0 when absent.
+        Seed of all random draws; 0 when absent.
     synthesis : Synthesis, optional
-        How the datasets were made, which decides what is expected of them.
+        How the datasets were made, on which expected values depend.
     names : sequence of str, optional
         Variables that are compared; all but identifiers when absent.
     identifiers : sequence of str
-        Identifiers, as levels; only their occurrence is looked at.
+        Identifiers, read as levels, for rare levels only.
     frame : Frame or RowFrame, optional
         Periods of a panel, and the variable of its careers.
     person : str, optional
@@ -107,13 +107,13 @@ class Checks:
     since : int, optional
         First period of a panel that was added to published ones.
     control : Table, optional
-        Records that were kept out of the synthesis.
+        Holdout records.
     counts_kept : bool
-        Whether the risk of kept variables counts too, as where nobody vouches that they are kept.
+        Whether the risk of variables that were kept on purpose counts too.
     workers : int
         Threads of the propensity trees; they do not change the result.
     listener : Listener, optional
-        Is told about work that may take long.
+        Receives the progress of long steps.
 
     Examples
     --------
@@ -178,13 +178,13 @@ class Checks:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Variables that are kept of every dataset for what is computed at the end."""
+        """Variables of every dataset that stay in memory until `finish`."""
         names = [name for scenario in self.scenarios for name in scenario.names]
         names += filter(None, [self.case.weight])
         return tuple(name for name in dict.fromkeys(names) if name in self.original)
 
     def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
         synthetic = self._numbers.written(synthetic)
         self._sizes.append(synthetic.n_rows)
         self._look_for_codes(synthetic, f"synthetic dataset {len(self._sizes)}")
@@ -204,20 +204,20 @@ class Checks:
         failed: Mapping[str, str] | None = None,
         everybody: Everybody | None = None,
     ) -> CheckResults:
-        """Compute the rest.
+        """Return the results of all checks.
 
         Parameters
         ----------
         refit : callable, optional
-            Synthesises a half of the data. Without it, and without a control, there is no
-            comparison with records that the synthesis never saw.
+            Synthesises a half of the data, for the train-holdout test. Without it, and without
+            ``control``, there is no such test.
         notes : sequence of str
-            What should be known of the data compared.
+            Notes on the data.
         failed : mapping of str to str, optional
-            Variables that could not be compared, and why.
+            Reason for each variable that could not be compared.
         everybody : callable, optional
-            Returns all units of the original and of every dataset, of which the tables so far were
-            samples, with the variables of the scenarios: what an intruder finds is counted in them.
+            Returns all units of the original and of every dataset, if the tables so far were
+            samples of them. Scenarios are computed from all units.
         """
         self._attempts["utility"].failed = dict(failed or {}) | self._attempts["utility"].failed
         case = replace(self.case, synthetic=tuple(self._synthetic))
@@ -238,12 +238,12 @@ class Checks:
         return self._results(scenarios, fields, notes)
 
     def _look_for_codes(self, other: Table, what: str) -> None:
-        """Find missing values that are written in different ways; each variable is told once."""
+        """Note variables whose missing values have different codes in two files."""
         for name, codes in missing_otherwise(self.original, other, self.case.names).items():
             self._unlike.setdefault(name, (*codes, what))
 
-    def _on(self, family: Family) -> Iterator[Measure]:
-        """Yield the measures of a family that are switched on and have what they need."""
+    def _on(self, family: Stage) -> Iterator[Measure]:
+        """Yield the measures of a family that are switched on and whose needs are met."""
         for measure in MEASURES.values():
             available = {
                 "panel": self.case.frame is not None,
@@ -259,7 +259,7 @@ class Checks:
                 yield measure
 
     def _judged(self, measure: Measure, case: Case) -> Case:
-        """Return the case with what a measure of risk, or of utility, takes for kept."""
+        """Return the case with the kept variables that count for risk, or for utility."""
         return replace(case, synthesis=self._of_risk) if measure.axis == "risk" else case
 
     def _collections(self) -> list[_Collected]:
@@ -268,28 +268,28 @@ class Checks:
         for measure in self._on("datasets"):
             attempts = self._attempts[measure.axis]
             for name, item in _items(measure, self.case):
-                place = measure.key.format(name)
+                title = measure.key.format(name)
                 case = self._judged(measure, replace(self.case, done=done, item=item))
-                collecting = attempts.of(place, partial(measure.compute, case))
+                collecting = attempts.of(title, partial(measure.compute, case))
                 if collecting is not None:
-                    done[place] = collecting
-                    collected.append(_Collected(measure, place, collecting, attempts))
+                    done[title] = collecting
+                    collected.append(_Collected(measure, title, collecting, attempts))
         return collected
 
     def _scenario(
         self, case: Case, sample: Case, splits: dict[tuple[str, str], list[Any]]
     ) -> ScenarioRisk:
-        """Compute a scenario for all units, and from the halves of the sample that were split."""
-        label, attempts = case.asked.label, self._attempts["risk"]
+        """Return the results of a scenario: of all units, and of the splits of the sample."""
+        label, attempts = case.required_scenario.label, self._attempts["risk"]
         case, sample = _of_units(replace(case, synthesis=self._of_risk)), _of_units(sample)
         done: dict[str, Any] = {}
-        fields: dict[str, Any] = {"scenario": case.asked}
+        fields: dict[str, Any] = {"scenario": case.required_scenario}
         for measure in self._on("scenario"):
             compute = partial(measure.compute, replace(case, done=done))
             result = attempts.of(f"{measure.key} ({label})", compute)
             if result is not None:
                 done[measure.key] = result
-                result = measure.kept(result)
+                result = measure.saved(result)
             _put(fields, measure, [result], ScenarioRisk)
         for measure in self._on("splits"):
             parts = splits.get((measure.key, label))
@@ -300,19 +300,19 @@ class Checks:
     def _halves(
         self, case: Case, fields: dict[Axis, dict[str, Any]], refit: Synthesise | None
     ) -> dict[tuple[str, str], list[Any]]:
-        """Compare with records that the synthesis never saw; return the parts of every split."""
+        """Run the train-holdout test; return the results of all splits by measure and scenario."""
         attempts = self._attempts["risk"]
         splits: dict[tuple[str, str], list[Any]] = {}
 
         def look(runs: Iterable[HalfRun], most: int | None) -> None:
             for run in runs:
                 for measure, scenario in product(self._on("splits"), self.scenarios):
-                    asked = _of_units(replace(case, scenario=scenario, run=run))
-                    compute = partial(measure.compute, asked)
+                    of_units = _of_units(replace(case, scenario=scenario, run=run))
+                    compute = partial(measure.compute, of_units)
                     of_split = attempts.of(f"{measure.key} ({scenario.label})", compute)
                     if of_split is not None:
                         splits.setdefault((measure.key, scenario.label), []).append(of_split)
-                # whole records are compared one by one: the first split is enough
+                # measures of whole records use the first split only
                 for measure in self._on("halves") if run.repeat == 0 else ():
                     records = self._whole(run, None if measure.stacks else most)
                     whole = replace(case, scenario=self._main, run=records)
@@ -320,17 +320,17 @@ class Checks:
                     result = self._attempts[measure.axis].of(measure.key, compute)
                     _put(fields[measure.axis], measure, [result])
 
-        # no half is synthesised for what always runs: it takes what there is
+        # measures without a switch alone do not start a synthesis of a half
         if not any(measure.check for measure in (*self._on("splits"), *self._on("halves"))):
             return splits
         units = self.settings.differential_confidentiality.units
-        if self.units == "persons":  # each row is one, or they are split by group
+        if self.units == "persons":  # each row is one person, or groups are split
             units = None
         if self.control is not None:
             run = control_run(self.original, self.control, case.synthetic, units)
             look([_by_group(run)], None)
         elif refit is not None:
-            attempts.of("half split", lambda: look(self._half_runs(refit, units), 1))
+            attempts.of("train-holdout test", lambda: look(self._half_runs(refit, units), 1))
         return splits
 
     @property
@@ -343,14 +343,14 @@ class Checks:
 
         def synthesise(half: Table, m: int, repeat: int) -> FromHalf:
             made = FromHalf.of(refit(half, m, repeat))
-            # whole records are looked at in the first run and its others: memory stays flat
+            # only the first run and its others need whole records: this bounds memory
             is_whole = not 0 < repeat < repeats
             every = map(self._numbers.written, made.tables)
             tables = (table if is_whole else table.select(names) for table in every)
             return replace(made, tables=tables)
 
         stacked = any(measure.stacks for measure in self._on("halves"))
-        splits = min(ceil(MADE / self.original.n_rows), MOST_SPLITS)
+        splits = min(ceil(ROWS_OF_SPLITS / self.original.n_rows), MAX_SPLITS)
         return half_runs(
             self.original,
             synthesise,
@@ -358,21 +358,21 @@ class Checks:
             repeats=repeats,
             seed=self.case.seed,
             units=self._split_by(units),
-            exchanges=splits if stacked and self.original.n_rows < ENOUGH else 0,
+            exchanges=splits if stacked and self.original.n_rows < ROWS_FOR_ONE_SPLIT else 0,
         )
 
     def _split_by(self, units: str | None) -> IntArray | None:
-        """Return what is split as a whole: persons by a column, or groups of persons."""
+        """Return the units that are not divided by a split: persons, or groups of persons."""
         if (groups := groups_of(self.original)) is not None:
             return groups
         return None if units is None else units_of(self.original[units])
 
     def _whole(self, run: HalfRun, most: int | None) -> HalfRun:
-        """Return the variables of whole records, of the first datasets."""
+        """Return a run with the variables of whole records, and its first datasets."""
 
         def selected(table: Table) -> Table:
             names = [name for name in self.case.names if name in table]
-            if isinstance(table, View):  # careers are compared whole, too
+            if isinstance(table, View):  # with whole careers
                 return table.whole(names)
             return table.select(names)
 
@@ -391,7 +391,7 @@ class Checks:
         notes: Sequence[str],
     ) -> CheckResults:
         utility, panel = fields["utility"], fields["utility"].pop("panel", None)
-        said = tuple(in_units(note, self.units) for note in notes)
+        sentences = tuple(in_units(note, self.units) for note in notes)
         unlike = tuple(in_units(words, self.units) for words in _unlike_words(self._unlike))
         failed = {
             axis: {name: in_units(why, self.units) for name, why in attempts.failed.items()}
@@ -401,7 +401,7 @@ class Checks:
             scenarios=scenarios,
             **fields["risk"],
             failed=failed["risk"],
-            notes=said,
+            notes=sentences,
             unlike=unlike,
             units=self.units,
         )
@@ -418,7 +418,9 @@ class Checks:
                 failed=failed["utility"],
                 unlike=unlike,
                 notes=tuple(
-                    dict.fromkeys([*said, *(n for each in self._collected for n in each.notes)])
+                    dict.fromkeys(
+                        [*sentences, *(n for each in self._collected for n in each.notes)]
+                    )
                 ),
                 units=self.units,
             )
@@ -426,17 +428,19 @@ class Checks:
 
 
 def _by_group(run: HalfRun) -> HalfRun:
-    """Return the run with groups as units where persons belong to such."""
-    ours, theirs = groups_of(run.fitted), groups_of(run.unseen)
-    if ours is None or theirs is None:
+    """Return the run with groups of persons as units, if there are groups."""
+    fitted, unseen = groups_of(run.fitted), groups_of(run.unseen)
+    if fitted is None or unseen is None:
         return run
-    return replace(run, fitted_units=ours, unseen_units=theirs)
+    return replace(run, fitted_units=fitted, unseen_units=unseen)
 
 
 def _of_units(case: Case) -> Case:
-    """Return the case of groups where keys and target are what all their persons share."""
+    """Return the case with one row per group if all persons of a group share keys and target."""
     original = case.original
-    if not isinstance(original, View) or not original.shared.issuperset(case.asked.names):
+    if not isinstance(original, View) or not original.shared.issuperset(
+        case.required_scenario.names
+    ):
         return case
     run = case.run
     if run is not None:
@@ -454,21 +458,20 @@ def _of_units(case: Case) -> Case:
 
 
 def _unlike_words(unlike: Mapping[str, tuple[str, str, str]]) -> Iterator[str]:
-    """Say which variables two files write in different ways, those with the same codes together."""
+    """Yield a sentence for each pair of different missing codes, with its variables."""
     by_codes: dict[tuple[str, str, str], list[str]] = {}
     for name, codes in unlike.items():
         by_codes.setdefault(codes, []).append(name)
-    for (ours, theirs, what), names in by_codes.items():
+    for (code, other_code, what), names in by_codes.items():
         yield (
-            f"missing values of {listed([*map(repr, names)], _NAMED)} are {ours!r} in the "
-            f"original and {theirs!r} in {what}, so that no {{record}} with one is like one with "
-            "the other: risk seems lower and utility worse than it is; write one code in both "
-            "files and compare again"
+            f"missing values of {listed([*map(repr, names)], MAX_NAMES)} are {code!r} in the "
+            f"original and {other_code!r} in {what}, so that they never match. Risk seems lower "
+            "and utility worse than they are. Write the same code in both files and compare again"
         )
 
 
 def _items(measure: Measure, case: Case) -> Sequence[tuple[str, Any]]:
-    """Return what a measure is computed for: one thing without a name, or each of several."""
+    """Return name and item of each computation of a measure; one without name by default."""
     return [("", None)] if measure.items is None else measure.items(case)
 
 
@@ -478,14 +481,14 @@ def _put(
     results: Sequence[Any],
     kind: type[RiskResult] | type[UtilityResult] | type[ScenarioRisk] | None = None,
 ) -> None:
-    """Put results where they belong: a field of their own, or under ``further``."""
+    """Add results to the fields of the owner, or under ``further``."""
     owner = kind or (RiskResult if measure.axis == "risk" else UtilityResult)
     for result in results:
         if result is None:
             continue
-        if measure.place != "panel" and measure.place not in owner.model_fields:
+        if measure.result_name != "panel" and measure.result_name not in owner.model_fields:
             fields["further"] = fields.get("further", {}) | {measure.key: result}
         elif measure.items is not None:
-            fields[measure.place] = (*fields.get(measure.place, ()), result)
+            fields[measure.result_name] = (*fields.get(measure.result_name, ()), result)
         else:
-            fields[measure.place] = result
+            fields[measure.result_name] = result

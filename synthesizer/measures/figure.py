@@ -1,4 +1,4 @@
-"""One figure of a check: a number that says by itself how to read it."""
+"""Figures of checks: a value with its meaning, direction, interval and comparisons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from synthesizer.data.displayed import Displayed
 from synthesizer.data.errors import SynthesizerError, in_brief
 
 Units = Literal["records", "persons"]
-"""What is counted: persons where the data are a panel, of whom there is one row each."""
+"""What a row is: a record, or a person of a panel."""
 
 Direction = Literal[
     "lower is safer", "about 0 is good", "lower is better", "higher is better", "about 1 is good",
@@ -22,11 +22,11 @@ Direction = Literal[
 ]  # fmt: skip
 
 Form = Literal["text", "count", "share", "percent", "number", "p", "interval"]
-"""How a column is shown; whoever shows it decides about digits."""
+"""Format of a column; the number of digits depends on the output."""
 
 
 class Result(Displayed, BaseModel):
-    """What a measure returns: typed, frozen, written to a file and read back by its fields.
+    """Result of a measure: frozen fields with types, which a file stores.
 
     Properties are computed from the fields and are not written.
 
@@ -46,26 +46,26 @@ class Measured(Result):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Every figure that it has."""
+        """All its figures."""
         return ()
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What must be said beside its figures, with places for ``{records}``."""
+        """Warnings about its figures, with ``{records}`` for what is counted."""
         return ()
 
 
 class Row(Result):
-    """A row of a table; its fields (`column`) and properties (`shown`) name their columns."""
+    """A row of a table, whose columns are fields (`column`) and properties (`shown`)."""
 
 
 class Column(NamedTuple):
-    """How a table shows a field or a property of a result."""
+    """A column of a table: heading, format, value and meaning."""
 
     heading: str
     form: Form
     value: Callable[[Any], Any]
-    """Takes a row to what its cell holds."""
+    """Returns the content of the cell of a row."""
     meaning: str = ""
 
 
@@ -77,9 +77,9 @@ def column(
     show: Callable[[Any], Any] | None = None,
     **settings: Any,
 ) -> Any:
-    """Return a field that tables show: heading of the column, its form, and what it means.
+    """Return a field that is a column of tables.
 
-    ``show`` returns what a table writes for a value, where that is a code.
+    ``show`` returns the text of a value that is a code.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def column(
 
 
 def nested(heading: str = "") -> Any:
-    """Return a field that is a row itself; tables show its columns, named after the heading."""
+    """Return a field that is a row itself; its columns follow the heading."""
     return Field(json_schema_extra={"nested": heading})
 
 
@@ -101,7 +101,7 @@ F = TypeVar("F", bound=Callable[[Any], Any])
 
 
 def shown(heading: str, form: Form, meaning: str = "") -> Callable[[F], F]:
-    """Mark the function of a property that tables show like a field.
+    """Mark the function of a property as a column of tables.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def shown(heading: str, form: Form, meaning: str = "") -> Callable[[F], F]:
     ...     @shown("Share", "share")
     ...     def share(self) -> float:
     ...         return self.k / self.n
-    >>> [own.heading for own in columns(Pair).values()]
+    >>> [each.heading for each in columns(Pair).values()]
     ['Records', 'Unique', 'Share']
     """
 
@@ -124,7 +124,7 @@ def shown(heading: str, form: Form, meaning: str = "") -> Callable[[F], F]:
 
 
 def columns(kind: type[BaseModel]) -> dict[str, Column]:
-    """Return what a table shows of a result: fields before properties, own before inherited."""
+    """Return the columns of a result: fields, then properties; inherited ones last."""
     names = (name for parent in kind.__mro__ for name in vars(parent).get("__annotations__", ()))
     fields = (
         (name, kind.model_fields[name])
@@ -143,7 +143,7 @@ def columns(kind: type[BaseModel]) -> dict[str, Column]:
 
 
 def _columns_of(name: str, field: FieldInfo) -> Iterator[tuple[str, Column]]:
-    """Yield the column of a field, or those of the row that it holds."""
+    """Yield the column of a field, or the columns of a nested row."""
     extra: Any = field.json_schema_extra or {}
     if "column" in extra:
         entry = extra["column"]
@@ -160,7 +160,7 @@ def _is_row(kind: Any) -> bool:
 
 
 def _within(name: str, column: Column) -> Callable[[Any], Any]:
-    """Return the cells of a column of a row within a row; None where there is none."""
+    """Return a column of a nested row, with None where the nested row is absent."""
 
     def value(row: Any) -> Any:
         inner = getattr(row, name)
@@ -170,7 +170,7 @@ def _within(name: str, column: Column) -> Callable[[Any], Any]:
 
 
 def plain(result: Result) -> dict[str, Any]:
-    """Return the fields of a result as plain values for a file."""
+    """Return the fields of a result as plain values for JSON."""
     return result.model_dump(mode="json")
 
 
@@ -180,18 +180,18 @@ C = TypeVar("C", covariant=True)
 
 
 def typed(kind: type[R], content: Any) -> R:
-    """Return the result that plain values of a file hold.
+    """Return the result that was written to a file as plain values.
 
     Raises
     ------
     pydantic.ValidationError
-        If the values are not those that this version writes.
+        If the values do not fit the fields of this version.
     """
     return kind.model_validate(content)
 
 
 class Figure(Result):
-    """A figure with what is needed to read it; all shares are in [0, 1], never in percent.
+    """A value with its meaning and comparisons; shares are in [0, 1], never in percent.
 
     Examples
     --------
@@ -202,74 +202,72 @@ class Figure(Result):
     """
 
     key: str
-    """Which figure it is; that of its `FigureKind`."""
+    """Key of its `FigureKind`."""
     name: str
-    """The field's name of it, such as ``DiSCO``."""
+    """Name in the literature, such as ``DiSCO``."""
     value: float | None
-    """None where it could not be computed (no record to compute it from): never good news."""
+    """None if it could not be computed, which is never good news."""
     meaning: str
-    """What it is, in plain words."""
+    """Definition in one clause, with details of the data."""
     direction: Direction
     """Which direction is good."""
     n: int
-    """Number of records that it rests on."""
+    """Number of records behind the value."""
     low: float | None = None
-    """Lower end of its 95 % interval, where there is one."""
+    """Lower end of its 95 % interval, if there is one."""
     high: float | None = None
     """Upper end."""
     baseline: float | None = None
-    """The baseline of the paper that the figure comes from: what an intruder achieves without the
-    release. Of CAP it is the distribution of the target in the original (eq. 5 of Taub et al.
-    2018)."""
+    """Success of an intruder without the release, as the source of the figure defines it. For CAP
+    it uses the distribution of the target in the original (eq. 5 of Taub et al. 2018)."""
     chance: float | None = None
-    """What it would be if what the release shows had nothing to do with the persons; of utility,
-    what a right synthesis gives."""
+    """Value if the release were independent of the persons; of utility: with correct models."""
     original: float | None = None
-    """The value of the original data, released as they are, where there is one."""
+    """Value of releasing the original, if there is one."""
     new_sample: float | None = None
-    """The value of a new sample of the same population, where it is computed."""
+    """Value of a new sample of the same population, if it is computed."""
 
-    _places: tuple[str, str] = PrivateAttr(("", ""))
+    _templates: tuple[str, str] = PrivateAttr(("", ""))
 
     def model_post_init(self, _: Any) -> None:
-        """Keep the places for what is counted, and fill them with records until told otherwise."""
-        self._places = (self.name, self.meaning)
+        """Store name and meaning with their placeholders, and count records by default."""
+        self._templates = (self.name, self.meaning)
         self.__dict__.update(self._worded("records"))
 
     def counting(self, units: Units) -> Figure:
-        """Return the figure with words about what it counts."""
+        """Return the figure with the word for records or persons."""
         return self.model_copy(update=self._worded(units))
 
     def _worded(self, units: Units) -> dict[str, str]:
-        name, meaning = self._places
+        name, meaning = self._templates
         return {"name": in_units(name, units), "meaning": in_units(meaning, units)}
 
 
 @dataclass(frozen=True)
 class Limit:
-    """The upper limit that a configuration may set for a figure."""
+    """Range and use of the upper limit that a configuration may set for a figure."""
 
     _: KW_ONLY
     low: float = 0
-    """Lowest limit that may be set."""
+    """Lowest limit that can be set."""
     high: float | None = 1
     """Highest limit."""
     judged: Literal["value", "low"] = "value"
-    """What is held against it. The largest of many groups is above 0 by chance: there the lower
-    end of the interval decides."""
+    """Field that is compared with it: the value, or the lower end, as for the largest of many
+    groups, which exceeds 0 by chance."""
     some: bool = False
-    """Whether the figure is of some records only: without any, there is no risk to exceed it."""
+    """Whether the figure is about some records only; without any there is no risk."""
     exact: bool = False
-    """Whether a target with a tolerance does not have it."""
+    """Whether the figure does not exist for targets with a tolerance."""
     option: str = ""
-    """An option of the check that the figure needs, as ``check.option``."""
+    """Option that the figure needs, as ``check.option``."""
 
 
 @dataclass(frozen=True)
 class FigureKind:
-    """What is always true of a figure: key, name, meaning, direction and limit.
+    """Declaration of a figure: key, name, meaning, direction and limit.
 
-    The file of a measure declares its kinds; `of` makes a figure of a kind from a value.
+    The file of a measure declares its kinds; `of` returns a figure with a value.
 
     Examples
     --------
@@ -279,33 +277,32 @@ class FigureKind:
     """
 
     key: str
-    """`Figure.key`, with a place ``{}`` where there is one for each of several items."""
+    """`Figure.key`, with ``{}`` for the item if there are several."""
     name: str
-    """The field's name of it, likewise."""
+    """Name in the literature, with ``{}`` likewise."""
     meaning: str
-    """What it is in plain words, likewise, and with places for ``{records}``."""
+    """Definition in one clause, with ``{}`` likewise and ``{records}`` for what is counted."""
     direction: Direction = "lower is safer"
     """Which direction is good."""
     _: KW_ONLY
     title: str = ""
-    """Its name on a map and beside a limit; ``name`` when empty."""
+    """Name on charts and beside limits; ``name`` when empty."""
     ideal: float = -inf
-    """Values below it are as good as it is: a difference of -0.01 is no better than 0."""
+    """Best value: lower values are no better."""
     limit: Limit | None = None
-    """The key under ``limits:``."""
+    """Range of its key under ``limits:``; None without a limit."""
     checks: tuple[str, ...] = ()
-    """Checks that must be on besides that of the measure, where it has a limit."""
+    """Further checks that its limit needs."""
     summary: Mapping[str, str] = field(default_factory=dict)
-    """Keys of the summary and the field of the figure that each of them is, beside the value of
-    a figure with a limit."""
+    """Further keys of the summary, each with its field of the figure."""
     is_axis: bool = False
-    """Whether runs are compared by it; lower is then better."""
+    """Whether runs can be compared by it; lower is then better."""
     on_screen: bool = False
-    """Whether it is printed without being asked for, as every figure with a limit is."""
+    """Whether the screen prints it; always if it has a limit."""
     test: str = ""
-    """What the verdict calls it, where it is a share that a new sample and the original have."""
+    """Name of its test in the verdict, if it is a share."""
     finding: str = ""
-    """Its sentence in the verdict, with places for {value}, {ends}, {fresh} and {mark}."""
+    """Its sentence in the verdict, with {value}, {ends}, {fresh} and {mark} (the limit)."""
 
     def of(
         self,
@@ -317,10 +314,10 @@ class FigureKind:
         datasets: int = 1,
         **marks: Any,
     ) -> Figure:
-        """Return a figure of this kind, with a detail of these data after its meaning.
+        """Return a figure of this kind, with a detail of the data after its meaning.
 
-        ``item`` fills the places ``{}`` of key, name and meaning, ``datasets`` is how many are
-        looked at together, and ``marks`` are other fields of `Figure`.
+        ``item`` replaces ``{}`` in key, name and meaning, ``datasets`` is the number of datasets
+        that are pooled, and ``marks`` are other fields of `Figure`.
         """
         meaning = f"{self.meaning}; {detail}" if detail else self.meaning
         together = f" (all {datasets} datasets together)" if datasets > 1 else ""
@@ -335,21 +332,21 @@ class FigureKind:
         )
 
     def column(self) -> Any:
-        """Return a field of a table with the value: the heading is the name."""
+        """Return a column of tables for the value, with the name as heading."""
         return column(self.name, "share", in_units(self.meaning, "records"))
 
     def __post_init__(self) -> None:
-        """Take the name for the title, and print what has a limit."""
+        """Set the default title, and print figures with a limit."""
         object.__setattr__(self, "title", self.title or self.name)
         object.__setattr__(self, "on_screen", self.on_screen or self.limit is not None)
 
     @property
     def in_summary(self) -> Mapping[str, str]:
-        """Every key of the summary, and the field of the figure that it is."""
+        """All its keys of the summary, each with its field of the figure."""
         return ({} if self.limit is None else {self.key: "value"}) | dict(self.summary)
 
     def loss(self, value: float) -> float:
-        """Return what a run is judged by.
+        """Return the value by which runs are compared; values below ``ideal`` count as ``ideal``.
 
         Examples
         --------
@@ -360,7 +357,7 @@ class FigureKind:
         return max(value, self.ideal)
 
     def limited(self, figures: Sequence[Figure]) -> Sequence[Figure | None]:
-        """Return the figures that the limit is about; None where none could be computed."""
+        """Return the figures that the limit applies to; None for one without a value."""
         limit = self.limit or Limit()
         with_key = [figure for figure in figures if figure.key == self.key]
         some = [figure for figure in with_key if figure.n or not limit.some]
@@ -368,17 +365,17 @@ class FigureKind:
 
 
 TWO_SIDED = 1.96
-"""Standard errors on either side of 95 % of a normal distribution."""
+"""Normal quantile of a two-sided 95 % interval."""
 
 Side = Literal["above", "at", "near", "below"]
 
 
 def side_of(value: float, mark: float, n: float, errors: float = TWO_SIDED) -> Side:
-    """Say on which side of a mark a share of ``n`` lies; "near" if too few records tell.
+    """Return "above" or "below" if a share of ``n`` differs significantly from ``mark``.
 
-    By the score test, (value - mark)^2 > errors^2 mark (1 - mark) / n: Wilson's interval of the
-    value then does not hold the mark. A mean of scores in [0, 1] scatters no more than a share. At
-    0 and 1, where the test has no error, that of one record of n is taken.
+    Else return "near". This is the score test, (value - mark)^2 > errors^2 mark (1 - mark) / n, or
+    whether Wilson's interval excludes the mark. The variance of a mean of scores in [0, 1] is at
+    most that of a share. For marks of 0 and 1 the standard error is that of one record of n.
 
     Parameters
     ----------
@@ -387,7 +384,7 @@ def side_of(value: float, mark: float, n: float, errors: float = TWO_SIDED) -> S
     n : float
         Number of independent records behind the value.
     errors : float
-        Standard errors that set the value apart; 1.96 for an interval of 95 %.
+        Critical value in standard errors; 1.96 for 95 %.
 
     Source: Wilson (1927), Probable inference, the law of succession, and statistical inference,
     Journal of the American Statistical Association 22.
@@ -403,29 +400,29 @@ def side_of(value: float, mark: float, n: float, errors: float = TWO_SIDED) -> S
     return "above" if value > mark else "below"
 
 
-_TOO_FEW = "too few to tell on which side"
-_TOLD: Mapping[str, Mapping[Side, str]] = {
+_TOO_FEW = "not significant: too few records"
+_CONSEQUENCES: Mapping[str, Mapping[Side, str]] = {
     "baseline": {
-        "above": "the data tell more than the distribution of the target alone",
-        "at": "the data tell as much as the distribution of the target alone",
+        "above": "the data reveal more than the distribution of the target alone",
+        "at": "the data reveal as much as the distribution of the target alone",
         "near": _TOO_FEW,
-        "below": "who knows only how the target is distributed guesses better",
+        "below": "the distribution of the target alone allows better guesses",
     },
     "chance": {
-        "above": "what is read off is right more often than by chance: the keys tell something",
-        "at": "what is read off is right as often as by chance: the keys tell nothing",
+        "above": "guesses are right more often than by chance: the keys help",
+        "at": "guesses are right as often as by chance: the keys do not help",
         "near": _TOO_FEW,
-        "below": "what is read off is right less often than by chance: the keys mislead",
+        "below": "guesses are right less often than by chance: the keys mislead",
     },
 }
-"""What follows from a value above, at, near or below each of its two marks."""
+"""Consequence of a value above, at, near or below its baseline and chance."""
 
 
 def conclusion(figure: Figure) -> str | None:
-    """Say where a figure lies from its baseline and from chance, and what follows from each.
+    """Return a sentence that compares a figure with its baseline and with chance.
 
-    What is written alike is a tie. Nothing follows from a mark that the interval of the value
-    holds: its own, or that of a share (`side_of`). None unless the value and both marks are known.
+    Values that are equal as printed are a tie. Differences within the interval of the value (its
+    own, or that of `side_of`) are not significant. None without value, baseline or chance.
 
     Examples
     --------
@@ -442,13 +439,15 @@ def conclusion(figure: Figure) -> str | None:
     )
     start = f"{figure.name} {_written(figure.value)} lies"
     if baseline == chance:
-        both = "; ".join(dict.fromkeys(_told(sides)))
+        both = "; ".join(dict.fromkeys(_consequences_of(sides)))
         return f"{start} {sides[1]} baseline and chance, here both{baseline} ({both})"
     return f"{start} {_placed(sides, baseline, chance)}"
 
 
 def agreeing(values: Iterable[float], mark: float, digits: int) -> list[str]:
-    """Write values and the mark with so many decimals that each is above the mark as written, too.
+    """Return texts of values and mark whose order as printed is their true order.
+
+    At least ``digits`` decimals are written, and more where rounding would hide a difference.
 
     Examples
     --------
@@ -464,7 +463,7 @@ def agreeing(values: Iterable[float], mark: float, digits: int) -> list[str]:
 
 
 def conclusions(figures: Iterable[Figure]) -> Iterator[str]:
-    """Yield what follows from figures, those of which the same follows together."""
+    """Yield the conclusions from figures, one for all with the same conclusion."""
     groups: dict[tuple[Side, Side], list[Figure]] = {}
     for figure in figures:
         if (sides := _sides(figure)) is not None:
@@ -478,7 +477,7 @@ def conclusions(figures: Iterable[Figure]) -> Iterator[str]:
 
 
 def _sides(figure: Figure) -> tuple[Side, Side] | None:
-    """Return where a figure lies from baseline and chance."""
+    """Return the sides of baseline and chance on which a figure lies."""
     value, baseline, chance = figure.value, figure.baseline, figure.chance
     if value is None or baseline is None or chance is None:
         return None
@@ -497,34 +496,31 @@ def _written(value: float) -> str:
     return f"{value:.4f}"
 
 
-def _told(sides: tuple[Side, Side]) -> tuple[str, str]:
-    return _TOLD["baseline"][sides[0]], _TOLD["chance"][sides[1]]
+def _consequences_of(sides: tuple[Side, Side]) -> tuple[str, str]:
+    return _CONSEQUENCES["baseline"][sides[0]], _CONSEQUENCES["chance"][sides[1]]
 
 
 def _placed(sides: tuple[Side, Side], baseline: str = "", chance: str = "") -> str:
-    first, second = _told(sides)
+    first, second = _consequences_of(sides)
     return f"{sides[0]} the baseline{baseline} ({first}), and {sides[1]} chance{chance} ({second})"
 
 
 def in_units(text: str, units: Units) -> str:
-    """Return a sentence with its places for what is counted filled.
+    """Return a sentence with the word for records or persons in its placeholders.
 
     Examples
     --------
     >>> in_units("share of the {records} without a match", "persons")
     'share of the persons without a match'
     """
-    places = {"{records}": units, "{record}": units[:-1], "{Records}": units.capitalize()}
-    for place, word in places.items():
-        text = text.replace(place, word)
+    words = {"{records}": units, "{record}": units[:-1], "{Records}": units.capitalize()}
+    for placeholder, word in words.items():
+        text = text.replace(placeholder, word)
     return text
 
 
-# Measures that are tried one by one: one that cannot be computed does not lose the others.
-
-
 class Attempts:
-    """Computes measures; one that cannot be computed is told and does not lose the others.
+    """Compute measures one by one; record the problems of a failure and go on.
 
     Examples
     --------
@@ -537,7 +533,7 @@ class Attempts:
         self.failed: dict[str, str] = {}
 
     def of(self, name: str, compute: Callable[[], T]) -> T | None:
-        """Return what ``compute`` returns, None if it raises one of our errors."""
+        """Return the result of ``compute``; None after a `SynthesizerError`, which is recorded."""
         try:
             return compute()
         except SynthesizerError as error:
@@ -546,17 +542,17 @@ class Attempts:
 
 
 class Collector(Protocol[C]):
-    """Looks at datasets one by one, so that none of them has to be kept."""
+    """A measure of datasets that are added one by one and not stored."""
 
     def add(self, synthetic: Any, /) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
 
     def result(self) -> C:
-        """Return what the datasets so far have, at least one."""
+        """Return the result of the datasets so far, at least one."""
 
 
 def collected(collector: Collector[C], datasets: Iterable[Any]) -> C:
-    """Return what a collector says of datasets."""
+    """Return the result of a collector for datasets."""
     for dataset in datasets:
         collector.add(dataset)
     return collector.result()

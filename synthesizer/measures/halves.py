@@ -1,7 +1,7 @@
-"""Half splits: syntheses of a random half of the records, to be held against both halves.
+"""Train-holdout test: fit on a random half of the records, compare risks of both halves.
 
-What a synthesis says about the half that it never saw it says about anybody; what it says about
-the fitted half beyond that is the risk of having been in the data (Taub et al. 2018, section 4.3).
+The risk of the holdout half exists for everyone in the population. What the training half has
+beyond it is the risk of having been in the data (Taub et al. 2018, section 4.3).
 """
 
 from __future__ import annotations
@@ -18,27 +18,26 @@ from synthesizer.data.randomness import AnySeed, seeded
 from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind, Table
 
 LogLikelihoods = Callable[[Table], Iterable[tuple[str, FloatArray]]]
-"""Returns, for each variable whose model can tell, the log-probabilities of records."""
+"""Returns the log-likelihoods of records by variable, for models that have a likelihood."""
 
 
 @dataclass(frozen=True, eq=False)
 class FromHalf:
-    """What was made from a half by somebody who can say how probable records were."""
+    """Datasets made from a half, and the likelihoods of their models."""
 
     tables: Iterable[Table]
     """The synthetic datasets."""
     log_likelihoods: LogLikelihoods | None = None
-    """Of the models that were fitted on the half; None where there are none to ask."""
+    """Of the models that were fitted to the half; None without models."""
 
     @classmethod
     def of(cls, made: FromHalf | Iterable[Table]) -> FromHalf:
-        """Return it as it is, or what holds datasets alone."""
+        """Return ``made`` as it is, or wrap its datasets."""
         return made if isinstance(made, FromHalf) else cls(made)
 
 
 Synthesise = Callable[[Table, int, int], FromHalf | Iterable[Table]]
-"""Synthesises a part of the records: takes the part, the number of datasets, and that of the
-split, from 0."""
+"""Synthesises a part of the records: (part, number of datasets, number of the split from 0)."""
 _Side = tuple[Table, IntArray]
 """Records of a half, and the unit of each."""
 
@@ -50,25 +49,25 @@ class HalfRun:
     repeat: int
     """Number of the split, from 0."""
     fitted: Table
-    """The records that the synthesis was fitted on."""
+    """Training records."""
     unseen: Table
-    """Those that it was not fitted on."""
+    """Holdout records."""
     synthetic: tuple[Table, ...]
-    """m datasets made from ``fitted`` alone; those of the first split have every column."""
+    """m datasets made from ``fitted``; those of the first split have all columns."""
     fitted_units: IntArray
-    """The unit (person) of each fitted record; of its own where records count."""
+    """Unit (person) of each training record; one per record if records count."""
     unseen_units: IntArray
-    """The unit of each unseen record."""
+    """Unit of each holdout record."""
     log_likelihoods: LogLikelihoods | None = None
-    """Of the models that were fitted on ``fitted``; None of data that somebody else made."""
+    """Of the models that were fitted to ``fitted``; None without models."""
     others: tuple[HalfRun, ...] = ()
-    """The same with the halves exchanged, and both ways round for further splits."""
+    """Runs with the halves exchanged, and of further splits in both directions."""
 
 
 def half_split(units: IntArray, rng: np.random.Generator) -> BoolArray:
-    """Return where a record belongs to half A; all records of a unit go together.
+    """Return which records belong to half A, shape (n,); units are not divided.
 
-    Of an odd number of units A gets one more.
+    With an odd number of units A gets one more.
     """
     persons, position = np.unique(units, return_inverse=True)
     chosen = np.zeros(len(persons), dtype=bool)
@@ -86,7 +85,7 @@ def half_runs(
     units: IntArray | None = None,
     exchanges: int = 0,
 ) -> Iterator[HalfRun]:
-    """Split, synthesise one half, and yield what the measures need, one split at a time.
+    """Split the records, synthesise one half, and yield a run for each split.
 
     Parameters
     ----------
@@ -97,17 +96,17 @@ def half_runs(
     m, repeats : int
         Number of datasets from each half, and of random splits; at least 1.
     seed : int or Seed
-        Draws the splits.
+        Seed of the splits.
     units : ndarray of int, shape (n,), optional
-        Person of each record where the data are a panel: persons are split, not records.
+        Person of each record of a panel: persons are split, not records.
     exchanges : int
-        Splits of which both halves are synthesised, as splits ``repeats`` and more: the first one,
-        and further ones. They are the ``others`` of the first run.
+        Number of splits of which both halves are synthesised, the first included. Their runs are
+        the ``others`` of the first run.
 
     Returns
     -------
     iterator of HalfRun
-        One for each split, when it is asked for.
+        One for each split, computed on demand.
 
     Raises
     ------
@@ -144,10 +143,10 @@ def half_runs(
         for split in range(exchanges):
             one, other = sides_of(further) if split else first
             orders = [(one, other), (other, one)] if split else [(other, one)]
-            with suppress(SynthesizerError):  # a half can be too small for what the whole keeps
+            with suppress(SynthesizerError):  # a half can be too small for the model
                 yield from [
-                    made_of(repeats + 2 * split + place, *order)
-                    for place, order in enumerate(orders)
+                    made_of(repeats + 2 * split + number, *order)
+                    for number, order in enumerate(orders)
                 ]
 
     def made_of(
@@ -162,7 +161,7 @@ def half_runs(
 
 
 def units_of(column: Column) -> IntArray:
-    """Number the persons that a column names; a record that names none is one of its own."""
+    """Return the number of the person of each record; a record without person is its own unit."""
     observed = column.is_observed
     # persons have the lowest numbers, records without one those after them
     numbers = len(column) + np.arange(len(column), dtype=np.int64)
@@ -173,12 +172,12 @@ def units_of(column: Column) -> IntArray:
 def control_run(
     fitted: Table, control: Table, synthetic: tuple[Table, ...], units: str | None = None
 ) -> HalfRun:
-    """Return a run for records that somebody else kept out of a synthesis.
+    """Return a run for a holdout that was kept out of a synthesis.
 
     Parameters
     ----------
     fitted : Table
-        Records that the synthesis was made from, shape (n, p).
+        Training records, shape (n, p).
     control : Table
         A random sample of the same population, with the same variables.
     synthetic : tuple of Table
@@ -203,7 +202,7 @@ def _problems(table: Table, m: int, repeats: int, units: IntArray | None) -> lis
     if units is not None and np.shape(units) != (table.n_rows,):
         problems.append("units must have one value per record")
     elif (table.n_rows if units is None else len(np.unique(units))) < 2:
-        problems.append("a half split needs at least two records (units): use more data")
+        problems.append("a train-holdout test needs at least two records (units): use more data")
     for name, value in (("m", m), ("repeats", repeats)):
         if value < 1:
             problems.append(f"{name} ({value}) must be at least 1")
@@ -211,7 +210,7 @@ def _problems(table: Table, m: int, repeats: int, units: IntArray | None) -> lis
 
 
 def all_names(data: Data) -> tuple[str, ...]:
-    """Return the names of all variables; of tables without identifiers, which are made anew."""
+    """Return the names of all variables but the identifiers of tables."""
     if isinstance(data, Table):
         return tuple(c.name for c in data.columns if c.variable.kind is not Kind.ID)
     return column_names(data)
@@ -228,14 +227,14 @@ def as_halves(
         unknown = [name for name in names if name not in seen]
         if unknown:
             raise DataError(
-                f"column {name!r} is not in the fitted half: name one of its columns"
+                f"column {name!r} is not in the training records: name one of their columns"
                 for name in unknown
             )
         check_comparable(seen, [held_out], names)
     except DataError as error:
-        # The unseen half takes the place of a synthetic dataset here; readers must not see that.
+        # The check takes the holdout for a synthetic dataset; messages must not.
         raise DataError(
-            problem.replace("synthetic dataset 1", "the unseen half") for problem in error.problems
+            problem.replace("synthetic dataset 1", "the holdout") for problem in error.problems
         ) from None
     _, tables = as_tables(seen, synthetic, names)
     check_comparable(seen, tables, names)
@@ -243,20 +242,20 @@ def as_halves(
 
 
 def equal_sizes(halves: tuple[Table, Table], rng: np.random.Generator) -> tuple[Table, Table]:
-    """Return samples of equal size: that of the smaller half."""
+    """Return both halves, the larger one cut at random to the size of the smaller."""
     size = min(half.n_rows for half in halves)
     first, second = (pooled([half], size, rng)[0] for half in halves)
     return first, second
 
 
 def pooled(tables: Sequence[Table], largest: int, rng: np.random.Generator) -> tuple[Table, ...]:
-    """Return a sample of all records of several tables, ``largest`` at most."""
+    """Return a random sample of at most ``largest`` records of several tables together."""
     sizes = [table.n_rows for table in tables]
     if sum(sizes) <= largest:
         return tuple(tables)
-    places = np.sort(rng.choice(sum(sizes), size=largest, replace=False))
+    chosen = np.sort(rng.choice(sum(sizes), size=largest, replace=False))
     ends = np.cumsum(sizes)
-    parts = np.split(places, np.searchsorted(places, ends[:-1]))
+    parts = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
     return tuple(
         table.take(rows - end + table.n_rows)
         for table, rows, end in zip(tables, parts, ends, strict=True)

@@ -1,4 +1,4 @@
-"""What a measure is: its switch, what it needs, how it is computed, what its figures mean."""
+"""Definition of a measure: switch, needs, computation and figures."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from synthesizer.measures.measure_options import Part
 from synthesizer.measures.scenario import Scenario
 
 Axis = Literal["risk", "utility"]
-Family = Literal["datasets", "scenario", "splits", "halves"]
-"""When a measure is computed: while datasets come in; for each scenario; for each scenario and
-half split; of the first half split (or the control file) alone."""
+Stage = Literal["datasets", "scenario", "splits", "halves"]
+"""When a measure is computed: for each dataset as it is added; for each scenario; for each scenario
+and split of the train-holdout test; for its first split (or the control file)."""
 Need = Literal["scenario", "halves", "models", "panel", "names", "weight"]
-_OF_FAMILY: Mapping[Family, tuple[Need, ...]] = {
+_OF_FAMILY: Mapping[Stage, tuple[Need, ...]] = {
     "datasets": (),
     "scenario": ("scenario",),
     "splits": ("scenario", "halves"),
     "halves": ("halves",),
 }
-"""What every measure of a family needs."""
+"""Needs of all measures of a family."""
 
 
 class Settings(Protocol):
-    """Options of the checks by name, as `synthesizer.measures.settings.CheckSettings` has them."""
+    """Options of the checks by name: `synthesizer.measures.settings.CheckSettings`."""
 
     def __getattr__(self, option: str, /) -> Any: ...
 
 
 @options
 class Synthesis:
-    """How the synthetic data were made, as far as it decides what is to be expected of them.
+    """How the synthetic data were made, which decides their expected figures.
 
     Parameters
     ----------
     proper : bool
-        Whether parameters were drawn anew for each dataset. A right synthesis is then as far from
-        the original as a new sample: S_pMSE is 1 + k/n in expectation, not 1.
+        Whether parameters were drawn again for each dataset. The expected S_pMSE of a correct
+        synthesis is then 1 + k/n, that of a new sample, and not 1.
     kept : tuple of str
-        Variables whose values are the original's own.
+        Variables with the values of the original.
     may_keep : bool
-        Whether others may be, too: not where a configuration says what is kept.
+        Whether other variables may have them, too; False if a configuration lists them.
     redrawn : bool
-        Whether each dataset has a sample of its own, drawn anew by the design of a survey.
+        Whether each dataset has another sample, drawn by the design of a survey.
     public : tuple of str
         Variables whose levels are a public code list.
     """
@@ -64,22 +64,22 @@ class Synthesis:
 
     @property
     def kind(self) -> dict[str, bool]:
-        """What decides which combining rule fits such data."""
+        """Facts that decide the combining rule."""
         return {"proper": self.proper, "keeps": bool(self.kept), "redrawn": self.redrawn}
 
 
 @dataclass(frozen=True, eq=False)
 class Collecting:
-    """A measure that looks at datasets one by one.
+    """A measure of datasets that are added one by one.
 
     Parameters
     ----------
     add : callable
-        Looks at the next dataset.
+        Adds the next dataset.
     result : callable
-        Returns what was found in the datasets so far, at least one.
+        Returns the result of the datasets so far, at least one.
     notes : tuple of str
-        What should be known of the result.
+        Notes on the result.
     """
 
     add: Callable[[Table], None]
@@ -88,24 +88,24 @@ class Collecting:
 
 
 def seeing(view: Callable[[Table], Any], collector: Collector[Any]) -> Collecting:
-    """Return a collector that looks at a view of each dataset."""
+    """Return a collector of a view of each dataset."""
     return Collecting(lambda dataset: collector.add(view(dataset)), collector.result)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Case:
-    """What a measure is computed from; `Measure.family` says which of it there is."""
+    """Input of a measure; which fields are set depends on `Measure.family`."""
 
     original: Table
-    """Confidential records, or one row a person."""
+    """Confidential records, or one row per person."""
     settings: Settings
     """Options of the measures."""
     names: tuple[str, ...] = ()
-    """Variables of whole records: those that both sides have and that are no identifiers."""
+    """Variables of whole records: common to both files, without identifiers."""
     identifiers: tuple[str, ...] = ()
-    """Identifiers of a file, read as levels: which of them are there again."""
+    """Identifiers of a file, read as levels."""
     seed: Seed = field(default_factory=lambda: Seed(0))
-    """Decides what is random."""
+    """Seed of all random draws."""
     synthesis: Synthesis = field(default_factory=Synthesis)
     """How the datasets were made."""
     frame: Frame | None = None
@@ -117,32 +117,32 @@ class Case:
     workers: int = 1
     """Threads; they do not change the result."""
     done: Mapping[str, Any] = field(default_factory=dict)
-    """Results (of datasets: collectors) of the measures before it."""
+    """Results (of family "datasets": collectors) of earlier measures."""
     synthetic: tuple[Table, ...] = ()
-    """The datasets, as far as scenarios need them."""
+    """Datasets with the variables that scenarios need."""
     control: Table | None = None
-    """Records that were kept out of the synthesis."""
+    """Holdout records from a control file."""
     item: Any = None
-    """A question, a fit or a propensity model, where there are several."""
+    """A question, a fit or a propensity model."""
     scenario: Scenario | None = None
-    """Keys and target; of a half those of the main scenario."""
+    """Keys and target; for halves those of the main scenario."""
     run: HalfRun | None = None
-    """Fitted and unseen records, and what was made of the fitted."""
+    """Training and holdout records, and datasets made from the training records."""
     listener: Listener = silent
-    """Is told about work that may take long."""
+    """Receives the progress of long steps."""
     aside: Table | None = None
-    """Columns of the original that take no part in the synthesis, such as replicate weights."""
+    """Columns of the original outside the synthesis, such as replicate weights."""
 
     @property
     def with_aside(self) -> Table:
-        """The original with these columns."""
+        """The original with the columns of ``aside``."""
         if self.aside is None:
             return self.original
         return self.original.with_columns(self.aside.columns)
 
     @property
     def weight(self) -> str | None:
-        """The survey weight, where the original has it and it is a number."""
+        """Name of the survey weight, if it is a number of the original."""
         column = self.original.get(self.settings.weight or "")
         return None if column is None or column.is_coded else column.name
 
@@ -157,38 +157,38 @@ class Case:
         return self.original, self.synthetic
 
     @property
-    def asked(self) -> Scenario:
-        """The scenario of a measure that has one."""
+    def required_scenario(self) -> Scenario:
+        """The scenario; raises ValueError without one."""
         if self.scenario is None:
             raise ValueError("needs a scenario")
         return self.scenario
 
     @property
     def halves(self) -> HalfRun:
-        """The halves of a measure that has them."""
+        """The run of the train-holdout test; raises ValueError without one."""
         if self.run is None:
             raise ValueError("needs halves")
         return self.run
 
     @property
     def periods(self) -> Frame:
-        """The periods of a measure of panels."""
+        """The periods of the panel; raises ValueError without one."""
         if self.frame is None:
             raise ValueError("needs the periods of a panel")
         return self.frame
 
     @property
     def by_class(self) -> dict[str, Any]:
-        """Keys, target and groups of a measure that compares classes of records."""
-        asked = self.asked
-        return {"keys": asked.keys, "target": asked.target, "groups": asked.groups}
+        """Keys, target and groups as keyword arguments."""
+        main = self.required_scenario
+        return {"keys": main.keys, "target": main.target, "groups": main.groups}
 
     @property
     def key_groups(self) -> dict[str, Any]:
-        """Keys and their groups alone."""
-        asked = self.asked
-        groups = {name: wanted for name, wanted in asked.groups.items() if name in asked.keys}
-        return {"keys": asked.keys, "groups": groups}
+        """Keys and their groups as keyword arguments."""
+        main = self.required_scenario
+        groups = {name: wanted for name, wanted in main.groups.items() if name in main.keys}
+        return {"keys": main.keys, "groups": groups}
 
 
 Items = Callable[[Case], Sequence[tuple[str, Any]]]
@@ -197,62 +197,61 @@ Compute = Callable[[Case], Any]
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure: its switch, what it needs, how it is computed."""
+    """A measure: switch, needs, computation and figures."""
 
     key: str
-    """Its name where it is said to have failed; ``{}`` is the place of an item."""
-    family: Family
+    """Its name, also in messages; ``{}`` stands for the item."""
+    family: Stage
     """When it is computed."""
     _: KW_ONLY
     compute: Compute
-    """Takes a `Case` and returns a result, None where there is nothing to compute; of family
-    "datasets" a `Collecting`."""
+    """Returns the result of a `Case`, or None; of family "datasets" a `Collecting`."""
     switch: str | None = ""
-    """Its key under ``checks:``; the key when empty. None where it always runs."""
+    """Its key under ``checks:``; ``key`` when empty. None: it always runs."""
     words: str = ""
-    """What the switch is about. Only one entry of several with the same switch says it."""
+    """Description of the switch, in one of the measures that share it."""
     options: type[Part] | None = None
-    """Options of the switch; a plain yes or no when None."""
+    """Options of the switch; yes or no when None."""
     several: bool = False
     """Whether the switch is a list of these options."""
     stacks: bool = False
-    """Of family "halves": whether it looks at all datasets of a half together, or at the first."""
+    """Of family "halves": whether it pools all datasets of a half; else it uses the first."""
     view: type[View] | None = None
-    """How the data need to be seen; None: in any way."""
+    """View of the data that it needs; None: any."""
     needs: tuple[Need, ...] = ()
-    """What it cannot do without; what its family needs is added; ``names``: variables that both
-    sides have; ``models``: those that made the datasets, which are not in their files."""
+    """What must be available, in addition to the needs of its family. ``names``: variables that
+    both files have; ``models``: the models that made the datasets."""
     result_field: str = ""
-    """Field of the result that holds it; the key when empty."""
+    """Field of the result for it; ``key`` when empty."""
     axis: Axis = "risk"
-    """What it is about."""
+    """Whether it measures risk or utility."""
     of_person: bool = False
-    """Whether its limits are about single persons in the data, as those of halves always are."""
+    """Whether its limits protect single persons; always true for halves."""
     after: str = ""
-    """The key of the measure that is computed and listed before it; the last ones when empty."""
+    """Key of the measure that is computed and listed before it."""
     items: Items | None = None
-    """Names and items, where it is computed for each of several."""
+    """Returns names and items, if it is computed for several."""
     gather: Callable[[Case, Sequence[Any]], Any] | None = None
-    """Of family "splits": joins what the splits of a scenario gave."""
-    kept: Callable[[Any], Any] = lambda value: value
-    """Returns the result of what ``compute`` returned, which may hold a value for each record."""
+    """Of family "splits": combines the results of all splits of a scenario."""
+    saved: Callable[[Any], Any] = lambda value: value
+    """Returns the part of the computed result that is saved, without values of records."""
     figures: tuple[FigureKind, ...] = ()
-    """Those of its figures that have a part to play."""
+    """Kinds of its figures."""
     result: type[Measured] = Measured
-    """Of what it returns, where its results are kept under ``further``."""
+    """Type of its results under ``further``."""
 
     def __post_init__(self) -> None:
-        """Add what its family needs."""
+        """Add the needs of its family."""
         object.__setattr__(self, "needs", (*self.needs, *_OF_FAMILY[self.family]))
 
     @property
     def check(self) -> str | None:
-        """The key under ``checks:``; None where it always runs."""
+        """The key under ``checks:``; None if it always runs."""
         return None if self.switch is None else self.switch or self.key
 
     @property
-    def place(self) -> str:
-        """The field of the result that holds it."""
+    def result_name(self) -> str:
+        """Name of the field of the results for it."""
         return self.result_field or self.key
 
     def runs(self, settings: Settings) -> bool:

@@ -1,4 +1,4 @@
-"""What the options of measures are made of: labels as in the data, lists of names, groups."""
+"""Types of options of measures: labels as in the data, lists of names, groups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Refuse a list that names something twice."""
     again = [value for value, times in Counter(values).items() if times > 1]
     if again:
-        raise ValueError(f"must name each once, and names {', '.join(map(str, again))} again")
+        raise ValueError(f"must name each once; {', '.join(map(str, again))} occurs twice")
     return values
 
 
@@ -37,21 +37,21 @@ Labels = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 Names = Annotated[tuple[Label, ...], BeforeValidator(_labels)]
 
 
-class _Told(ModelMetaclass):
-    """Tells what is wrong with options in sentences; where they are a part of others, those do."""
+class _PartClass(ModelMetaclass):
+    """Metaclass whose calls raise an `OptionError` with a sentence for each problem."""
 
     def __call__(self: Any, **options: Any) -> Any:
-        if found := [*unwritable(options)]:
-            raise OptionError(found)
+        if problems := [*unwritable(options)]:
+            raise OptionError(problems)
         try:
             return super().__call__(**options)
         except ValidationError as error:
-            found = sentences(self, options, error.errors(include_url=False))
-            raise OptionError(found) from None
+            problems = sentences(self, options, error.errors(include_url=False))
+            raise OptionError(problems) from None
 
     @property
     def __signature__(self: Any) -> Signature:
-        """What may be said, without types of pydantic, for who asks a notebook for help."""
+        """Names and defaults of the options, for the help of a notebook."""
         defaults = {
             name: Parameter.empty if field.is_required() else field.get_default()
             for name, field in self.model_fields.items()
@@ -69,20 +69,20 @@ class _Told(ModelMetaclass):
 
     @__signature__.setter
     def __signature__(self, _: object) -> None:
-        """Ignore that of pydantic."""
+        """Ignore the signature that pydantic sets."""
 
 
-class Part(BaseModel, metaclass=_Told):
-    """Frozen, and an unknown key is an error."""
+class Part(BaseModel, metaclass=_PartClass):
+    """Frozen options; an unknown key is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        """Show what was said, and no default."""
+        """Yield the options that were set, without defaults."""
         yield from ((k, v) for k, v in super().__repr_args__() if k in self.model_fields_set)
 
     def changed(self, **options: Any) -> Self:
-        """Return the options with others in their place, unchecked; None leaves what there is."""
+        """Return a copy with changed options, unvalidated; None leaves an option as it is."""
         return self.model_copy(update={k: v for k, v in options.items() if v is not None})
 
 
@@ -98,7 +98,7 @@ class Switched(Part):
 
 
 def _sizes(value: object) -> object:
-    """Tell in one sentence what pydantic would tell for each branch."""
+    """Return groups by variable; raise one sentence in place of one for each type."""
     if isinstance(value, Mapping) and all(_is_size(wanted) for wanted in value.values()):
         return {name: w if isinstance(w, int) else tuple(w) for name, w in value.items()}
     raise ValueError(

@@ -1,4 +1,4 @@
-"""What the checks found: results, the figures that decide about a release, and their limits."""
+"""Results of the checks, the figures that decide about a release, and their limits."""
 
 from __future__ import annotations
 
@@ -32,41 +32,41 @@ from synthesizer.measures.utility.propensity import PmseResult
 from synthesizer.measures.utility.tables import DistanceResult, TableUtility
 
 WHOLE: Mapping[Units, str] = {"records": "whole records", "persons": "all variables of persons"}
-"""What figures of all variables together are about."""
+"""Subject of figures of all variables together."""
 
 
 class _AxisResult(Result):
-    """What measures of risk, or of utility, found."""
+    """Results of the measures of risk, or of utility."""
 
     further: Further = Field(default_factory=dict)
     """Results of other measures of the catalogue, by key."""
     failed: Mapping[str, str] = Field(default_factory=dict)
-    """Measures that could not be computed, and why."""
+    """Reason for each measure that could not be computed."""
     notes: tuple[str, ...] = ()
-    """What should be known of the data compared."""
+    """Notes on the data."""
     unlike: tuple[str, ...] = ()
-    """Variables whose missing values two files write in different ways: figures are wrong."""
+    """Variables with different missing codes in two files, which make figures wrong."""
     units: Units = "records"
-    """What is counted; a fit counts what it is fitted to."""
+    """What is counted."""
 
 
 class RiskResult(_AxisResult):
-    """Everything the risk measures found; None or empty where one is off or failed."""
+    """Results of all risk measures; None or empty if a measure is off or failed."""
 
     scenarios: tuple[ScenarioRisk, ...] = ()
     """By keys and target, the main one first."""
     inference: tuple[InferenceResult, ...] = ()
-    """Sensitive variables that might be inferred from public ones."""
+    """Inference of sensitive variables from public ones."""
     copied: CopiedUniques | None = None
-    """Unique whole records that occur in the synthetic data, against a new sample."""
+    """Unique whole records in the synthetic data, compared with a new sample."""
     replicated: ReplicatedUniques | None = None
     """Whole records that are unique in both files."""
     releases: Together | None = None
-    """Other releases of the source; None where there are none."""
+    """Joint risk with other releases of the source; None without any."""
     careers: ReplicatedCareers | None = None
     """Careers of a panel that occur in both files."""
     nearest: NearestResult | None = None
-    """Share of synthetic records nearer to the records that were fitted."""
+    """Share of synthetic records nearer to training than to holdout records."""
     attacks: AttackResult | None = None
     """Attacks by singling out, linkability and inference."""
 
@@ -77,7 +77,7 @@ class RiskResult(_AxisResult):
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
-        """Every figure with what it is about: keys and target, a sensitive variable, the file."""
+        """All figures, each with its subject: keys and target, a sensitive variable, the file."""
         scenarios = (
             (risk.scenario.label, figure.counting(self.units))
             for risk in self.scenarios
@@ -87,31 +87,31 @@ class RiskResult(_AxisResult):
 
     @property
     def other_figures(self) -> tuple[tuple[str, Figure], ...]:
-        """Those of the figures that belong to no scenario."""
-        return tuple((place, figure.counting(self.units)) for place, figure in self._others())
+        """Figures that belong to no scenario."""
+        return tuple((subject, figure.counting(self.units)) for subject, figure in self._others())
 
     def _others(self) -> Iterator[tuple[str, Figure]]:
         for inference in self.inference:
-            yield from ((inference.place, figure) for figure in inference.figures)
+            yield from ((inference.subject, figure) for figure in inference.figures)
         for whole in (self.copied, self.nearest, self.replicated, self.attacks):
             if whole is not None:
                 yield from ((WHOLE[self.units], figure) for figure in whole.figures)
         for key, result in self.further.items():
             is_panel = key in MEASURES and "panel" in MEASURES[key].needs
-            place = "careers" if is_panel else WHOLE[self.units]
-            yield from ((place, figure) for figure in result.figures)
+            subject = "careers" if is_panel else WHOLE[self.units]
+            yield from ((subject, figure) for figure in result.figures)
         if self.careers is not None:
             yield from (("careers", figure) for figure in self.careers.figures)
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """What comes before every figure: what makes them wrong, and signs of a copy."""
+        """Sentences to print before all figures: wrong input, and signs of a copy."""
         copies = (in_units(one.alarm, self.units) for one in self._copied if one.alarm)
         return (*self.unlike, *copies)
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """Why figures of copied records have no value."""
+        """Reasons why figures of copied records have no value."""
         return tuple(in_units(one.gap, self.units) for one in self._copied if one.gap)
 
     @property
@@ -121,27 +121,27 @@ class RiskResult(_AxisResult):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes the figures mislead, with the remedy; each is said once."""
+        """Reasons why figures may mislead, with the remedy; each once."""
         warnings = [warning for scenario in self.scenarios for warning in scenario.warnings]
         warnings += [caution for result in self.further.values() for caution in result.cautions]
         return tuple(dict.fromkeys(in_units(warning, self.units) for warning in warnings))
 
 
 class UtilityResult(_AxisResult):
-    """Everything the utility measures found; None or empty where one is off or failed."""
+    """Results of all utility measures; None or empty if a measure is off or failed."""
 
     n: int
     """Number of original records."""
     n_synthetic: tuple[int, ...]
     """Number of records of each synthetic dataset."""
     tables: TableUtility | None = None
-    """Measures of all one-, two- or three-way tables."""
+    """Measures of all one-, two- and three-way tables."""
     distributions: tuple[Distribution, ...] = ()
-    """Of every variable."""
+    """Distribution of each variable."""
     pairs: tuple[PairTable, ...] = ()
     """Tables of the worst pairs, in the order of `tables` of the first dataset."""
     propensity: tuple[PmseResult, ...] = ()
-    """One for each model."""
+    """Propensity scores, one result for each model."""
     distance: DistanceResult | None = None
     """Jensen-Shannon distance of the full tables."""
     fits: tuple[FitComparison, ...] = ()
@@ -149,23 +149,22 @@ class UtilityResult(_AxisResult):
     proper: bool = False
     """Whether parameters were drawn anew for each dataset."""
     kept: tuple[str, ...] = ()
-    """Compared variables whose values are the original's own; tables of these alone are left
-    out."""
+    """Compared variables that were kept on purpose; tables of these alone are left out."""
 
     @property
     def fresh(self) -> float:
-        """S_pMSE that a new sample of the population has: 1 + k/n, mean over the datasets."""
+        """Expected S_pMSE of a new sample of the population: 1 + k/n, mean over the datasets."""
         return 1 + sum(self.n_synthetic) / (len(self.n_synthetic) or 1) / (self.n or 1)
 
     @property
     def expected(self) -> float:
-        """S_pMSE that a right synthesis of this kind has."""
+        """Expected S_pMSE with correct models."""
         return self.fresh if self.proper else 1.0
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
-        """Every figure with what it is about: tables, a propensity model, a formula."""
-        measured = ((place, figure.counting(self.units)) for place, figure in self._figures())
+        """All figures, each with its subject: tables, a propensity model, a formula."""
+        measured = ((subject, figure.counting(self.units)) for subject, figure in self._figures())
         fits = (
             (f"{fit.family}: {fit.title}", figure.counting("records"))
             for fit in self.fits
@@ -179,11 +178,11 @@ class UtilityResult(_AxisResult):
             for figure in self.tables.figures(n=n, expected=self.expected, fresh=self.fresh):
                 yield "tables", figure
         for score in self.propensity:
-            place = f"propensity score by {score.model}"
+            subject = f"propensity score by {score.model}"
             for figure in score.figures:
                 is_logit_ratio = figure.key == "pmse_ratio" and score.model == "logit"
                 right = {"chance": self.expected} if is_logit_ratio else {}
-                yield place, figure.model_copy(update=right)
+                yield subject, figure.model_copy(update=right)
         if self.distance is not None:
             yield from (("full table", figure) for figure in self.distance.figures)
         for key, result in self.further.items():
@@ -191,10 +190,10 @@ class UtilityResult(_AxisResult):
 
 
 class Summary(Mapping[str, float | None]):
-    """The figures that decide about a release; None where a check was off or had nothing.
+    """The figures that decide about a release; None if a check is off or has no value.
 
-    Its keys are those of `synthesizer.measures.catalogue.SUMMARY`. Of several scenarios they are
-    those of the main one, the first; of several figures of a key the largest.
+    The keys are those of `synthesizer.measures.catalogue.SUMMARY`. Of several scenarios the first
+    counts, of several figures with a key the largest.
 
     Examples
     --------
@@ -230,7 +229,7 @@ class Summary(Mapping[str, float | None]):
         return len(self._values)
 
     def __repr__(self) -> str:
-        """Name every figure that there is, one a line."""
+        """Return a line for each figure with a value."""
         there = {key: value for key, value in self._values.items() if value is not None}
         lines = [f"  {key} = {value:.4g}" for key, value in there.items()]
         more = [f"  and {len(lines) - 18} more"] if len(lines) > 18 else []
@@ -238,26 +237,26 @@ class Summary(Mapping[str, float | None]):
 
 
 class CheckFigures(Result):
-    """Everything the checks found, which the verdict judges."""
+    """Results of all checks, from which the verdict follows."""
 
     risk: RiskResult
-    """Every risk measure."""
+    """Results of the risk measures."""
     utility: UtilityResult | None = None
-    """Every utility measure."""
+    """Results of the utility measures."""
     panel: PanelResult | None = None
-    """Careers and histories; None where there is no panel."""
+    """Careers and histories; None without a panel."""
     failed: Mapping[str, str] = Field(default_factory=dict)
-    """Checks that could not be computed, and why."""
+    """Reason for each check that could not be computed."""
 
     @property
     def unlike(self) -> tuple[str, ...]:
-        """What makes figures wrong: missing values that two files write in different ways."""
+        """Sentences about different missing codes in two files, which make figures wrong."""
         of_utility = () if self.utility is None else self.utility.unlike
         return tuple(dict.fromkeys((*of_utility, *self.risk.unlike)))
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
-        """Every figure with what it is about."""
+        """All figures, each with its subject."""
         return (*self._of_utility, *self.risk.figures)
 
     @property
@@ -276,59 +275,62 @@ class CheckFigures(Result):
     _limits: LimitConfig | None = PrivateAttr(None)
 
     def judged_by(self, limits: LimitConfig) -> Self:
-        """Return the results with limits by which `verdict` and `exceeded` judge them."""
+        """Return the results with the limits of `verdict` and `exceeded`."""
         results = self.model_copy()
         results._limits = limits
         return results
 
     def limited(self, key: str) -> list[tuple[str, Figure | None]]:
-        """Return every figure that a limit of the configuration is about, with its place.
+        """Return all figures that a limit applies to, each with its subject.
 
-        None in place of a figure that could not be computed.
+        A figure is None if it could not be computed.
         """
         measure, kind, limit = LIMITS[key]
         if measure.axis == "utility" and "scenario" not in measure.needs:
             figures = [f for _, f in self._of_utility if f.key == key and f.value is not None]
             return [("", max(figures, key=lambda f: f.value or 0.0, default=None))]
-        places: dict[str, list[Figure]] = {}
+        subjects: dict[str, list[Figure]] = {}
         if "scenario" in measure.needs and measure.family != "halves":
             for risk in self.risk.scenarios:
                 if not (limit.exact and risk.scenario.tolerance):
-                    places[risk.scenario.label] = [*risk.figures]
+                    subjects[risk.scenario.label] = [*risk.figures]
         else:
-            for place, figure in self.risk.other_figures:
+            for subject, figure in self.risk.other_figures:
                 if figure.key == key:
-                    places.setdefault(place, []).append(figure)
+                    subjects.setdefault(subject, []).append(figure)
         return [
-            (place, figure)
-            for place, figures in (places or {"": []}).items()
+            (subject, figure)
+            for subject, figures in (subjects or {"": []}).items()
             for figure in kind.limited(figures)
         ]
 
     def exceeded(self, limits: LimitConfig | None = None) -> tuple[str, ...]:
-        """Say what is above a limit; what could not be computed or compared counts as above.
+        """Return a sentence for each figure above its limit.
 
-        The limits are those that `check` was called with where none are named.
+        Figures that could not be computed or compared count as above. Without ``limits``, those of
+        `check` apply.
         """
-        sentences, asked = [], (limits or self._limits or LimitConfig()).asked
-        for key, limit in asked.items():
+        sentences, limits_set = [], (limits or self._limits or LimitConfig()).chosen
+        for key, limit in limits_set.items():
             _, kind, stated = LIMITS[key]
-            for place, figure in self.limited(key):
+            for subject, figure in self.limited(key):
                 value = None if figure is None else getattr(figure, stated.judged)
                 if value is None or value > limit:
                     what = f"limits.{key}: {kind.title}"
-                    sentences.append(_exceeded(what, place, value, limit))
+                    sentences.append(_exceeded(what, subject, value, limit))
         columns = [name for name in self.failed if name.startswith("column ")]
-        if columns and asked:
-            limited = ", ".join(f"limits.{key}" for key in asked)
-            sentences.append(f"{limited}: {', '.join(columns)} not compared, so above the limit")
+        if columns and limits_set:
+            limited = ", ".join(f"limits.{key}" for key in limits_set)
+            sentences.append(
+                f"{limited}: {', '.join(columns)} not compared, which counts as above the limit"
+            )
         return tuple(sentences)
 
 
-def _exceeded(what: str, place: str, value: float | None, limit: float) -> str:
-    where = f"{what} ({place})" if place else what
+def _exceeded(what: str, subject: str, value: float | None, limit: float) -> str:
+    where = f"{what} ({subject})" if subject else what
     if value is None:
-        return f"{where} could not be computed, so it counts as above"
+        return f"{where} could not be computed, which counts as above the limit"
     return f"{where} is {agreeing([value], limit, 4)[0]}, above the limit {limit:g}"
 
 
@@ -342,12 +344,12 @@ def checks_content(
     extensions: Mapping[str, Any] = MappingProxyType({}),
     verdict: Result | None = None,
 ) -> dict[str, Any]:
-    """Return what ``checks.json`` holds: ``results`` are read back, all else is for people."""
+    """Return the content of ``checks.json``: ``results`` are read back, the rest is for readers."""
     return {
         "format": FORMAT,
         "verdict": None if verdict is None else plain(verdict),
         "summary": dict(results.summary),
-        "figures": [{"place": place, **plain(figure)} for place, figure in results.figures],
+        "figures": [{"place": subject, **plain(figure)} for subject, figure in results.figures],
         "exceeded": list(exceeded),
         "results": plain(results),
         "extensions": dict(extensions),

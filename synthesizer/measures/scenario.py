@@ -1,4 +1,4 @@
-"""What an intruder knows and seeks: keys and target, and how numbers among them are compared."""
+"""Scenarios: the keys and target of an intruder, and how their numbers are compared."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Level = str | int | float
 
 @options(strict=False)
 class Tolerance:
-    """How near a numeric target must be to count as attributed (Elliot 2014).
+    """Largest error of a right guess of a numeric target (Elliot 2014).
 
-    The larger of both distances counts.
+    The larger of both distances applies.
 
     Examples
     --------
@@ -40,23 +40,23 @@ class Tolerance:
 
     @property
     def words(self) -> str:
-        """How near, for a label."""
+        """The tolerance in words, for a label."""
         return f"within {self.absolute:g}, {self.relative:.3g} of it"
 
     def around(self, truth: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the lowest and the highest number that count as right, each shape (n,)."""
+        """Return the lowest and highest right guess of each value, shapes (n,)."""
         reach = np.maximum(self.absolute, self.relative * np.abs(truth))
-        # a little more, so that 0.8 is within 0.1 of 0.7 in floating point too
+        # allows for rounding: 0.8 is within 0.1 of 0.7
         reach = reach * (1 + _SLACK) + _SLACK * np.abs(truth) * (reach > 0)
         return truth - reach, truth + reach
 
 
 class Exclusion(Result):
-    """A level of the target that discloses nothing, for everybody or for one level of a key.
+    """A target level that discloses nothing, for all records or for one level of a key.
 
     Examples
     --------
-    Levels are data: they are left out where an exclusion is printed.
+    Levels are confidential: the printed form has none.
 
     >>> Exclusion(target_level="not applicable", key="age", key_level=9)
     Exclusion(key='age')
@@ -79,7 +79,7 @@ def _cuts(wanted: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """One attack that a release is tried with; the measures take its fields by keyword.
+    """One attack on a release; the measures take its fields as keyword arguments.
 
     Examples
     --------
@@ -92,26 +92,26 @@ class Scenario:
     target: str
     """Variable that the intruder wants to learn."""
     groups: Mapping[str, Annotated[Groups, BeforeValidator(_cuts)]] = field(default_factory=dict)
-    """Number of quantile groups of the original, or cut points, of numeric keys and target; others
-    count by exact value."""
+    """Number of quantile groups of the original, or cut points, of numeric keys and target; other
+    numbers are compared by exact value."""
     tolerance: Tolerance | None = None
-    """How near a numeric target must be to be right, in place of groups."""
+    """Largest error of a right guess of a numeric target, in place of groups."""
     exclude: tuple[Exclusion, ...] = ()
-    """What dominates the attribute measures without disclosing anything."""
+    """Levels that dominate the attribute measures but disclose nothing."""
     reason: str = "as configured"
-    """Why these, in plain words."""
+    """Reason for keys and target."""
 
     @property
     def label(self) -> str:
-        """Keys and target in one line, with what tells scenarios of the same names apart."""
+        """Keys and target in one line, with their groups or tolerance."""
         groups = [f"{name} {_size(wanted)}" for name, wanted in self.groups.items()]
-        near = [] if self.tolerance is None else [f"{self.target} {self.tolerance.words}"]
-        how = f" ({'; '.join([*groups, *near])})" if groups or near else ""
+        within = [] if self.tolerance is None else [f"{self.target} {self.tolerance.words}"]
+        how = f" ({'; '.join([*groups, *within])})" if groups or within else ""
         return f"{', '.join(self.keys)} -> {self.target}{how}"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every variable that the scenario needs."""
+        """All variables of the scenario."""
         return (*self.keys, self.target)
 
     @property
@@ -127,7 +127,7 @@ class Scenario:
 
 THRESHOLDS = (0.5, 0.8, 0.9, 0.99)
 Counted = Literal["persons", "periods"]
-"""What is counted of a panel: its persons, or every period of every person."""
+"""What is counted of a panel: its persons, or their periods."""
 
 
 def _several(value: Any) -> Any:
@@ -135,7 +135,7 @@ def _several(value: Any) -> Any:
 
 
 class Question(Part):
-    """A sensitive variable that might be inferred from public ones.
+    """Inference of a sensitive variable from public ones.
 
     Examples
     --------
@@ -144,10 +144,10 @@ class Question(Part):
     """
 
     sensitive: Label = Field(description="the sensitive variable")
-    public: Names = Field(description="variables that anybody can look up")
-    positive: Label | None = Field(None, description="the class that is looked for")
+    public: Names = Field(description="variables that an intruder can look up for every person")
+    positive: Label | None = Field(None, description="level of the sensitive variable of interest")
     baseline: Names = Field(
-        (), description="public variables whose published tables everybody knows"
+        (), description="public variables whose tables with the sensitive one are published"
     )
     groups: GroupsMap = Field(
         default_factory=dict, description="number of quantile groups, or cut points, of numbers"
@@ -155,7 +155,7 @@ class Question(Part):
     thresholds: Annotated[
         tuple[float, ...], BeforeValidator(_several), AfterValidator(each_once)
     ] = Field(
-        THRESHOLDS, min_length=1, description="probabilities that a true value must exceed to count"
+        THRESHOLDS, min_length=1, description="a true value with a higher probability is at risk"
     )
     units: Counted = Field(
         "persons", description="of a panel: persons, or periods (a record for each person and year)"
@@ -163,16 +163,16 @@ class Question(Part):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every variable that it needs."""
+        """All variables of the question."""
         return (self.sensitive, *self.public)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The question as keyword arguments of `public_inference.inference`."""
+        """Its fields as keyword arguments of `public_inference.inference`."""
         return {name: getattr(self, name) for name in type(self).model_fields}
 
     def rows(self, data: Table) -> Table:
-        """Return the records that it is about, with those of its variables that there are.
+        """Return the records of the question, with its variables that the data have.
 
         Raises
         ------
@@ -182,9 +182,8 @@ class Question(Part):
         if self.units == "periods":
             if not isinstance(data, PersonView):
                 raise DataError(
-                    "units: only a panel has periods; describe it under panel of the "
-                    "configuration (--config), or leave units (--periods) out: rows of a file "
-                    "without a panel count as they are"
+                    "units: only a panel has periods; write panel in the configuration, or leave "
+                    "units out: without a panel each row counts"
                 )
             data = data.panel
         return data.select(name for name in dict.fromkeys(self.names) if name in data)

@@ -1,4 +1,4 @@
-"""The settings of all checks: which run, how, and their limits; made from the catalogue.
+"""Settings of all checks and their limits, with a field for each measure of the catalogue.
 
 The YAML of a run, keyword arguments in Python and the command line fill the same objects.
 """
@@ -27,16 +27,16 @@ from synthesizer.measures.survey_design import ReplicateWeights
 ALL_OFF: Mapping[str, Any] = {
     check: () if measure.several else False for check, measure in CHECKS.items()
 } | {"scenarios": ()}
-"""No check at all; what an intruder knows and seeks is left, since evolution needs it."""
+"""Settings that switch every check off; keys and target stay, since evolution needs them."""
 
 
 def _one_or_many(value: Any) -> Any:
-    """Take one thing for a list of it."""
+    """Return a list of one for a single item."""
     return [value] if isinstance(value, str | Mapping) else value
 
 
 def _labels(value: Any) -> Any:
-    """Take the levels of an exclusion as they stand in the data."""
+    """Return an exclusion whose levels are labels as in the data."""
     if not isinstance(value, Mapping):
         return value
     return {
@@ -55,25 +55,29 @@ Excluded = Annotated[Exclusion, BeforeValidator(_labels), AfterValidator(_whole_
 
 
 class ScenarioConfig(Part):
-    """What an intruder knows and seeks."""
+    """Keys and target of an intruder."""
 
-    keys: Names | None = Field(None, description="what an intruder knows; suggested when absent")
-    target: Label | None = Field(None, description="what an intruder seeks; suggested when absent")
+    keys: Names | None = Field(
+        None, description="variables that an intruder knows; suggested when absent"
+    )
+    target: Label | None = Field(
+        None, description="variable that an intruder wants to learn; suggested when absent"
+    )
     groups: GroupsMap = Field(
         default_factory=dict,
         description="numeric keys and target: number of quantile groups, or cut points",
     )
     tolerance: Tolerance | None = Field(
-        None, description="how near a numeric target must be, in place of groups"
+        None, description="largest error of a right guess of a numeric target, in place of groups"
     )
     exclude: tuple[Excluded, ...] = Field(
-        (), description="levels and pairs that dominate the attribute measures"
+        (), description="levels and pairs that disclose nothing, left out of attribute disclosure"
     )
 
     def scenario(self, **changes: Any) -> Scenario:
-        """Return the attack that it describes; ``changes`` replace fields of it.
+        """Return the scenario; ``changes`` replace its fields.
 
-        Keys and target are empty where they are neither configured nor among the changes.
+        Keys and target that are neither configured nor changed are empty.
         """
         fields: dict[str, Any] = {
             "keys": self.keys or (),
@@ -86,14 +90,14 @@ class ScenarioConfig(Part):
 
 
 class NamedScenario(ScenarioConfig):
-    """A further scenario, whose keys and target are named."""
+    """A further scenario, with keys and target."""
 
-    keys: Names = Field(description="what an intruder knows")
-    target: Label = Field(description="what an intruder seeks")
+    keys: Names = Field(description="variables that an intruder knows")
+    target: Label = Field(description="variable that an intruder wants to learn")
 
 
 class _Settings(ScenarioConfig):
-    """Which checks run, and how."""
+    """Switches and options of the checks."""
 
     scenarios: tuple[NamedScenario, ...] = Field(
         (), description="further keys and targets, checked like the first"
@@ -103,23 +107,23 @@ class _Settings(ScenarioConfig):
         strict=True,
         gt=0,
         le=1,
-        description="TCAP: share of one target value that a class must have",
+        description="TCAP: share of matching records that must agree on one target value",
     )
     weight: Label | None = Field(
         None,
-        description="survey weight of weighted fits and figures; that of the configuration when "
-        "absent, none when null",
+        description="survey weight of weighted fits and figures; when absent that of weights, none "
+        "when null",
     )
     strata: Label | None = Field(
         None, description="strata of the survey, for weighted fits; see weights"
     )
     psu: Label | None = Field(
-        None, description="units of the survey that were drawn first, for weighted fits"
+        None, description="primary sampling units of the survey, for weighted fits"
     )
     replicates: ReplicateWeights | None = Field(
         None, description="replicate weights of the survey, for weighted fits and means"
     )
-    three_way: bool = Field(False, description="S_pMSE of every three variables")
+    three_way: bool = Field(False, description="S_pMSE of all three-way tables")
     table_groups: int = Field(
         5,
         strict=True,
@@ -132,13 +136,13 @@ class _Settings(ScenarioConfig):
         strict=True,
         ge=0,
         le=MAX_REPEATS,
-        description="tables of the worst pairs that are kept",
+        description="number of two-way tables that are kept, the worst first",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _switches(cls, value: Any) -> Any:
-        """Accept ``checks: false``, and one thing in place of a list of them."""
+        """Accept ``checks: false``, and one item in place of a list."""
         if isinstance(value, bool):
             return {} if value else dict(ALL_OFF)
         if isinstance(value, Mapping):
@@ -154,12 +158,12 @@ class _Settings(ScenarioConfig):
 
     @property
     def design(self) -> dict[str, Any]:
-        """Strata, units and replicate weights of the survey."""
+        """Strata, primary sampling units and replicate weights of the survey."""
         return {"strata": self.strata, "psu": self.psu, "replicates": self.replicates}
 
     @property
     def ways(self) -> tuple[int, ...]:
-        """Orders of the tables: of one, two and three variables."""
+        """Numbers of variables of the tables: 1, 2 and 3."""
         wanted = [*(getattr(self, check) for check in ("one_way", "two_way")), self.three_way]
         return tuple(order for order, is_on in enumerate(wanted, 1) if is_on)
 
@@ -195,12 +199,12 @@ class _Settings(ScenarioConfig):
         return self.model_copy(update=off)  # type: ignore[return-value]
 
     def with_options(self, **options: Any) -> CheckSettings:
-        """Return the settings with other options, validated; None leaves what there is.
+        """Return the settings with changed options, validated; None leaves an option as it is.
 
         Raises
         ------
         pydantic.ValidationError
-            With every option that is unknown or out of range.
+            For every option that is unknown or out of range.
         """
         current = {name: getattr(self, name) for name in self.model_fields_set}
         changes = {name: value for name, value in options.items() if value is not None}
@@ -208,7 +212,7 @@ class _Settings(ScenarioConfig):
 
 
 def _switch(measure: Measure) -> tuple[Any, Any]:
-    """Return type and field of a switch."""
+    """Return type and field of the switch of a measure."""
     words, options = measure.words, measure.options
     if options is None:
         return bool, Field(True, description=words)
@@ -218,9 +222,9 @@ def _switch(measure: Measure) -> tuple[Any, Any]:
     return options, Field(options(), description=words)
 
 
-# Whose limits a verdict holds results against, and which tests decide it: an entry of
-# ``profiles.yaml`` with its source. A purpose chooses among the tests of use: code that is written
-# on a file needs its structure, teaching plausible records, analysis the relations.
+# Limits and deciding tests of a verdict: an entry of ``profiles.yaml`` with its source. A purpose
+# chooses the tests of use: writing code needs the structure of a file, teaching plausible records,
+# analysis the relations.
 
 Recipient = Literal["public", "contract"]
 Purpose = Literal["code", "teaching", "analysis"]
@@ -232,9 +236,9 @@ PURPOSES: Mapping[Purpose, frozenset[str] | None] = {
     ),
     "analysis": None,
 }
-"""Tests of use that decide; None: all."""
+"""Tests of use that decide, by purpose; None: all."""
 ALWAYS = frozenset({"few_records", "unlike", "columns", "control"})
-"""Tests of the input, which decide under every profile."""
+"""Tests of the input; they decide under every profile."""
 
 
 class Profile(Part):
@@ -246,13 +250,13 @@ class Profile(Part):
     decides: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
 
     def limit(self, key: str, release: Recipient) -> float:
-        """Return the limit of a test; infinite where neither source nor default sets one."""
+        """Return the limit of a test; infinite if neither profile nor default sets one."""
         limit = {**profiles()["default"].limits, **self.limits}.get(key)
         limit = limit[release] if isinstance(limit, Mapping) else limit
         return inf if limit is None else limit
 
     def deciding(self, subject: str, purpose: Purpose) -> Collection[str] | None:
-        """Return the tests that decide a line; None: all."""
+        """Return the tests that decide a line of the verdict; None: all."""
         keys = self.decides.get(subject)
         if subject == "use" and keys is None:
             return PURPOSES[purpose]
@@ -267,79 +271,79 @@ def profiles() -> Mapping[str, Profile]:
 
 
 def known_profile(name: str) -> str:
-    """Return the name of a profile, or raise with the names that there are."""
+    """Return the name of a profile; raise ValueError for an unknown one."""
     if name not in profiles():
         choice = f"choose one of {', '.join(profiles())}"
-        raise ValueError(f"names no profile: {did_you_mean(name, profiles(), choice)}")
+        raise ValueError(f"is not a profile: {did_you_mean(name, profiles(), choice)}")
     return name
 
 
 class _Limits(Part):
-    """Upper limits; a check above one, in any scenario, ends the run with exit code 3."""
+    """Upper limits of figures; the exit code of a run is 3 if one is exceeded."""
 
     profile: Annotated[str, AfterValidator(known_profile)] = Field(
         "default",
-        description="whose limits the verdict holds results against: default, pdpc-petsard, "
-        "elemam, consensus-2025, low-fidelity-uk or synthpop; limits set here go before them",
+        description="source of the limits of the verdict: default, pdpc-petsard, elemam, "
+        "consensus-2025, low-fidelity-uk or synthpop; limits set here replace them",
     )
     purpose: Purpose = Field(
         "analysis",
-        description="what the data are for, which decides what use is judged by: code (structure), "
+        description="purpose of the data, which chooses the tests of use: code (structure), "
         "teaching (distributions, plausible records) or analysis (relations)",
     )
     release: Recipient = Field(
         "public",
-        description="who gets the data: anybody, or those who signed a contract; the limit of the "
-        "profile default is 5 % or 9 % of persons beyond the holdout",
+        description="recipients: public, or by contract; the default profile then has a limit of "
+        "5 % or 9 % of persons beyond the holdout",
     )
 
     @property
-    def asked(self) -> dict[str, float]:
-        """Those that are set."""
+    def chosen(self) -> dict[str, float]:
+        """Limits that are set, by key."""
         return {key: value for key in LIMITS if (value := getattr(self, key)) is not None}
 
     def problems(self, checks: CheckSettings, original: Table) -> Iterator[str]:
-        """Yield why limits have nothing to be held against: a check is off, or has no data."""
-        for key in self.asked:
+        """Yield a problem for each limit without a figure (check off, or data absent)."""
+        for key in self.chosen:
             measure, kind, limit = LIMITS[key]
             for check in dict.fromkeys(filter(None, (measure.check, *kind.checks))):
                 if not is_on(checks, check):
                     yield (
-                        f"limits.{key}: the check {check!r} is switched off; switch it on or drop "
-                        "the limit"
+                        f"limits.{key}: the check {check!r} is off; switch it on or remove the "
+                        f"limit"
                     )
             if "panel" in measure.needs and not isinstance(original, PersonView):
-                yield (
-                    f"limits.{key}: only a panel has it; describe it under panel or drop the limit"
-                )
+                yield (f"limits.{key}: needs a panel; describe it under panel or remove the limit")
             if measure.view is not None and not isinstance(original, measure.view):
                 whose = measure.view.whose
-                yield f"limits.{key}: only {whose} have it; describe them or drop the limit"
+                yield f"limits.{key}: needs {whose}; describe them or remove the limit"
             if "weight" in measure.needs and checks.weight is None:
-                yield f"limits.{key}: there is no survey weight; name it under weights or drop it"
+                yield f"limits.{key}: needs a survey weight; set weights or remove the limit"
             if limit.exact and all(scenario.tolerance for scenario in (checks, *checks.scenarios)):
-                yield f"limits.{key}: every target has a tolerance; give one groups in its place"
+                yield (
+                    f"limits.{key}: needs a target without tolerance; give a target groups instead"
+                )
             check, _, option = limit.option.partition(".")
             if option and getattr(getattr(checks, check), option) is None:
                 yield f"limits.{key}: needs checks.{limit.option}; name a variable"
 
     def only(self, keys: Mapping[str, Any] | set[str]) -> LimitConfig:
         """Return some of the limits."""
-        others = dict.fromkeys(self.asked.keys() - set(keys))
+        others = dict.fromkeys(self.chosen.keys() - set(keys))
         return self.model_copy(update=others)  # type: ignore[return-value]
 
 
 if TYPE_CHECKING:
 
     class CheckSettings(_Settings):
-        """Which checks run, and how; its switches are those of the catalogue."""
+        """Switches and options of the checks; one switch for each measure of the catalogue."""
 
         def __init__(self, **options: Any) -> None: ...
 
         def __getattr__(self, option: str) -> Any: ...
 
     class LimitConfig(_Limits):
-        """Upper limits; its keys are those of the catalogue."""
+        """Upper limits of figures; one key for each limit of the catalogue."""
 
         def __init__(self, **limits: Any) -> None: ...
 
@@ -349,7 +353,7 @@ else:
     CheckSettings = create_model(
         "CheckSettings",
         __base__=_Settings,
-        __doc__="Which checks run after the synthesis.",
+        __doc__="Switches and options of the checks after a synthesis.",
         __module__=__name__,
         **{check: _switch(measure) for check, measure in CHECKS.items()},
     )

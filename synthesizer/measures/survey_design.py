@@ -1,9 +1,9 @@
-"""How a survey was sampled: its weight, its replicate weights, and variances that follow from them.
+"""Sampling design of a survey: weight, replicate weights, and design-based variances.
 
-Variances are by the library svy (extra ``survey``): Taylor linearisation with strata and primary
-sampling units that were drawn with replacement, or replicate weights, as ``svyglm`` and ``svymean``
-of the R package survey do (Lumley 2010, Complex Surveys); degrees of freedom are those of the
-design, less the terms.
+The library svy (extra ``survey``) computes variances: by Taylor linearisation with strata and
+primary sampling units that were drawn with replacement, or by replicate weights, as ``svyglm`` and
+``svymean`` of the R package survey do (Lumley 2010, Complex Surveys). Degrees of freedom are those
+of the design minus the terms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Positive = Annotated[FiniteFloat, Field(gt=0)]
 
 
 def weights_of(table: Table, name: str) -> FloatArray:
-    """Return the weight of every record, 0 where it is missing, shape (n,)."""
+    """Return the weight of each record, 0 if it is missing, shape (n,)."""
     column = table[name]
     return np.where(column.is_observed, column.data, 0.0)
 
@@ -41,7 +41,7 @@ def _numbers(value: object) -> object:
 
 
 class ReplicateWeights(Part):
-    """Replicate weights: the variance of an estimate is that between them, times a scale.
+    """Replicate weights: an estimate's variance is its variance between them, times a scale.
 
     With t_r the estimate by the r-th of R columns it is ``scale`` sum rscales_r (t_r - mean)^2, as
     in ``svrepdesign`` of the R package survey. The scale follows from the method.
@@ -59,11 +59,11 @@ class ReplicateWeights(Part):
     method: Method | None = Field(
         None,
         description="brr, fay, jk1, jkn, bootstrap, or sdr (successive differences, as in the "
-        "American Community Survey); without it they are dropped and tell of no variance",
+        "American Community Survey); without it they are left out",
     )
-    rho: float | None = Field(None, ge=0, lt=1, description="of fay: weights changed by 1 - rho")
+    rho: float | None = Field(None, ge=0, lt=1, description="fay: weights are changed by 1 - rho")
     scale: Positive | None = Field(
-        None, description="what sums of squares are multiplied by; by the method when absent"
+        None, description="factor of the sum of squares; from the method when absent"
     )
     rscales: Annotated[tuple[Positive, ...], BeforeValidator(_numbers)] = Field(
         (), description="a factor for each column, in their order; jkn needs them, or a scale"
@@ -77,16 +77,16 @@ class ReplicateWeights(Part):
     @model_validator(mode="after")
     def _scaled(self) -> Self:
         if (self.rho is not None) != (self.method == "fay"):
-            raise ValueError("method fay needs rho, such as 0.5, and no other method has one")
+            raise ValueError("rho is for method fay, which needs one, such as 0.5")
         if self.method == "jkn" and self.scale is None and not self.rscales:
             raise ValueError(
-                "method jkn needs rscales, (n - 1) / n for each column, n being the units of the "
-                "stratum that lost one; the documentation of the file has them"
+                "method jkn needs rscales: (n - 1) / n for each column, where n is the number of "
+                "units in the stratum that lost one; see the documentation of the file"
             )
         return self
 
     def among(self, names: Iterable[str], but: Iterable[str | None] = ()) -> tuple[str, ...]:
-        """Return the columns among those of a file."""
+        """Return the columns of replicate weights among those of a file."""
         others = set(but)
         return tuple(
             name
@@ -94,23 +94,26 @@ class ReplicateWeights(Part):
             if name not in others and any(fnmatchcase(name, like) for like in self.columns)
         )
 
-    def problems(self, found: Sequence[str]) -> list[str]:
-        """Return what is wrong with the columns of a file."""
-        if len(found) < 2:
+    def problems(self, columns_present: Sequence[str]) -> list[str]:
+        """Return the problems with the columns of a file."""
+        if len(columns_present) < 2:
             return [
-                f"{len(found)} columns are like {', '.join(map(repr, self.columns))}; name those "
-                "of the replicate weights, such as PWGTP[1-9]*, or take the key out"
+                f"{len(columns_present)} columns match {', '.join(map(repr, self.columns))}; "
+                f"name those "
+                "of the replicate weights, such as PWGTP[1-9]*, or remove the key"
             ]
-        if len(self.rscales) > 1 and len(self.rscales) != len(found):
-            return [f"{len(self.rscales)} rscales for {len(found)} columns; give one for each"]
+        if len(self.rscales) > 1 and len(self.rscales) != len(columns_present):
+            return [
+                f"{len(self.rscales)} rscales for {len(columns_present)} columns; give one for each"
+            ]
         return []
 
     def scales(self, n: int) -> tuple[float, ...]:
-        """Return what the squared deviation of each of n replicates is multiplied by."""
+        """Return the factor of the squared deviation of each of n replicates."""
         scale = self.scale
         if scale is None:
             if self.method is None:
-                raise ValueError("nothing says how the replicate weights were made")
+                raise ValueError("the method of the replicate weights is unknown")
             scale = {
                 "brr": 1 / n,
                 "fay": 1 / (n * (1 - (self.rho or 0.0)) ** 2),
@@ -125,39 +128,39 @@ class ReplicateWeights(Part):
 
 INSTALL = "pip install 'microdata-synthesizer[survey]'"
 _FAMILIES = {"ols": "gaussian", "logit": "binomial", "poisson": "poisson"}
-"""Families that svy fits, by ours."""
+"""Name in svy of each family of models."""
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
-    """How the records of one dataset were sampled; None for what was not done."""
+class SurveyDesign:
+    """Sampling design of the records of one dataset; None for what it does not have."""
 
     strata: Codes | None
-    """Stratum of each record, shape (n,), -1 where it is missing."""
+    """Stratum of each record, shape (n,), -1 if it is missing."""
     psu: Codes | None
-    """Primary sampling unit of each record, shape (n,), whose codes count within strata."""
+    """Primary sampling unit of each record within its stratum, shape (n,)."""
     replicates: FloatArray | None = None
-    """Replicate weights, shape (n, R); they go before strata and units."""
+    """Replicate weights, shape (n, R), used in place of strata and units."""
     scales: tuple[float, ...] = ()
-    """What the squared deviation of each replicate is multiplied by."""
+    """Factor of the squared deviation of each replicate."""
 
     @property
     def codes(self) -> tuple[Codes, ...]:
-        """What there is."""
+        """Codes of strata and units, if there are any."""
         return tuple(codes for codes in (self.strata, self.psu) if codes is not None)
 
     @property
     def n_single(self) -> int:
-        """Strata with a single unit."""
+        """Number of strata with a single unit."""
         if self.strata is None or self.replicates is not None:
             return 0
         units = np.arange(len(self.strata)) if self.psu is None else self.psu
         pairs = np.unique(np.stack([self.strata, units]), axis=1)
         return int((np.unique(pairs[0], return_counts=True)[1] == 1).sum())
 
-    def take(self, rows: BoolArray) -> Design:
+    def take(self, rows: BoolArray) -> SurveyDesign:
         """Return the design of some records."""
-        return Design(
+        return SurveyDesign(
             None if self.strata is None else self.strata[rows],
             None if self.psu is None else self.psu[rows],
             None if self.replicates is None else self.replicates[rows],
@@ -166,20 +169,21 @@ class Design:
 
 
 def design_fit(
-    family: str, y: FloatArray, X: FloatArray, weights: FloatArray | None, design: Design
+    family: str, y: FloatArray, X: FloatArray, weights: FloatArray | None, design: SurveyDesign
 ) -> tuple[FloatArray, FloatArray, float]:
     """Return coefficients, shape (p,), their covariance and its degrees of freedom.
 
-    The first column is the constant. A stratum of a single unit is centred on the mean of all.
+    The first column of ``X`` is the constant. A stratum with a single unit is centred on the mean
+    of all units.
 
     Raises
     ------
     DataError
-        If svy is not installed, or does not fit such a model.
+        If svy is not installed or cannot fit the model.
     """
     check_svy()
     if family not in _FAMILIES:
-        raise DataError(f"strata and units of a survey are not for family '{family}'")
+        raise DataError(f"family '{family}' has no errors by strata and units: leave these out")
     if X.shape[1] < 2:
         raise DataError("strata and units of a survey need a model with a term: add one")
     from svy.errors import SvyError
@@ -191,7 +195,7 @@ def design_fit(
         method = "taylor" if design.replicates is None else "replication"
         fitted = sample.glm.fit(y="y", x=terms, family=_FAMILIES[family], method=method)
     except (SvyError, np.linalg.LinAlgError, ValueError) as error:
-        raise DataError(f"svy has no fit: {first_line(error)}") from error
+        raise DataError(f"svy cannot fit the model: {first_line(error)}") from error
     table = fitted.to_polars()
     coefficients = table["estimate"].to_numpy().astype(np.float64)
     covariance = np.asarray(fitted.fitted.cov_matrix, dtype=np.float64)
@@ -205,9 +209,9 @@ def check_svy() -> None:
 
 
 def svy_sample(
-    columns: Mapping[str, FloatArray], weights: FloatArray | None, design: Design
+    columns: Mapping[str, FloatArray], weights: FloatArray | None, design: SurveyDesign
 ) -> Sample:
-    """Return the records of a survey with its design, weight ``w``."""
+    """Return the sample of a survey for svy, with weight ``w`` and design."""
     import polars
     import svy
 
@@ -217,7 +221,7 @@ def svy_sample(
         size = design.replicates.shape[1]
         frame |= {f"r{i}": each for i, each in enumerate(design.replicates.T, 1)}
         free = max(int(np.linalg.matrix_rank(design.replicates)) - 1, 1)
-        # the type says nothing but the scales, which are given
+        # the type only sets default scales
         replicates = svy.BootstrapWgts(prefix="r", n_reps=size, scale=design.scales, df=free)
         return svy.Sample(polars.DataFrame(frame), svy.Design(wgt="w", rep_wgts=replicates))
     named = {"stratum": design.strata, "psu": design.psu}
@@ -228,5 +232,5 @@ def svy_sample(
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of an error of svy that has words."""
+    """Return the first line with words of an error of svy."""
     return next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")

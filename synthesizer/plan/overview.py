@@ -16,7 +16,7 @@ from synthesizer.data.spreadsheets import formula_cells, formula_notes
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.engine.structural_zeros import ZeroCells, structural_zeros
 from synthesizer.measures.figure import Result, Row, column
-from synthesizer.measures.risk.rare_values import RARE, level_counts, once_a_person
+from synthesizer.measures.risk.rare_values import MIN_HOLDERS, level_counts, once_a_person
 from synthesizer.models.fixed import Derived, Follows
 from synthesizer.plan.inputs import read_to_describe
 
@@ -109,7 +109,7 @@ def _levels(column: Column) -> str:
     """Name the frequent levels; rare ones are only counted, for they may point to persons."""
     labels = column.variable.levels
     counts = level_counts(column)
-    frequent = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= RARE]
+    frequent = [i for i in np.argsort(-counts, kind="stable") if counts[i] >= MIN_HOLDERS]
     named = ", ".join(labels[i] for i in frequent[:SHOWN_LEVELS])
     unnamed = int((counts > 0).sum()) - min(len(frequent), SHOWN_LEVELS)
     return f"{named} and {unnamed} more" if unnamed else named
@@ -138,7 +138,7 @@ class PlanRow(Row):
     predictors: int = column("predictors", "count")
     levels: int = column("levels", "count", "values that occur, without missing codes")
     missing: int = column("missing", "count")
-    rare: int = column("rare levels", "count", "held by fewer than `RARE` rows, or persons")
+    rare: int = column("rare levels", "count", "held by fewer than `MIN_HOLDERS` rows, or persons")
     cost: float = column("cost", "percent", "share of the work of the fit, in [0, 1]")
     """n log n, times predictors, times outputs; 0 where nothing is fitted."""
 
@@ -213,7 +213,7 @@ def _row(position: int, step: Step, table: Table, share: float) -> PlanRow:
     variable = column.variable
     counts = level_counts(column)
     holders = level_counts(once_a_person(table, column))
-    rare = int(((holders > 0) & (holders < RARE)).sum()) if variable.is_coded else 0
+    rare = int(((holders > 0) & (holders < MIN_HOLDERS)).sum()) if variable.is_coded else 0
     return PlanRow(
         position=position,
         variable=variable.name,

@@ -76,7 +76,7 @@ def test_a_second_file_that_does_not_fit(tmp_path):
     text = str(caught.value)
     assert len(caught.value.problems) == 4
     assert "'b' is missing" in text
-    assert "'c' is not in" in text
+    assert "lack column 'c'" in text
     assert "SECRET" not in text
 
 

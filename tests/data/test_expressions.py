@@ -145,7 +145,7 @@ def test_names_and_equality():
 
 
 MISTAKES = [
-    ("1_000", "position 1", "no number"), ("9" * 1999, "position 1", "too large"),
+    ("1_000", "position 1", "not a number"), ("9" * 1999, "position 1", "too large"),
     ("-" * 1500 + "1", "position", "split"), ("(" * 900 + "1" + ")" * 900, "position", ""),
     ("a b", "position 3", "operators"),
     ("a & b", "position 3", "'and'"), ("a | b", "position 3", "'or'"),
@@ -198,7 +198,7 @@ WRONG = [
     ("incom > 1", "did you mean 'income'?"), ("NA == 1", "missing(x)"),
     ("MSP == 'secret'", "has no level or missing code 'secret'"), ("edu < 3", "variable 'edu'"),
     ("`Jul.93` < 'school'", "declare it as ordered"),
-    ("edu + 1 > 2", "variable 'edu' (ordered) is no number"),
+    ("edu + 1 > 2", "variable 'edu' (ordered) is not a number"),
     ("x == 'abc'", "without quotation marks"), ("d > 3", "YYYY-MM-DD"),
     ("year(x) == 3", "is not a date"), ("x", "is not a condition"),
     ("missing(x, 'q')", "no missing code 'q'"), ("x in y", "needs a list"),
@@ -226,7 +226,7 @@ def test_all_problems_are_found_and_no_level_is_told(table):
     assert target.problems(table.schema, condition=False) == []
     assert len(target.problems(table.schema, condition=False, target=MSP)) == 1
     flag = Variable(name="flag", kind=Kind.BOOLEAN, levels=("nein", "ja"))
-    with pytest.raises(ExpressionError, match="true or false"):
+    with pytest.raises(ExpressionError, match="true and false"):
         Expression.parse("flag").condition(Table([codes(flag, 0)]))
 
 

@@ -186,8 +186,8 @@ def test_frames():
         (pd.DataFrame({0: [1, 2]}), "must be text"),
         (pd.DataFrame({"a": [1, "x"]}, dtype=object), "'a' mixes types"),
         (pd.DataFrame({"a": [1j, 2]}), "'a' has type complex128"),
-        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "'a' is there twice"),
-        (pd.DataFrame({"a": [[1], [2]]}), "'a' holds lists"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "'a' occurs twice"),
+        (pd.DataFrame({"a": [[1], [2]]}), "'a' contains lists"),
         (pd.DataFrame({"a": [1], "b": pd.Series(["\ud800"], dtype=object)}), "'b' has half char"),
         (pd.DataFrame({"a": pd.Series([10**30, 2], dtype=object)}), "'a' .* beyond 64 bits"),
         (pd.DataFrame([[1]], columns=pd.Index(["\ud800"], dtype=object)), "half char.*rename"),
@@ -213,7 +213,7 @@ def test_layouts_survive_as_plain_values(tmp_path):
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_fills_the_memory(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(workers, "SMALL", 1_000_000)
+    monkeypatch.setattr(workers, "SMALL_BYTES", 1_000_000)
     path = _file(tmp_path, b"a,b\n" + b"same,same\n" * 400_000, "bomb.csv.gz")
     assert path.stat().st_size * 100 < 4_000_000
     tracemalloc.start()

@@ -18,7 +18,12 @@ from synthesizer.measures.utility.coefficients import (
     LackOfFit,
 )
 from synthesizer.measures.utility.combining import CombinedEstimates
-from synthesizer.measures.utility.distributions import Distribution, PairTable, Statistics, Summary
+from synthesizer.measures.utility.distributions import (
+    Distribution,
+    NumberSummary,
+    PairTable,
+    Statistics,
+)
 from synthesizer.measures.utility.propensity import PmseResult, PropensityResult
 from synthesizer.measures.utility.tables import (
     DatasetTables,
@@ -99,7 +104,7 @@ def distributions() -> tuple[Distribution, ...]:
     )  # fmt: skip
     original = statistics.model_copy(update={"max": 90.0})
     other = statistics.model_copy(update={"max": None})
-    summary = Summary(original=original, synthetic=(statistics, other))
+    summary = NumberSummary(original=original, synthetic=(statistics, other))
     age = Distribution(
         variable="age", kind="numeric", missing=(False, False, False, True),
         labels=("below 20", "[20, 40)", "40 and above", "N"), edges=(0.0, 20.0, 40.0, 60.0),

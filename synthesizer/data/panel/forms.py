@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from synthesizer.data.codec import Family
+from synthesizer.data.codec import ClassRegistry
 from synthesizer.data.codes import positions_in
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
@@ -536,5 +536,5 @@ def _form_of(name: str) -> type[Arrangement]:
     return (core | entries("synthesizer.forms", type, removable=f"{EXTENSIONS}."))[name]
 
 
-FORMS = Family(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _form_of)
+FORMS = ClassRegistry(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _form_of)
 """Names of forms in saved models; other packages add forms by entry points."""

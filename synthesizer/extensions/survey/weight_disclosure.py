@@ -37,11 +37,11 @@ from synthesizer.measures.figure import (
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.cap import cap_scores
 from synthesizer.measures.risk.comparable import OfTarget, SharedCoder
-from synthesizer.measures.risk.rare_values import RARE
+from synthesizer.measures.risk.rare_values import MIN_HOLDERS
 from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.survey_design import weights_of
 
-FEWER_THAN = (2, 3, RARE)
+FEWER_THAN = (2, 3, MIN_HOLDERS)
 """What few means: one person, the usual threshold of cells, and that of rare levels."""
 
 
@@ -122,7 +122,8 @@ class WeightsShown(Measured):
             )
         if self.totals > self.totals_by_chance:
             cautions.append(
-                f"the weights of {plural(self.totals, 'level')} that fewer than {RARE} {{records}} "
+                f"the weights of {plural(self.totals, 'level')} that fewer than {MIN_HOLDERS} "
+                f"{{records}} "
                 "have add up to exactly the original's: group rare levels before weights are raked "
                 "to their totals"
             )
@@ -143,7 +144,7 @@ class WeightsShown(Measured):
             TOTALS_OF_FEW.of(
                 self.totals,
                 self.n,
-                f"of {self.levels_of_few} levels that fewer than {RARE} {{records}} have",
+                f"of {self.levels_of_few} levels that fewer than {MIN_HOLDERS} {{records}} have",
                 chance=self.totals_by_chance,
                 original=self.levels_of_few,
             ),
@@ -248,7 +249,7 @@ def _totals_of_few(
             continue
         counts = np.bincount(column.data, minlength=column.variable.n_codes)
         totals = np.bincount(column.data, weights=weights, minlength=len(counts))
-        for code in np.flatnonzero((counts > 0) & (counts < RARE) & (totals > 0)):
+        for code in np.flatnonzero((counts > 0) & (counts < MIN_HOLDERS) & (totals > 0)):
             yield (name, column.variable.labels[code]), float(totals[code])
 
 
@@ -423,7 +424,9 @@ MEASURES = (
         after="weight_disclosure",
         switch="weight_disclosure",
         needs=("weight",),
-        compute=lambda case: weight_as_key(*case.pair, case.asked, case.settings.weight),
+        compute=lambda case: weight_as_key(
+            *case.pair, case.required_scenario, case.settings.weight
+        ),
         result=WeightAsKey,
         figures=(WEIGHT_GAIN, WEIGHT_MATCHES),
     ),

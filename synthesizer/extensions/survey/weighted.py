@@ -36,7 +36,13 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import BoolArray, FloatArray, Kind, Table
 from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, column
 from synthesizer.measures.measure import Case, Measure, is_on
-from synthesizer.measures.survey_design import Design, check_svy, first_line, svy_sample, weights_of
+from synthesizer.measures.survey_design import (
+    SurveyDesign,
+    check_svy,
+    first_line,
+    svy_sample,
+    weights_of,
+)
 from synthesizer.measures.utility.cells import check_original, table_problems
 from synthesizer.measures.utility.compare_fit import design_of
 from synthesizer.measures.utility.distributions import pair_groups
@@ -230,7 +236,7 @@ def _off(n: int, sizes: Sequence[int], *, proper: bool) -> float:
 
 
 def design_mean(
-    values: FloatArray, rows: BoolArray, weights: FloatArray, design: Design
+    values: FloatArray, rows: BoolArray, weights: FloatArray, design: SurveyDesign
 ) -> tuple[float, float, float]:
     """Return the weighted mean of some records, its standard error, and that of the total.
 
@@ -417,7 +423,7 @@ class WeightedCounter:
         groups: int = 5,
         proper: bool = False,
         redrawn: bool = False,
-        design: Design | None = None,
+        design: SurveyDesign | None = None,
         design_in_words: str = "",
         models: Models | None = None,
     ) -> None:

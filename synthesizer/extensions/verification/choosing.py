@@ -155,7 +155,7 @@ def _smaller(ask: OfCoefficient, asked: Asked) -> str:
     """Return what to ask where groups have no fit: what few persons have is the first reason."""
     model, view = asked.query.model(asked.schema), asked.view()
     _, columns, rows = model.columns_of(view.table)
-    column = columns[:, model.place(ask.coefficient) or 0]
+    column = columns[:, model.position(ask.coefficient) or 0]
     n_persons = len(np.unique(view.owners[rows][column != 0]))
     is_level = {*np.unique(column).tolist()} <= {0.0, 1.0}
     kind = "level" if is_level and n_persons < FEW * PARTITIONS[0] else "model"

@@ -97,7 +97,7 @@ class OfCoefficient(Question):
     def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
         """Yield that the model has no such coefficient, with the nearest one."""
         model = query.model(schema)
-        if model.place(self.coefficient) is None:
+        if model.position(self.coefficient) is None:
             other = f"name one of its {len(model.names)} coefficients"
             hint = did_you_mean(self.coefficient, model.names, other)
             yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
@@ -130,7 +130,7 @@ class OfCoefficient(Question):
     ) -> PartitionFits:
         """Return the coefficient in each group of rows, shapes (n_groups, 1)."""
         model = query.model(schema)
-        place = model.place(self.coefficient) or 0
+        place = model.position(self.coefficient) or 0
         y, X, rows = model.columns_of(view.table)
         if view.is_rehearsal:  # all rows are fitted, whatever a formula makes of their values
             draw, rows = Seed(0).generator("rehearsal"), np.ones(len(view.owners), dtype=np.bool_)

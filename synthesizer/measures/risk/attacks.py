@@ -1,22 +1,20 @@
-"""Attacks on synthetic data: singling out, linkability and inference, held against unseen records.
+"""Attacks on synthetic data: singling out, linkability and inference, with holdout records.
 
 Three attackers try what data protection law calls identifying a person: to state a condition that
-one person alone meets (singling out), to join two sources by way of the synthetic records
-(linkability), to learn a secret of a person whose other values are known (inference). All three
-also attack records that the synthesis never saw. What they achieve there the population gives
-away, not the release; the risk is what they achieve beyond it.
+exactly one person meets (singling out), to join two sources through the synthetic records
+(linkability), and to learn the target of a person whose keys are known (inference). All three
+also attack holdout records. Their success there comes from the population, not from the release;
+the risk is the excess over it.
 
-Attacks are counted as they were made, which may be fewer than were asked for; records that are
-alike in everything are the several persons that they are; chance levels are computed, not
-simulated, where they can be.
+The counts are those of attacks that were made, which may be fewer than requested. Identical
+records count as different persons. Chance levels are computed, not simulated, where possible.
 
-Three attackers state conditions to single out. One takes values that a single synthetic record has.
-One takes a synthetic record at random and a few of its values; of a number, the condition is to be
-at most that value or at least that value, whichever leads away from the median, since few records
-lie farther out. Both keep conditions that hold for one synthetic record alone. The third one
-guesses, and is what the others have to beat. Conditions are ranges of codes and of ranks: with
-every variable sorted once, the records in the narrowest range of a condition are at hand, and the
-others need no look.
+Three attackers state conditions for singling out. The first takes values that exactly one synthetic
+record has. The second takes a random synthetic record and a few of its values; for a number, the
+condition is "at most" or "at least" that value, whichever leads away from the median. Both keep
+the conditions that exactly one synthetic record meets. The third guesses, and sets the baseline.
+Conditions are ranges of codes and of ranks. Each variable is sorted once, so that only the records
+in the narrowest range of a condition are checked.
 
 Source: Giomi, Boenisch, Wehmeyer and Tasnadi (2023), A unified framework for quantifying privacy
 risk in synthetic data, Proceedings on Privacy Enhancing Technologies 2023(2).
@@ -44,16 +42,16 @@ from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.comparable import GroupsOf, OfTarget, Synthetic, excess, wilson
 from synthesizer.measures.risk.nearest import MixedRecords, mixed_records, nearest_places, stacked
 
-SECRET_GROUPS = 10
+TARGET_GROUPS = 10
 
-# Trying a condition takes a look at every synthetic record at most: five seconds for so many.
+# Conditions times synthetic records that are checked at most: about five seconds.
 MAX_LOOKS = 5_000_000_000
 FEWEST_ATTEMPTS = 1000
-# Attempts made at once, and records looked at before the search asks whether two meet a condition.
+# Attempts per batch, and records per block of the search.
 _BATCH = 1000
 _BLOCK = 2**12
-# So many records, or some more, are looked at first, and then.
-_SOME = (128, 512)
+# Approximate sizes of the samples of records that are checked first.
+_SAMPLE_ROWS = (128, 512)
 
 
 class AttackOptions(Switched):
@@ -63,15 +61,15 @@ class AttackOptions(Switched):
         5000,
         ge=10,
         le=100_000,
-        description="attempts of each attack at most: on all records, or so many of them",
+        description="largest number of attempts of each attack",
     )
 
 
 ATTACK_RISK = FigureKind(
     "attack_risk",
     "{}: risk",
-    "success of the attack on {records} that were in the data beyond that on {records} that were "
-    "not, as a share of what could be gained",
+    "excess of the attack's success rate on training {records} over that on holdout {records}, "
+    "divided by 1 minus the latter",
     "about 0 is good",
     title="largest risk of an attack",
     limit=Limit(),
@@ -80,13 +78,12 @@ ATTACK_RISK = FigureKind(
 ATTACK_SUCCESS = FigureKind(
     "attack_success",
     "{}: success",
-    "share of attacks on {records} that were in the data that succeed; the baseline is that of an "
-    "attacker who guesses",
+    "share of attacks on training {records} that succeed; baseline: an attacker who guesses",
 )
 
 
 class Attack(Row):
-    """One attack on the fitted half and on the unseen half; None where no attack was made.
+    """One attack on the training half and on the holdout half; None if no attack was made.
 
     Examples
     --------
@@ -97,19 +94,19 @@ class Attack(Row):
     """
 
     name: str = column("Attack", "text", "what was tried")
-    asked: int = column("Asked for", "count", "attacks asked for")
+    asked: int = column("Requested", "count", "attacks requested")
     n: int = column(
         "Made", "count", "attacks made on each half: there may be too few conditions or records"
     )
-    successes: int = column("Successes", "count", "on the fitted half")
-    control_successes: int = column("On unseen records", "count", "successes on the unseen half")
+    successes: int = column("Successes", "count", "on training records")
+    control_successes: int = column("On holdout records", "count", "successes on holdout records")
     rate: float | None = column(
-        "Success", "share", "share of successes on the fitted half", default=None
+        "Success", "share", "share of successes on training records", default=None
     )
     rate_low: float | None = column("From", "share", "lower end of its interval", default=None)
     rate_high: float | None = column("To", "share", "upper end", default=None)
     control_rate: float | None = column(
-        "Success on unseen", "share", "share of successes on the unseen half", default=None
+        "Success on holdout", "share", "share of successes on holdout records", default=None
     )
     baseline: float | None = column(
         "Guessing", "share", "share of successes of an attacker who guesses", default=None
@@ -117,15 +114,14 @@ class Attack(Row):
     risk: float | None = column(
         "Risk",
         "share",
-        "(rate - control rate) / (1 - control rate): below 0 where the unseen half is attacked "
-        "with more success, none where the control rate is 1",
+        "(rate - control rate) / (1 - control rate); below 0 if attacks on holdout records succeed "
+        "more often, none if the control rate is 1",
         default=None,
     )
     low: float | None = column("Risk from", "share", "lower end of its interval", default=None)
     high: float | None = column("Risk to", "share", "upper end", default=None)
     fitted_kept: float = 1.0
-    """Share of the fitted half that was attacked at random; the others could not be reached, so
-    that rate and risk are too low by about that share."""
+    """Share of training records that could be attacked; rate and risk are too low by the rest."""
 
     @classmethod
     def of(
@@ -161,9 +157,9 @@ class Attack(Row):
 
     @property
     def is_weak(self) -> bool | None:
-        """Whether guessing does better: then the attack proves nothing, not even safety.
+        """Whether guessing succeeds more often; the attack then proves nothing, not even safety.
 
-        Being as rarely successful as guessing is no weakness: there may be nothing to find.
+        An attack that succeeds as rarely as guessing is not weak: there may be nothing to find.
         """
         if self.rate_high is None or self.baseline is None:
             return None
@@ -171,12 +167,12 @@ class Attack(Row):
 
     @property
     def figures(self) -> tuple[Figure, Figure]:
-        """The risk, and the share of successes that it comes from."""
+        """The risk, and the share of successes."""
         limits = ""
         if self.fitted_kept < 1:
             limits = (
-                f"too low, since only a share of {self.fitted_kept:.2g} of the fitted "
-                "{records} could be attacked: as many as there are unseen ones"
+                f"too low: only a share of {self.fitted_kept:.2g} of the training {{records}} "
+                "could be attacked, as many as there are holdout {records}"
             )
         risk = ATTACK_RISK.of(
             self.risk,
@@ -203,23 +199,23 @@ class AttackResult(OfTarget):
     """All attacks on one synthesis."""
 
     linked: tuple[tuple[str, ...], tuple[str, ...]] | None
-    """Variables of the two sources that are joined; None where there was no such attack."""
-    records: int = column("records of each half that were singled out among", "count")
-    all_fitted: int = column("records of the fitted half", "count")
-    all_unseen: int = column("records of the unseen half", "count")
+    """Variables of the two sources that are joined; None without this attack."""
+    records: int = column("records of each half in the singling-out attacks", "count")
+    all_fitted: int = column("training records", "count")
+    all_unseen: int = column("holdout records", "count")
     synthetic: int = column("synthetic records", "count")
-    max_attempts: int = column("combinations that were tried at most", "count")
+    max_attempts: int = column("largest number of combinations that were tried", "count")
     confidence: float = column("confidence of the intervals", "share")
     attacks: tuple[Attack, ...]
     """In the order singling out (rare values, combinations), linkability, inference."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Risk and share of successes of every attack."""
+        """Risk and share of successes of each attack."""
         return tuple(figure for attack in self.attacks for figure in attack.figures)
 
     def __getitem__(self, name: str) -> Attack:
-        """Return the attack of that name; raises KeyError if there is none."""
+        """Return the attack with a name; raises KeyError for an unknown one."""
         for attack in self.attacks:
             if attack.name == name:
                 return attack
@@ -244,51 +240,48 @@ def attacks(
     confidence: float = 0.95,
     seed: AnySeed = 0,
 ) -> AttackResult:
-    """Attack synthetic data made from one half of the records, with the other half as control.
+    """Return the results of attacks on synthetic data made from one half of the records.
 
     Parameters
     ----------
     fitted, unseen : Table or DataFrame
-        A random half of the records, which the synthesis was made from, and the other half.
-        Targets of linkability and inference are drawn from all of them. For singling out the
-        larger one is cut at random to the size of the smaller, since a condition is met by more
-        records of a larger one: records cut off cannot be singled out, so the risk is too low by
-        about the share of the fitted half that was cut off (``fitted_kept`` of the result).
+        Training records (a random half) and holdout records (the other half). Linkability and
+        inference attack records of both in full. For singling out the larger half is cut at random
+        to the size of the smaller, since more records of a larger half meet a condition. The risk
+        is then too low by about the share that was cut off (1 minus ``fitted_kept``).
     synthetic : Table, DataFrame or sequence of them
         Synthetic datasets made from ``fitted``, pooled; all records are used.
     keys, target : sequence of str, str
-        What the attacker on the target knows, and wants to learn.
+        Variables that the inference attack knows, and the one that it guesses.
     names : iterable of str, optional
-        Variables that conditions for singling out may name; default all of ``fitted`` that are
-        no identifiers.
+        Variables of conditions for singling out; by default all of ``fitted`` but identifiers.
     linked : pair of sequences of str, optional
-        Variables of the two sources to be joined; by default every other key to either. With one
-        key there is no such attack.
+        Variables of the two sources to be joined; by default the keys in turn. With one key there
+        is no linkability attack.
     groups : mapping of str to int or sequence of float, optional
-        Number of quantile groups of the fitted half, or cut points, of numeric keys and target;
+        Number of quantile groups of the training half, or cut points, of numeric keys and target;
         a numeric target has 10 groups by default, other numbers are compared by distance.
     options : AttackOptions, optional
         Options of the check, as under ``checks: {attacks: ...}``.
     n_attacks : int, optional
-        Attacks of each sort, in place of ``attempts`` of the options; fewer are made where there
-        are not as many conditions or records.
+        Attacks of each kind, in place of ``attempts`` of the options; fewer are made if there are
+        too few conditions or records.
     n_columns : int
         Variables of a condition for singling out by combinations.
     n_neighbours : int
-        Nearest synthetic records that two sources are joined by.
+        Nearest synthetic records through which two sources are joined.
     max_attempts : int
-        Conditions tried, in thousands at a time, to find ``n_attacks`` that single out; fewer
-        with more than 250,000 synthetic records (10,000 for 500,000 of them, at least 1,000),
-        which may leave fewer attacks but favours none.
+        Largest number of conditions tried to find ``n_attacks`` that single out; fewer with more
+        than 250,000 synthetic records (10,000 for 500,000 records, at least 1,000).
     confidence : float
-        Of all intervals, in (0, 1).
+        Confidence level of all intervals, in (0, 1).
     seed : int or Seed
-        Draws everything that is random.
+        Seed of all random draws.
 
     Returns
     -------
     AttackResult
-        Risks of 0 are none, of 1 complete.
+        Risks: 0 is none, 1 is complete disclosure.
 
     Raises
     ------
@@ -297,8 +290,8 @@ def attacks(
 
     Notes
     -----
-    Intervals take attacks as independent of each other and the halves as a random split; they do
-    not tell how risks vary over splits and syntheses.
+    Intervals assume independent attacks and a random split. They do not include the variation over
+    splits and syntheses.
 
     Examples
     --------
@@ -331,14 +324,14 @@ def attacks(
     max_attempts = min(max_attempts, bearable)
     rng = seeded(seed).generator("attacks")
     halves = equal_sizes((first, second), rng)
-    kept = halves[0].n_rows / first.n_rows
-    # Conditions are on values of the synthetic records: these are told apart, too.
+    fitted_share = halves[0].n_rows / first.n_rows
+    # Conditions use values of synthetic records, so that these are coded, too.
     single = _coded([*halves, *tables], named, ranked_by=2 + len(tables))
     tries = _single_out(single, n_columns, n_attacks, max_attempts, rng)
     scenario = _coded([_grouped(p, cuts) for p in (first, second, *tables)], used, ranked_by=2)
     if sources is not None:
         tries["linkability"] = _link_records(scenario, sources, n_neighbours, n_attacks, rng)
-    tries["inference"] = _guess_secrets(scenario, keys, target, n_attacks, rng)
+    tries["inference"] = _guess_targets(scenario, keys, target, n_attacks, rng)
     return AttackResult(
         keys=tuple(keys),
         target=target,
@@ -354,7 +347,7 @@ def attacks(
                 name,
                 asked=n_attacks,
                 confidence=confidence,
-                fitted_kept=kept if name.startswith("singling out") else 1.0,
+                fitted_kept=fitted_share if name.startswith("singling out") else 1.0,
                 **each._asdict(),
             )
             for name, each in tries.items()
@@ -378,7 +371,7 @@ def _check_arguments(
         if not all(linked):
             problems.append("linked needs at least one variable on both sides")
         problems += [
-            f"linked names {name!r} on both sides: two sources that share it need no linking"
+            f"linked names {name!r} on both sides: remove it from one, or from both"
             for name in dict.fromkeys(linked[0])
             if name in linked[1]
         ]
@@ -399,15 +392,15 @@ def _cuts(table: Table, target: str, groups: Mapping[str, Groups]) -> dict[str, 
     """Return cut points of the grouped variables: a numeric target is always one of them."""
     wanted = dict(groups)
     if not table[target].is_coded:
-        wanted.setdefault(target, SECRET_GROUPS)
+        wanted.setdefault(target, TARGET_GROUPS)
     return {name: cut_points(table[name], wish) for name, wish in wanted.items()}
 
 
 def _grouped(table: Table, cuts: Mapping[str, FloatArray]) -> Table:
-    """Return the table with numbers turned into groups; missing codes stay what they are."""
+    """Return the table with grouped numbers; missing codes do not change."""
     for name, points in cuts.items():
         column = table[name]
-        levels = tuple(f"group {place}" for place in range(len(points) + 1))
+        levels = tuple(f"group {number}" for number in range(len(points) + 1))
         variable = Variable(
             name=name, kind=Kind.CATEGORICAL, levels=levels, missing=column.variable.missing
         )
@@ -425,7 +418,7 @@ def _coded(parts: Sequence[Table], names: Sequence[str], *, ranked_by: int) -> _
 
 @dataclass(frozen=True, eq=False)
 class _Attacked:
-    """Who is attacked with what, coded together: both halves and the synthetic records."""
+    """Records of both halves and synthetic records, coded together."""
 
     fitted: MixedRecords
     unseen: MixedRecords
@@ -433,21 +426,22 @@ class _Attacked:
 
 
 class _Tries(NamedTuple):
-    """How often one attack was made and succeeded on either half."""
+    """Number of attacks, and of successes on both halves."""
 
     n: int
     successes: int
     control_successes: int
     baseline: float | None
-    """Share of successes of an attacker who guesses; None if there is no attack."""
+    """Share of successes of an attacker who guesses; None without attacks."""
 
 
 def _single_out(
     data: _Attacked, n_columns: int, n: int, max_attempts: int, rng: np.random.Generator
 ) -> dict[str, _Tries]:
-    """Try conditions that hold for one synthetic record: does just one real record meet them?
+    """Return the successes of conditions that single out one record of a half.
 
-    The halves must be of one size: a condition is met by more records of a larger one.
+    Exactly one synthetic record meets each condition. The halves must have the same size, since
+    more records of a larger half meet a condition.
     """
     synthetic = SortedRecords(data.synthetic)
     fitted, unseen = SortedRecords(data.fitted), SortedRecords(data.unseen)
@@ -474,27 +468,27 @@ def _link_records(
     n_attacks: int,
     rng: np.random.Generator,
 ) -> _Tries:
-    """Try to join two sources on persons: do both parts of a record lead to one synthetic record?
+    """Return the successes of joining two sources of variables through synthetic records.
 
-    A success is a person whose nearest synthetic records by the first part of the variables and
-    those by the second have one in common.
+    A success is a record whose nearest synthetic records by the first and by the second part of
+    the variables have one in common.
     """
     size = data.synthetic.n_rows
     k = min(n_neighbours, size)
     targets, n = _targets(data, n_attacks, rng)
     first, second = (_neighbours(data.synthetic, targets, names, k, rng) for names in parts)
     linked = (first[:, :, None] == second[:, None, :]).any(axis=(1, 2))
-    # Two sets of k out of `size` records, drawn at random, have one in common.
+    # Probability that two random sets of k of `size` records have one in common.
     chance = 1 - math.comb(size - k, k) / math.comb(size, k)
     return _Tries(n, int(linked[:n].sum()), int(linked[n:].sum()), chance)
 
 
-def _guess_secrets(
+def _guess_targets(
     data: _Attacked, keys: Sequence[str], target: str, n_attacks: int, rng: np.random.Generator
 ) -> _Tries:
-    """Try to learn a secret: does the synthetic record nearest in the keys show it?
+    """Return the successes of guessing the target from the synthetic record nearest in the keys.
 
-    The target must be coded. An attacker who guesses takes the secret of any synthetic record.
+    The target must be coded. The baseline takes the target of a random synthetic record.
     """
     shown = data.synthetic.labels[target].astype(np.int64)
     targets, n = _targets(data, n_attacks, rng)
@@ -508,7 +502,7 @@ def _guess_secrets(
 
 
 def _targets(data: _Attacked, n_attacks: int, rng: np.random.Generator) -> tuple[MixedRecords, int]:
-    """Draw n targets of the whole fitted half and, after them, n of the whole unseen half."""
+    """Return n random training records, then n random holdout records, and n."""
     halves = (data.fitted, data.unseen)
     n = min(n_attacks, *(half.n_rows for half in halves))
     return stacked([half.take(rng.permutation(half.n_rows)[:n]) for half in halves]), n
@@ -521,28 +515,28 @@ def _neighbours(
     k: int,
     rng: np.random.Generator,
 ) -> Codes:
-    """Return the places of the k nearest synthetic records, shape (targets, k).
+    """Return the positions of the k nearest synthetic records, shape (targets, k).
 
-    Of equally near ones the first are taken. By the order of the file both parts of a record would
-    agree without knowing anything: each search has an order of its own.
+    Ties go to the first record of a random order, drawn for each search: with the order of the
+    file both parts of a record would agree by chance.
     """
     order = rng.permutation(synthetic.n_rows)
-    asked = targets.take(np.arange(targets.n_rows), names)
-    return np.asarray(order[nearest_places(asked, synthetic.take(order, names), k)])
+    known = targets.take(np.arange(targets.n_rows), names)
+    return np.asarray(order[nearest_places(known, synthetic.take(order, names), k)])
 
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """Conditions that hold if all their terms do; each array has shape (conditions, terms)."""
+    """Conditions, each the conjunction of its terms; arrays have shape (conditions, terms)."""
 
     variables: Codes
-    """Places of the variables."""
+    """Positions of the variables."""
     low: Codes
-    """The term holds for values from here ..."""
+    """Lower end of the range of a term."""
     high: Codes
-    """... to here."""
+    """Upper end of the range of a term."""
     outside: BoolArray
-    """The term holds for all other values instead."""
+    """Whether the term is met outside the range instead."""
 
     def __len__(self) -> int:
         return len(self.variables)
@@ -554,8 +548,8 @@ class Conditions:
         )
 
 
-class _Term(NamedTuple):
-    """One term of a condition, and where its range starts and stops among sorted values."""
+class _ConditionTerm(NamedTuple):
+    """One term of a condition, and the slice of its range among sorted values."""
 
     variable: int
     low: int
@@ -566,10 +560,10 @@ class _Term(NamedTuple):
 
 
 class SortedRecords:
-    """Records with every variable sorted, to count those that meet conditions.
+    """Records with each variable sorted, to count those that meet conditions.
 
-    Missing numbers are one value, ``missing``, above all numbers: a condition says that a number
-    is missing, not why. Labels come first in the order of variables.
+    All missing codes of numbers are one value, ``missing``, above all numbers. Labels come first
+    in the order of variables.
     """
 
     def __init__(self, records: MixedRecords) -> None:
@@ -583,7 +577,7 @@ class SortedRecords:
 
     @property
     def medians(self) -> FloatArray:
-        """Medians of the numbers that are not missing, shape (variables,); 0 of labels."""
+        """Medians of observed numbers, shape (variables,); 0 for labels."""
         medians = np.zeros(self.n_variables)
         for variable in np.flatnonzero(self.is_number):
             numbers = self._sorted[variable]
@@ -597,21 +591,21 @@ class SortedRecords:
         return values.astype(np.int64), counts
 
     def met_by_one(self, conditions: Conditions) -> BoolArray:
-        """Return which conditions just one record meets, shape (conditions,).
+        """Return which conditions exactly one record meets, shape (conditions,).
 
-        Most conditions hold for many records: some of the records settle these.
+        Many records meet most conditions, which a sample of the records shows.
         """
         is_met = np.zeros(len(conditions), dtype=bool)
         for first in range(0, len(conditions), _BATCH):
             batch = conditions.take(slice(first, first + _BATCH))
-            left = np.arange(len(batch))
-            for some in _SOME:
-                left = left[self._met_by_some(batch.take(left), some) < 2]
-            is_met[first + left] = self._met_by_one(batch.take(left))
+            remaining = np.arange(len(batch))
+            for some in _SAMPLE_ROWS:
+                remaining = remaining[self._met_by_some(batch.take(remaining), some) < 2]
+            is_met[first + remaining] = self._met_by_one(batch.take(remaining))
         return is_met
 
     def _met_by_some(self, conditions: Conditions, size: int) -> Codes:
-        """Return how many of some records, spread over the file, meet conditions."""
+        """Return the number of records of a sample that meet each condition."""
         some = np.ascontiguousarray(self.codes[:, :: max(1, self.n_rows // size)])
         met = np.ones((len(conditions), some.shape[1]), dtype=bool)
         low, high = (k.astype(np.int32) for k in (conditions.low, conditions.high))
@@ -631,7 +625,7 @@ class SortedRecords:
         columns = [np.take_along_axis(c, order, axis=1).tolist() for c in (*terms, start, stop)]
         return np.array(
             [
-                self._one_meets([_Term(*term) for term in zip(*rows, strict=True)])
+                self._one_meets([_ConditionTerm(*term) for term in zip(*rows, strict=True)])
                 for rows in zip(*columns, strict=True)
             ],
             dtype=bool,
@@ -641,14 +635,14 @@ class SortedRecords:
         start, stop = np.zeros_like(conditions.low), np.zeros_like(conditions.low)
         for variable, values in enumerate(self._sorted):
             terms = conditions.variables == variable
-            # Keys of another type would have the values converted in every search.
+            # The same type avoids a conversion in every search.
             low, high = (k[terms].astype(values.dtype) for k in (conditions.low, conditions.high))
             start[terms] = np.searchsorted(values, low, side="left")
             stop[terms] = np.searchsorted(values, high, side="right")
         return start, stop
 
-    def _one_meets(self, terms: list[_Term]) -> bool:
-        """Return whether just one record meets all terms, of which the narrowest is the first."""
+    def _one_meets(self, terms: list[_ConditionTerm]) -> bool:
+        """Return whether exactly one record meets all terms, the narrowest of which comes first."""
         narrowest, *others = terms
         order = self._orders[narrowest.variable]
         if narrowest.outside:
@@ -669,10 +663,10 @@ class SortedRecords:
 
 
 def rare_values(records: SortedRecords, n: int, rng: np.random.Generator) -> Conditions:
-    """Return conditions on rare values of one variable: all, or a random choice of ``n``.
+    """Return all conditions on rare values of one variable, or a random choice of ``n``.
 
-    These are being a value, or missing, where one record is; and being at most the least number,
-    or at least the largest, if one record is.
+    The conditions are "= value" and "missing" that one record meets, and "at most the minimum" and
+    "at least the maximum" if one record meets them.
     """
     ranges = [_rare_ranges(records, variable) for variable in range(records.n_variables)]
     variables = np.repeat(np.arange(records.n_variables), [len(low) for low, _ in ranges])
@@ -684,7 +678,7 @@ def rare_values(records: SortedRecords, n: int, rng: np.random.Generator) -> Con
 
 
 def _rare_ranges(records: SortedRecords, variable: int) -> tuple[Codes, Codes]:
-    """Return the least and the largest value of every condition on rare values of a variable."""
+    """Return lower and upper ends of all conditions on rare values of a variable."""
     values, counts = records.distinct(variable)
     rare = values[counts == 1]
     if not records.is_number[variable]:
@@ -699,15 +693,14 @@ def _rare_ranges(records: SortedRecords, variable: int) -> tuple[Codes, Codes]:
 def rare_combinations(
     records: SortedRecords, n_terms: int, n: int, max_attempts: int, rng: np.random.Generator
 ) -> Conditions:
-    """Return up to ``n`` distinct conditions that one record alone meets, each from its values.
+    """Return up to ``n`` different conditions that exactly one record meets.
 
-    Every attempt takes a record and ``n_terms`` variables at random, until there are enough
-    conditions or ``max_attempts`` have been made.
+    Every attempt takes a random record and ``n_terms`` random variables, until there are ``n``
+    conditions or after ``max_attempts``.
     """
     n_terms = min(n_terms, records.n_variables)
     medians = records.medians
-    # A record and its variables. Only that record meets its condition: distinct ones of these
-    # are distinct conditions.
+    # Pairs of a record and variables: different pairs are different conditions.
     alone = np.empty((0, 1 + n_terms), dtype=np.int64)
     for done in range(0, max_attempts, _BATCH):
         attempts = _attempts(records, n_terms, min(_BATCH, max_attempts - done), rng)
@@ -720,7 +713,7 @@ def rare_combinations(
 
 
 def _attempts(records: SortedRecords, n_terms: int, size: int, rng: np.random.Generator) -> Codes:
-    """Return records and, of each, some variables in order, shape (size, 1 + n_terms)."""
+    """Return random records and variables of each, sorted, shape (size, 1 + n_terms)."""
     rows = rng.integers(records.n_rows, size=size)
     return np.column_stack([rows, np.sort(_some_variables(records, n_terms, size, rng), axis=1)])
 
@@ -733,7 +726,7 @@ def _some_variables(
 
 
 def _of_records(records: SortedRecords, medians: FloatArray, attempts: Codes) -> Conditions:
-    """Return the conditions that records make: a label, a missing number, a number and beyond."""
+    """Return the conditions from records: "= label", "missing", or a number and beyond."""
     rows, variables = attempts[:, :1], attempts[:, 1:]
     values = records.codes[variables, rows].astype(np.int64)
     observed = records.is_number[variables] & (values < records.missing)
@@ -744,7 +737,7 @@ def _of_records(records: SortedRecords, medians: FloatArray, attempts: Codes) ->
 
 
 def guesses(records: SortedRecords, n_terms: int, n: int, rng: np.random.Generator) -> Conditions:
-    """Return ``n`` random conditions: a label, or being missing, by = and !=; a number by six."""
+    """Return ``n`` random conditions: labels and "missing" with = or !=, numbers with six signs."""
     variables = _some_variables(records, min(n_terms, records.n_variables), n, rng)
     distinct = [records.distinct(variable)[0] for variable in range(records.n_variables)]
     sizes = np.array([len(values) for values in distinct])

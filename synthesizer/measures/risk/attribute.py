@@ -1,12 +1,12 @@
-"""Attribute disclosure: how many people's secret do the synthetic data settle, and rightly so?
+"""Attribute disclosure: the share of records whose target the synthetic data disclose rightly.
 
-The attack: an intruder looks up a person's key in the synthetic data; where all records with that
-key show one value of the target, the intruder believes it. DiSCO is the share of the original
-records that are disclosed this way and correctly.
+The attack: an intruder looks up a person's key values in the synthetic data. If all records with
+them have one target value, the intruder believes it. DiSCO is the share of the original records
+that are disclosed this way, and correctly.
 
-A high share of disclosed records need not be news: where nearly everybody has the target level,
-or nearly everybody with a certain level of one key, the rest of the key adds nothing. One-way and
-two-way warnings name such levels, and exclusions leave them out.
+A high share need not be a disclosure: nearly all records may have the target level, or nearly all
+with a certain level of one key. One-way and two-way warnings list such levels, and exclusions leave
+them out.
 
 Sources: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data
 (arXiv 2406.16826), whose names the measures bear; Taub, Elliot, Pampaka and Smith (2018) for CAP.
@@ -42,37 +42,42 @@ from synthesizer.measures.risk.comparable import (
 from synthesizer.measures.scenario import Exclusion, Level
 
 Thresholds = tuple[int, float]
-"""A number of records and a share in [0, 1], both to be exceeded."""
+"""Number of records and share in [0, 1]; a warning exceeds both."""
 
 
-_WHOSE = "share of the original {records} whose key"
+_WHOSE = "share of the original {records} whose key values"
 DISCO = FigureKind(
     "disco",
     "DiSCO",
-    f"{_WHOSE} shows one target in the synthetic data, the true one",
+    f"{_WHOSE} occur in the synthetic data with one target value only, the true one",
     limit=Limit(exact=True),
     is_axis=True,
 )
 DISDIO = FigureKind(
     "disdio",
     "DiSDiO",
-    f"{_WHOSE} shows one target, the true one, in the synthetic data and in the original",
+    f"{_WHOSE} occur with one target value only, the true one, in the synthetic data and in the "
+    "original",
 )
-DIS = FigureKind("dis", "DiS", f"{_WHOSE} shows one target in the synthetic data, true or not")
-IS = FigureKind("in_synthetic", "iS", f"{_WHOSE} occurs in the synthetic data")
-DORIG = FigureKind("dorig", "Dorig", f"{_WHOSE} shows one target in the original")
+DIS = FigureKind(
+    "dis", "DiS", f"{_WHOSE} occur in the synthetic data with one target value only, true or not"
+)
+IS = FigureKind("in_synthetic", "iS", f"{_WHOSE} occur in the synthetic data")
+DORIG = FigureKind("dorig", "Dorig", f"{_WHOSE} occur in the original with one target value only")
 DSYN = FigureKind(
-    "dsyn", "Dsyn", "share of the synthetic {records} whose key shows one target among them"
+    "dsyn",
+    "Dsyn",
+    "share of the synthetic {records} whose key values occur there with one target value only",
 )
 KINDS = (DISCO, DISDIO, DIS, IS, DORIG, DSYN)
-"""Kinds of its figures; their keys are fields of `AttributeValues`."""
+"""Kinds of figures; their keys are fields of `AttributeValues`."""
 
 
 class AttributeValues(Row):
     """Attribute disclosure of one synthetic dataset, or the mean of several; shares in [0, 1].
 
-    A key is disclosive in a dataset when all its records there have the same target. Shares are
-    of the original records unless said otherwise.
+    Key values are disclosive in a dataset if all its records with them have the same target.
+    Shares are of the original records by default.
     """
 
     disco: float = DISCO.column()
@@ -97,38 +102,37 @@ class AttributeValues(Row):
     mean_denom: float | None = column(
         "Mean group",
         "number",
-        "original records with one key and one target, of the groups counted in DiSCO",
+        "mean size of the groups (same keys, same target) counted in DiSCO",
     )
     max_denom: float | None = column(
         "Largest group",
         "count",
-        "the largest of these groups: large ones hint at relations that are common knowledge",
+        "size of the largest of these groups: a large one may be common knowledge",
     )
     left_out: float = column(
-        "Left out", "number", "records that DiSCO would count but for the exclusions"
+        "Left out", "number", "records that DiSCO would count without the exclusions"
     )
 
 
 class Dominance(Row):
-    """A target level, or a pair of a key level and a target level, behind many disclosures."""
+    """A target level, or a pair of a key level and a target level, of many disclosed records."""
 
     dataset: int = column("Dataset", "count", "number of the synthetic dataset, from 1")
     target: str = column("Target", "text", "what the intruder wants to learn")
     target_rank: int = column(
         "Rank of its level", "count", "by frequency in the original; 1 is the most frequent"
     )
-    key: str | None = column("Key", "text", "empty where the target level dominates", default=None)
+    key: str | None = column("Key", "text", "empty if the target level dominates", default=None)
     key_rank: int | None = column("Rank of the key's level", "count", default=None)
     records: int = column("Records", "count", "counted in DiSCO, with the level or the pair")
-    share: float = column("Of all", "share", "share of what DiSCO counts")
+    share: float = column("Of all", "share", "share of the records that DiSCO counts")
     prior: float = column(
         "Known anyway",
         "share",
         "share of the original records with the level of the key that have this target",
     )
     exclusion: Exclusion = Field(repr=False)
-    """What to add to ``exclude`` if this discloses nothing. Confidential: it holds the levels,
-    and it is not printed."""
+    """Exclusion to add if this discloses nothing. Confidential, and not printed."""
 
     @property
     @shown("Its level", "text")
@@ -139,7 +143,7 @@ class Dominance(Row):
     @property
     @shown("Its level (key)", "text")
     def key_level(self) -> Level | None:
-        """The level of the key, None where the target level dominates. Confidential."""
+        """The level of the key, None if the target level dominates. Confidential."""
         return self.exclusion.key_level
 
     @property
@@ -164,18 +168,17 @@ class AttributeResult(OfTarget):
     n_synthetic: tuple[int, ...]
     """Number of records of each synthetic dataset."""
     excluded: int
-    """Original records that fall under the exclusions of levels and missing codes."""
+    """Original records that are excluded by levels or missing codes."""
     datasets: tuple[AttributeValues, ...]
     """One for each synthetic dataset."""
     mean: AttributeValues
-    """Their average, as is synthpop's practice where there are several."""
+    """Mean over the datasets, as in synthpop."""
     warnings: tuple[Dominance, ...]
-    """Levels behind many of the disclosures that are left after the exclusions, by dataset; each
-    holds the exclusion that would leave it out."""
+    """Levels of many disclosed records that are not excluded, by dataset."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The means; ``original`` is the value of releasing the original itself."""
+        """The means; ``original`` is the value of releasing the original."""
         return tuple(
             kind.of(
                 getattr(self.mean, kind.key),
@@ -201,48 +204,46 @@ def attribute(
     thresholds_1way: Thresholds = (50, 0.9),
     thresholds_2way: Thresholds = (4, 0.8),
 ) -> AttributeResult:
-    """Return the shares of records whose target their key discloses.
+    """Return the shares of records whose key values disclose the target.
 
-    An excluded record does not count as disclosive, but stays among the records that shares are
-    computed of; the CAP measures other than TCAP do not change. A group of records is all
-    those with one key and one target; it is excluded as a whole or not at all.
+    Excluded records do not count as disclosed, but stay in the denominators; of the CAP measures
+    only TCAP changes. A group is all records with the same keys and target; it is excluded as a
+    whole.
 
     Parameters
     ----------
     original, synthetic, keys, target, groups
-        As in `synthesizer.measures.risk.cap.cap`; each dataset is compared for itself, and the
-        means are given.
+        As in `synthesizer.measures.risk.cap.cap`; the result has each dataset and the means.
     exclude : sequence of Exclusion, or of their fields as in the YAML and in warnings
-        Target levels, or pairs of a key level and a target level, whose disclosure is no news
+        Target levels, or pairs of a key level and a target level, that disclose nothing
         (synthpop: ``not.targetlev``; ``exclude.keys``, ``exclude.keylevs``,
-        ``exclude.targetlevs``). A synthetic key is disclosive with the level that it shows.
+        ``exclude.targetlevs``).
     exclude_above : int, optional
-        Leave out groups that contribute more than this number of records, at least 1: original
-        records, or synthetic ones in Dsyn (synthpop: ``denom_lim``, which is 5 by default there,
-        with ``exclude_ov_denom_lim = TRUE``).
+        Exclude groups of more than this number of original records (of synthetic ones in Dsyn), at
+        least 1 (synthpop: ``denom_lim``, default 5, with ``exclude_ov_denom_lim = TRUE``).
     use_missing_target : bool
         Whether missing codes of the target count as disclosed (synthpop: ``usetargetNA``).
     use_missing_keys : bool or sequence of str
-        Whether records with missing codes among the keys count as disclosive, or the keys whose
-        missing codes may (synthpop: ``usekeysNA``).
+        Whether records with missing codes among the keys count as disclosed, or the keys whose
+        missing codes count (synthpop: ``usekeysNA``).
     thresholds_1way : (int, float)
-        Warn of a target level with more than this number of the records counted in DiSCO, and
-        more than this share of them (synthpop: ``thresh_1way``, in percent).
+        Warn of a target level with more than this number, and more than this share, of the records
+        counted in DiSCO (synthpop: ``thresh_1way``, in percent).
     thresholds_2way : (int, float)
-        Warn of a pair of a key level and a target level where groups of more than this number of
+        Warn of a pair of a key level and a target level if groups of more than this number of
         records are counted in DiSCO, and more than this share of the original records with the
         key level have the target level (synthpop: ``thresh_2way``, in percent).
 
     Returns
     -------
     AttributeResult
-        Shares in [0, 1], by dataset and on average, and the warnings as records.
+        Shares in [0, 1], by dataset and on average, and the warnings.
 
     Raises
     ------
     DataError
-        For unknown keys or target, a target with one level, exclusions that can have no effect,
-        an empty synthetic dataset and the like.
+        For all problems, such as unknown keys or target, a target with one level, exclusions
+        without effect, or an empty synthetic dataset.
 
     Examples
     --------
@@ -300,7 +301,7 @@ def _exclusion(fields: Mapping[str, Any]) -> Exclusion:
     try:
         return Exclusion(**fields)
     except (TypeError, ValidationError):
-        raise DataError("an exclusion has target_level, and may have key and key_level") from None
+        raise DataError("an exclusion needs target_level, and may have key and key_level") from None
 
 
 def _missing_problems(
@@ -311,7 +312,8 @@ def _missing_problems(
     for name in missing_keys:
         if name not in keys:
             yield (
-                f"use_missing_keys names {name!r}, which is not among the keys: add it or leave it "
+                f"use_missing_keys names {name!r}, which is not a key: add it to the keys or leave "
+                f"it "
                 "out"
             )
 
@@ -323,7 +325,7 @@ def _threshold_problems(thresholds: Mapping[str, Thresholds]) -> Iterator[str]:
 
 
 def _average(datasets: Sequence[AttributeValues]) -> AttributeValues:
-    """Return the mean of every measure where it is defined; of ``max_denom`` the largest."""
+    """Return the mean of each measure over the datasets that have it; the largest ``max_denom``."""
     values: dict[str, Any] = {}
     for name in AttributeValues.model_fields:
         numbers = [getattr(d, name) for d in datasets if getattr(d, name) is not None]
@@ -333,10 +335,10 @@ def _average(datasets: Sequence[AttributeValues]) -> AttributeValues:
 
 
 class _Attack:
-    """The original's side of the comparison, computed once for all synthetic datasets.
+    """The original, coded once for all synthetic datasets.
 
-    ``excluded`` says which records of a table do not count as disclosed, ``limit`` how many records
-    with one key and one target count at most.
+    ``excluded`` returns the records of a table that are excluded; groups of more than ``limit``
+    records are excluded, too.
     """
 
     def __init__(
@@ -359,7 +361,7 @@ class _Attack:
         self._disclosive = (only[self.combinations] >= 0) & ~self.out & (sizes <= limit)
 
     def values(self, table: Table) -> tuple[AttributeValues, BoolArray]:
-        """Return the measures of one synthetic dataset, and which records DiSCO counts."""
+        """Return the measures of one synthetic dataset, and the records that DiSCO counts."""
         keys, truth, n = self.combinations, self.levels, len(self.levels)
         theirs, our_sizes, their_sizes = self._key_coder.counts(table)
         levels, width = self._target_coder.encode(table)
@@ -391,7 +393,7 @@ class _Attack:
 
 
 def _only_level(keys: Codes, levels: Codes, size: int) -> Codes:
-    """Return the one target level of each key combination, -1 where it has several or none."""
+    """Return the single target level of each key combination, -1 with several or none."""
     only = np.full(size, -1, dtype=np.int64)
     only[keys] = levels
     only[keys[only[keys] != levels]] = -1
@@ -418,7 +420,7 @@ def _caps(
         "base_capd": float(np.square(np.bincount(truth)).sum() / len(truth) ** 2),
         "capd": float((in_original[here] / our_sizes[keys]).mean()),
         "caps": float((in_synthetic[there] / their_sizes[theirs]).mean()),
-        # A key without a synthetic record counts as 0: neither count is divided by nothing.
+        # Keys without a synthetic record count as 0; this avoids division by 0.
         "dcap": float((in_synthetic[here] / np.maximum(their_sizes[keys], 1)).mean()),
     }
 
@@ -431,7 +433,7 @@ def _excluded(
     missing_out: Collection[str],
     groups: Mapping[str, Groups],
 ) -> BoolArray:
-    """Return which records fall under an exclusion, or have missing codes that do not count."""
+    """Return which records are excluded, or have missing codes that do not count."""
     rows = np.zeros(table.n_rows, dtype=bool)
     for name in missing_out:
         rows |= ~table[name].is_observed
@@ -444,7 +446,7 @@ def _excluded(
 
 
 def _has_level(column: Column, level: Level, groups: Groups | None) -> BoolArray:
-    """Return where a column has a level, shape (n,); with cut points a number is its group."""
+    """Return which records have a level, shape (n,); with cut points, which are in its group."""
     variable = column.variable
     if column.is_coded:
         codes = [code for code, label in enumerate(variable.labels) if label == str(level)]
@@ -460,7 +462,7 @@ def _has_level(column: Column, level: Level, groups: Groups | None) -> BoolArray
 
 
 def _level_at(column: Column, row: int) -> Level:
-    """Return the level of one record, as `Exclusion` takes it. It is confidential."""
+    """Return the level of one record for an `Exclusion`. Confidential."""
     variable = column.variable
     if column.is_coded:
         return variable.labels[int(column.data[row])]
@@ -474,7 +476,7 @@ def _level_at(column: Column, row: int) -> Level:
 def check_exclusions(
     tables: Sequence[Table], *, keys: Sequence[str], target: str, exclude: Sequence[Exclusion]
 ) -> None:
-    """Raise one DataError that lists every exclusion that can have no effect."""
+    """Raise DataError with all exclusions that can have no effect."""
     problems = [
         f"exclusion {number} {problem}"
         for number, item in enumerate(exclude, start=1)
@@ -489,18 +491,18 @@ def _exclusion_problems(
 ) -> Iterator[str]:
     named = [(target, item.target_level)]
     if item.key is not None and item.key not in keys:
-        yield f"names {item.key!r}, which is not among the keys: add it to them or leave it out"
+        yield f"names {item.key!r}, which is not a key: add it to the keys or leave it out"
     elif item.key is not None and item.key_level is not None:
         named.append((item.key, item.key_level))
     if (item.key is None) != (item.key_level is None):
         yield "has only one of key and key_level: give both or none"
     for name, level in named:
         if not any(_knows(table[name], level) for table in tables):
-            yield f"names a level of {name!r} that no dataset has: check how it is written"
+            yield f"names a level of {name!r} that no dataset has: check its spelling"
 
 
 def _knows(column: Column, level: Level) -> bool:
-    """Whether a level is possible: labels without a record are, numbers must be written right."""
+    """Whether a column can have a level: a declared label, or a valid number."""
     if column.is_coded:
         return str(level) in column.variable.labels
     number = _number(level, column.variable.kind)
@@ -508,7 +510,7 @@ def _knows(column: Column, level: Level) -> bool:
 
 
 def _number(level: Level, kind: Kind) -> float:
-    """Return the number that a level stands for (dates in days), NaN if it stands for none."""
+    """Return the number of a level (dates in days), NaN if it is not a number."""
     try:
         if kind is Kind.DATE and isinstance(level, str):
             stamp = np.datetime64(level, "us")
@@ -520,18 +522,18 @@ def _number(level: Level, kind: Kind) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Disclosed:
-    """The original records that DiSCO counts of one dataset, to see what stands behind them."""
+    """The original records that DiSCO counts for one dataset."""
 
     attack: _Attack
     rows: BoolArray
-    """Where a record is counted, shape (n,)."""
+    """Which records are counted, shape (n,)."""
     dataset: int
     """Number of the synthetic dataset."""
 
     def one_way(self, thresholds: Thresholds) -> Iterator[Dominance]:
-        """Yield target levels with many of the disclosures, those with most records first.
+        """Yield target levels with many disclosed records, the largest number first.
 
-        Both their number and their share must exceed the thresholds.
+        Number and share of these records must exceed the thresholds.
         """
         levels = self.attack.levels
         sizes = np.bincount(levels)
@@ -544,18 +546,17 @@ class _Disclosed:
             yield self._dominance(row, records, float(sizes[level] / len(levels)))
 
     def two_way(self, thresholds: Thresholds) -> list[Dominance]:
-        """Return pairs of a key level and a target level behind large groups of disclosures.
+        """Return pairs of a key level and a target level of large disclosed groups.
 
-        Every group of records with the same key and target that is larger than the first
-        threshold is explained by its key level that makes its target likeliest in the original;
-        the pair is a warning where that share exceeds the second threshold. Those with most
-        disclosed records come first.
+        For each group larger than the first threshold, the key level is chosen with the highest
+        share of the target level in the original. The pair is a warning if this share exceeds the
+        second threshold. Pairs with most disclosed records come first.
         """
         combinations = self.attack.combinations
         sizes = np.bincount(combinations[self.rows], minlength=1)
         rows = np.flatnonzero(self.rows)
         rows = rows[sizes[combinations[rows]] > thresholds[0]]
-        # All records of a group share every key level and the target: one stands for them.
+        # One record represents its group: all have the same keys and target.
         rows = rows[np.unique(combinations[rows], return_index=True)[1]]
         if not len(rows):
             return []
@@ -574,7 +575,7 @@ class _Disclosed:
     def _dominance(
         self, row: int, records: int, prior: float, key: _KeyLevels | None = None
     ) -> Dominance:
-        """Return the warning about the target level, or the pair, that a record has."""
+        """Return the warning about the target level, or the pair, of a record."""
         original, target, levels = self.attack.original, self.attack.target, self.attack.levels
         name = None if key is None else key.name
         return Dominance(
@@ -595,7 +596,7 @@ class _Disclosed:
 
 
 class _KeyLevels:
-    """One key against the target: how likely the target is given the key's level alone."""
+    """Share of each target level given the level of one key, in the original."""
 
     def __init__(self, attack: _Attack, key: str) -> None:
         coder = ColumnCoder.fit(attack.original[key], attack.groups.get(key))
@@ -608,7 +609,7 @@ class _KeyLevels:
 
 
 def _rank(codes: Codes, row: int) -> int:
-    """Return the rank by frequency of a record's code, 1 for the most frequent; ties alike."""
+    """Return the rank by frequency of a record's code, 1 for the most frequent; ties are equal."""
     sizes = np.bincount(codes)
     return int((sizes > sizes[codes[row]]).sum()) + 1
 
@@ -621,8 +622,8 @@ MEASURES = (
         words="Dorig, Dsyn, iS, DiS, DiSCO and DiSDiO",
         compute=lambda case: (
             None
-            if case.asked.tolerance
-            else attribute(*case.pair, **case.by_class, exclude=case.asked.exclude)
+            if case.required_scenario.tolerance
+            else attribute(*case.pair, **case.by_class, exclude=case.required_scenario.exclude)
         ),
         figures=KINDS,
     ),

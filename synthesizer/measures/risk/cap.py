@@ -1,17 +1,17 @@
-"""Correct attribution probability (CAP): can a known key give away the target?
+"""Correct attribution probability (CAP): do known keys reveal the target?
 
-The attack: an intruder knows some key variables of a person, looks up the records with that key
-and reads off the target. CAP is the share of those records that show the person's true target.
-It is computed from the original data (the worst case) and from synthetic data. Two marks lie below:
+The attack: an intruder knows the keys of a person, looks up the records with these key values and
+guesses the target from them. CAP is the share of those records that have the person's true target.
+It is computed from the original (the worst case) and from synthetic data. It has two comparisons:
 
 - the baseline of the paper, equation 5: the share of all original records that have the person's
-  target. Who knows only how the target is distributed guesses right that often, for everybody;
-- chance: what the same matches would give if the targets that they show were anybody's. Who finds
-  no match reads off nothing, so where non-matches count as 0 chance lies below the baseline.
+  target. This is the success of guessing from the distribution of the target alone;
+- chance: the expectation with the same matches if their targets were drawn at random. Records
+  without a match have no guess, so that chance is below the baseline if they count as 0.
 
-A CAP below the baseline tells less than the target's distribution does. A CAP above chance says
-that keys and target belong together in the matches. Where non-matches are left out, equation 5 is
-averaged over the records that match, and both marks are the same number.
+A CAP below the baseline reveals less than the distribution of the target. A CAP above chance shows
+that keys and target are associated in the matches. If records without a match are left out,
+equation 5 is averaged over the matched records, and baseline and chance are equal.
 
 Sources: Elliot (2014), Final report on the disclosure risk associated with the synthetic data
 produced by the SYLLS team; Taub, Elliot, Pampaka and Smith (2018), Differential correct
@@ -45,35 +45,34 @@ from synthesizer.measures.risk.fresh_sample import BEYOND, FreshRow, beyond_fres
 from synthesizer.measures.risk.suda import affordable_size, suda
 from synthesizer.measures.scenario import Tolerance
 
-_FEWEST = 3
-"""So many numbers of datasets are needed for a straight line."""
+_MIN_POINTS = 3
+"""Points that a straight line needs."""
 
 
 SUBSETS = {
     "all": "all records", "uniques": "uniques on the keys", "special_uniques": "special uniques",
 }  # fmt: skip
-"""Subsets of the original records, in words."""
+"""Titles of subsets of the original records."""
 RULES = {"zero": "no match counts as 0", "undefined": "no match is left out"}
-"""How records without a match count."""
+"""Titles of the rules for records without a match."""
 
 
 class CapMeans(Row):
-    """Mean CAP of one subset of the original records; None where there is nothing to average.
+    """Mean CAP of one subset of the original records; None without records to average.
 
-    Chance is the same with the baseline CAP (eq. 5) of the records that match in place of the
-    synthetic one: what matches would give if their targets were anybody's. The baseline itself,
-    of all records of the subset, is `CapResult.baseline`; of those that match it is
+    Chance has the baseline CAP (eq. 5) of matched records in place of their synthetic CAP. The
+    baseline of all records of the subset is `CapResult.baseline`, that of the matched records
     ``chance_undefined``.
     """
 
     subset: str = column("Records", "text", "subset of the original records", show=SUBSETS.get)
     size: int = column("Number", "count", "original records in the subset")
-    matched: int = column("Matched", "count", "those whose key the synthetic data have")
+    matched: int = column("Matched", "count", "records whose keys occur in the synthetic data")
     zero: float | None = column("CAP (0)", "share", "no match counts as 0")
-    chance_zero: float | None = column("Chance (0)", "share", "the same by chance")
+    chance_zero: float | None = column("Chance (0)", "share", "CAP (0) by chance")
     undefined: float | None = column("CAP (left out)", "share", "no match is left out")
     chance_undefined: float | None = column(
-        "Chance (left out)", "share", "the same by chance; the baseline of those that match, too"
+        "Chance (left out)", "share", "by chance, which is the baseline of matched records"
     )
 
 
@@ -84,16 +83,16 @@ class CapRow(CapMeans):
 
 
 class CapSingle(CapMeans):
-    """Mean CAP from one synthetic dataset alone."""
+    """Mean CAP from a single synthetic dataset."""
 
-    dataset: int = column("Dataset", "count", "its number, from 1")
+    dataset: int = column("Dataset", "count", "number of the dataset, from 1")
 
 
 CAP = FigureKind(
     "cap",
     "CAP",
-    "how often an intruder who has all datasets and knows the keys reads off the right target; "
-    "{records} without a match count as 0",
+    "probability that an intruder who knows the keys guesses the target right from all datasets; "
+    "0 for {records} without a match",
     title="CAP, all datasets together",
     limit=Limit(),
     summary={"cap_original": "original", "cap_baseline": "baseline", "cap_chance": "chance"},
@@ -102,7 +101,8 @@ CAP = FigureKind(
 CAP_OF_MATCHES = FigureKind(
     "cap_undefined",
     "CAP of matches",
-    "how often the intruder is right about the {records} whose keys are found",
+    "probability that the intruder guesses the target right, for {records} whose key values occur "
+    "in the synthetic data",
     title="CAP of matches, all datasets together",
     limit=Limit(),
     is_axis=True,
@@ -110,7 +110,7 @@ CAP_OF_MATCHES = FigureKind(
 CAP_U = FigureKind(
     "cap_u",
     "CAP-U",
-    "how often the intruder is right about {records} whose keys nobody shares",
+    "probability that the intruder guesses the target right, for {records} with unique key values",
     title="CAP of uniques, all datasets together",
     limit=Limit(some=True),
     is_axis=True,
@@ -118,7 +118,7 @@ CAP_U = FigureKind(
 CAP_OF_SPECIAL_UNIQUES = FigureKind(
     "cap_special_uniques",
     "CAP of special uniques",
-    "how often the intruder is right about the {records} that stand out most (SUDA)",
+    "probability that the intruder guesses the target right, for the special uniques (SUDA)",
     title="CAP of special uniques, all datasets together",
     limit=Limit(some=True),
     checks=("suda",),
@@ -127,8 +127,8 @@ CAP_OF_SPECIAL_UNIQUES = FigureKind(
 IDENTITY_DISCLOSURE = FigureKind(
     "identity_disclosure",
     "identity disclosure",
-    "how often an intruder with the keys picks the right person among the {records} that share "
-    "them, and reads off the right target",
+    "probability that an intruder who knows the keys picks the right {record} among those that "
+    "share them and guesses the target right",
     limit=Limit(),
 )
 _OF_SUBSET = {"all": CAP, "uniques": CAP_U, "special_uniques": CAP_OF_SPECIAL_UNIQUES}
@@ -143,31 +143,31 @@ class CapResult(OfTarget):
     sizes: dict[str, int]
     """Number of records in each subset."""
     original: dict[str, float | None]
-    """Mean CAP by subset if the original were released, the upper mark; None for empty subsets."""
+    """Mean CAP by subset of releasing the original; None for empty subsets."""
     baseline: dict[str, float | None]
-    """Mean baseline CAP (eq. 5) by subset: the target guessed from its distribution alone."""
+    """Mean baseline CAP (eq. 5) by subset: guesses from the distribution of the target."""
     synthetic: tuple[CapRow, ...]
     """By number of pooled datasets and subset."""
     singles: tuple[CapSingle, ...]
-    """By dataset and subset: what each of them gives away alone."""
+    """By dataset and subset, from single datasets."""
     identity: float | None = None
-    """Mean of CAP over the number of {records} with the same keys.
+    """Mean of CAP divided by the number of {records} with the same keys.
 
-    It is at least the risk of El Emam et al. (2020) for a target with levels: theirs is lower by
-    errors of matching and verification, by larger groups in the population, and by targets from
-    which nothing new is learnt. Of numbers they count similar values; here groups do."""
+    This is at least the risk of El Emam et al. (2020) for a target with levels. Theirs is lower
+    by errors of matching and verification, larger groups in the population, and targets that
+    reveal nothing new. For numbers they count similar values; here groups count."""
     identity_new_sample: float | None = None
-    """The same from a new sample with as many records, at most those of the original.
+    """Value from a new sample with as many records, at most as many as the original.
 
-    By leaving out one record after the other, which is a little low for rare keys. A control
-    corrects it: what its records show, over what is expected of so many by leaving out."""
+    Estimated by leaving one record out, which is a little low for rare keys. A holdout corrects
+    it by the ratio of its value to the leave-one-out estimate for its size."""
     identity_original: float | None = None
-    """The same from the original itself."""
+    """Value of releasing the original."""
     fresh: tuple[FreshRow, ...] = ()
     """CAP and DiSCO beside those of a new sample of the same population."""
 
     def row(self, m: int, subset: str = "all") -> CapRow:
-        """Return the row for ``m`` pooled datasets; raises KeyError if there is none."""
+        """Return the row for ``m`` pooled datasets; raises KeyError without one."""
         for row in self.synthetic:
             if (row.m, row.subset) == (m, subset):
                 return row
@@ -175,12 +175,12 @@ class CapResult(OfTarget):
 
     @property
     def last(self) -> int:
-        """Number of datasets; their pool decides about a release."""
+        """Number of datasets."""
         return self.synthetic[-1].m
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Mean CAP of all datasets pooled, for every subset, and of matches; none without any."""
+        """Mean CAP of all datasets pooled, of each subset and of matches."""
         if not self.synthetic:
             return ()
         zero = [
@@ -197,7 +197,7 @@ class CapResult(OfTarget):
         matches = CAP_OF_MATCHES.of(
             whole.undefined,
             whole.matched,
-            f"{whole.matched:,} match; baseline and chance are of these, and the same",
+            f"{whole.matched:,} match; baseline and chance are theirs, and equal",
             datasets=self.last,
             baseline=whole.chance_undefined,
             chance=whole.chance_undefined,
@@ -218,8 +218,8 @@ def _figure(row: CapRow, target: str, **marks: Any) -> Figure:
     return kind.of(
         row.zero,
         row.size,
-        f"baseline: the {target} of all of them guessed from its distribution; chance: the same "
-        f"matches with anybody's {target}",
+        f"baseline: {target} guessed from its distribution; chance: the same matches with random "
+        f"values of {target}",
         datasets=row.m,
         chance=row.chance_zero,
         **marks,
@@ -228,18 +228,18 @@ def _figure(row: CapRow, target: str, **marks: Any) -> Figure:
 
 @dataclass(frozen=True, eq=False)
 class CapScores:
-    """CAP of every original record."""
+    """CAP of each original record."""
 
     original: FloatArray
     """From the original data, shape (n,), in (0, 1]."""
     baseline: FloatArray
-    """From the target's distribution alone, shape (n,), in (0, 1]."""
+    """From the distribution of the target alone, shape (n,), in (0, 1]."""
     synthetic: FloatArray
     """From the first 1, ..., M synthetic datasets pooled, shape (M, n); NaN without a match."""
     singles: FloatArray
     """From each synthetic dataset alone, shape (M, n); NaN without a match."""
     uniques: BoolArray
-    """Where the key occurs once in the original, shape (n,)."""
+    """Which key values occur once in the original, shape (n,)."""
     keys: Codes
     """Combination of keys of each original record, shape (n,)."""
     sizes: tuple[int, ...]
@@ -256,17 +256,15 @@ def cap_scores(
     tolerance: Tolerance | None = None,
     constant_target: bool = False,
 ) -> CapScores:
-    """Return the CAP of every original record; see `cap` for parameters and errors.
+    """Return the CAP of each original record; see `cap` for parameters and errors.
 
-    ``constant_target`` allows a target with one value, for parts of a table that has more.
-    Time is that of sorting; memory does not grow with the number of synthetic datasets (except
-    for the scores themselves).
+    ``constant_target`` allows a target with one value, for parts of a table with several. Time is
+    that of sorting; apart from the scores, memory does not grow with the number of datasets.
 
     Returns
     -------
     CapScores
-        Scores in [0, 1], NaN where no synthetic record matches: ``original`` of shape (n,), and
-        ``synthetic`` with the scores for the first 1, ..., M datasets pooled.
+        Scores in [0, 1], NaN without a synthetic match.
 
     Examples
     --------
@@ -287,14 +285,14 @@ def cap_scores(
     truth = original[target]
     _check_tolerance(truth, tolerance)
     coder = JointCoder(original, keys, groups)
-    ours = coder.codes
-    size_of_key = np.bincount(ours, minlength=coder.size)[ours]
+    codes_of_original = coder.codes
+    size_of_key = np.bincount(codes_of_original, minlength=coder.size)[codes_of_original]
     if tolerance is None:
         counter = partial(_exact, target=truth, groups=(groups or {}).get(target))
     else:
         counter = partial(_within, target=truth, tolerance=tolerance)
-    hits = counter(ours)
-    one_key = np.zeros_like(ours)
+    hits = counter(codes_of_original)
+    one_key = np.zeros_like(codes_of_original)
 
     matched = np.zeros(original.n_rows, dtype=np.int64)
     right = np.zeros(original.n_rows, dtype=np.int64)
@@ -302,19 +300,19 @@ def cap_scores(
     singles = scores.copy()
     for position, table in enumerate(tables):
         theirs = coder.encode(table)
-        single_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[ours]
+        single_matched = np.bincount(theirs[theirs >= 0], minlength=coder.size)[codes_of_original]
         single_right = hits(theirs, table[target])
         np.divide(single_right, single_matched, out=singles[position], where=single_matched > 0)
         matched += single_matched
         right += single_right
         np.divide(right, matched, out=scores[position], where=matched > 0)
     return CapScores(
-        original=hits(ours, truth) / size_of_key,
+        original=hits(codes_of_original, truth) / size_of_key,
         baseline=counter(one_key)(one_key, truth) / original.n_rows,
         synthetic=scores,
         singles=singles,
         uniques=size_of_key == 1,
-        keys=ours,
+        keys=codes_of_original,
         sizes=tuple(table.n_rows for table in tables),
     )
 
@@ -323,16 +321,16 @@ def _check_tolerance(target: Column, tolerance: Tolerance | None) -> None:
     if tolerance is not None and not isinstance(tolerance, Tolerance):
         raise DataError("tolerance must be Tolerance(absolute=..., relative=...)")
     if tolerance is not None and target.is_coded:
-        raise DataError(f"target {target.name!r} is not numeric: take the tolerance out")
+        raise DataError(f"target {target.name!r} is not numeric: remove the tolerance")
 
 
 _Count = Callable[[Codes, Column], Codes]
-"""Takes keys and target of other records; returns for each original record how many of them have
-its key and its target, shape (n,). Keys of -1 never match."""
+"""Takes keys and target of records; returns how many have the keys and target of each original
+record, shape (n,). Keys of -1 never match."""
 
 
 def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
-    """Count targets with the same value, group or missing code."""
+    """Return a count of targets with the same value, group or missing code."""
     coder = ColumnCoder.fit(target, groups)
     pairs = keys * coder.size + coder.encode(target)
     dictionary = Dictionary(pairs, (int(keys.max(initial=0)) + 1) * coder.size)
@@ -341,17 +339,16 @@ def _exact(keys: Codes, target: Column, groups: Groups | None = None) -> _Count:
     def count(keys: Codes, target: Column) -> Codes:
         codes = coder.encode(target)
         use = (keys >= 0) & (codes >= 0)
-        places = dictionary.find(keys[use] * coder.size + codes[use])
-        return np.bincount(places[places >= 0], minlength=len(dictionary))[our_pairs]
+        positions = dictionary.find(keys[use] * coder.size + codes[use])
+        return np.bincount(positions[positions >= 0], minlength=len(dictionary))[our_pairs]
 
     return count
 
 
 def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
-    """Count numbers within a tolerance; missing codes are right when equal.
+    """Return a count of numbers within a tolerance; missing codes must be equal.
 
-    The records are sorted by key and, within it, by value: each original record's interval is
-    then found by two binary searches.
+    The records are sorted by key and value, so that two binary searches give each interval.
     """
     observed = target.is_observed
     low, high = tolerance.around(target.data[observed].astype(np.float64))
@@ -364,12 +361,12 @@ def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
         values = target.data[use]
         ranked = np.sort(values)
         width = len(ranked) + 1
-        places = np.sort(keys[use] * width + np.searchsorted(ranked, values))
+        positions = np.sort(keys[use] * width + np.searchsorted(ranked, values))
         first = np.searchsorted(
-            places, our_keys * width + np.searchsorted(ranked, low, side="left")
+            positions, our_keys * width + np.searchsorted(ranked, low, side="left")
         )
         last = np.searchsorted(
-            places, our_keys * width + np.searchsorted(ranked, high, side="right")
+            positions, our_keys * width + np.searchsorted(ranked, high, side="right")
         )
         counts[observed] = last - first
         return counts
@@ -378,7 +375,7 @@ def _within(keys: Codes, target: Column, tolerance: Tolerance) -> _Count:
 
 
 def _missing_part(column: Column) -> Column:
-    """Return the column with every observed number set to zero: only missing codes differ."""
+    """Return the column with all observed numbers set to 0, so that only missing codes differ."""
     data = np.where(column.is_observed, 0.0, np.nan)
     return Column(column.variable, data, column.states)
 
@@ -395,9 +392,7 @@ def cap(
     subsets: Mapping[str, BoolArray] | None = None,
     control: Table | None = None,
 ) -> CapResult:
-    """Return the mean CAP of original, baseline and synthetic data for nested m = 1, ..., M.
-
-    Of the synthetic data also what the same matches would give by chance.
+    """Return the mean CAP of original, baseline and chance, and of m = 1, ..., M datasets pooled.
 
     Parameters
     ----------
@@ -411,16 +406,16 @@ def cap(
         Variable that the intruder wants to learn.
     groups : mapping of str to int or sequence of float, optional
         Number of quantile groups of the original, or cut points, for numeric keys and target;
-        others count by exact value. Missing codes are values.
+        other numbers are compared by exact value. Missing codes are values.
     tolerance : Tolerance, optional
-        How near a numeric target must be to be right, in place of groups.
+        Largest error of a right guess of a numeric target, in place of groups.
     special_uniques : bool
-        Whether special uniques (`risk.suda`) are a subset too; minimal uniques are
-        looked for among as many keys as is affordable.
+        Whether special uniques (`risk.suda`) are a subset, too; the number of keys of minimal
+        uniques is limited by computing time.
     subsets : mapping of str to ndarray of bool, shape (n,), optional
         Further subsets of the original records, beside "all", "uniques" and "special_uniques".
     control : Table, optional
-        Records that were kept out of the synthesis, which show what a new sample does.
+        Holdout records, which correct the estimates for a new sample.
 
     Returns
     -------
@@ -430,7 +425,7 @@ def cap(
     Raises
     ------
     DataError
-        For unknown keys or target, an empty synthetic dataset and the like, all at once.
+        With all problems, such as unknown keys or target, or an empty synthetic dataset.
 
     Examples
     --------
@@ -490,7 +485,7 @@ def cap(
 
 
 def mean_or_none(values: FloatArray | BoolArray) -> float | None:
-    """Return the mean, None where there is nothing to average (NaN is no number in a file)."""
+    """Return the mean, None without values (JSON has no NaN)."""
     return float(values.mean()) if len(values) else None
 
 
@@ -526,14 +521,14 @@ def _checked_subsets(subsets: Mapping[str, BoolArray], n: int) -> dict[str, Bool
 
 
 class CapUResult(OfTarget):
-    """Mean CAP of the statistical uniques of the original, non-matches as zero."""
+    """Mean CAP of the statistical uniques of the original; no match counts as 0."""
 
     uniques: int
-    """Original records whose key nobody shares."""
+    """Original records with unique key values."""
     baseline: float | None
-    """Their mean baseline CAP; None where there are no uniques. The original itself has 1."""
+    """Their mean baseline CAP; None without uniques. Releasing the original has 1."""
     synthetic: tuple[CapRow, ...]
-    """By number of pooled datasets; ``zero`` is CAP-U, None where there are no uniques."""
+    """By number of pooled datasets; ``zero`` is CAP-U, None without uniques."""
 
     @property
     def value(self) -> float | None:
@@ -557,7 +552,7 @@ def cap_u(
     groups: GroupsOf = None,
     tolerance: Tolerance | None = None,
 ) -> CapUResult:
-    """Return CAP-U for nested m = 1, ..., M: the mean CAP of uniques, non-matches as zero.
+    """Return CAP-U, the mean CAP of uniques (no match counts as 0), of m = 1, ..., M datasets.
 
     Parameters and errors are those of `cap`.
 
@@ -591,7 +586,7 @@ def cap_u(
 class Line(Row):
     """Ordinary least squares of a mean on m = 1, ..., M; p-values from t with M - 2 df.
 
-    A p-value is None where every point lies on the line: there is no error to compare with.
+    A p-value is None if all points lie on the line.
     """
 
     intercept: float = column("Start", "number")
@@ -605,17 +600,17 @@ class Line(Row):
 
 
 class CapRegression(Row):
-    """Does the mean CAP of one subset rise with the number of datasets?"""
+    """Regression of the mean CAP of one subset on the number of datasets."""
 
     subset: str = column("Records", "text", "subset of the original records", show=SUBSETS.get)
-    rule: str = column("Rule", "text", "how no match counts", show=RULES.get)
+    rule: str = column("Rule", "text", "rule for records without a match", show=RULES.get)
     n_m: int = column("Numbers of datasets", "count", "points of the line")
     line: Line | None = nested()
-    """None with fewer than three m, a mean that is undefined, or means that are all equal."""
+    """None with fewer than three m, an undefined mean, or equal means."""
 
 
 def regress_on_m(means: Sequence[float | None]) -> Line | None:
-    """Fit a straight line to the means of m = 1, ..., M; None where there is no line.
+    """Return a straight line through the means of m = 1, ..., M; None without one.
 
     Examples
     --------
@@ -626,7 +621,7 @@ def regress_on_m(means: Sequence[float | None]) -> Line | None:
     True
     """
     defined = [mean for mean in means if mean is not None]
-    if len(defined) < len(means) or len(defined) < _FEWEST or len(set(defined)) == 1:
+    if len(defined) < len(means) or len(defined) < _MIN_POINTS or len(set(defined)) == 1:
         return None
     fit = scipy.stats.linregress(np.arange(1, len(defined) + 1), defined)
     df = len(defined) - 2
@@ -643,7 +638,7 @@ def regress_on_m(means: Sequence[float | None]) -> Line | None:
 
 
 def cap_regression(result: CapResult) -> tuple[CapRegression, ...]:
-    """Regress the mean CAP on m, for each subset (in their order) and each rule for non-matches.
+    """Return the regressions of the mean CAP on m, for each subset and rule.
 
     Examples
     --------
@@ -669,8 +664,8 @@ def _p_value(estimate: float, error: float, df: int) -> float | None:
 def _measured(case: Case) -> CapResult:
     special = case.done.get("suda")
     masks = {} if special is None else {"special_uniques": special.special}
-    asked = {**case.asked.settings, "control": case.control}
-    return cap(*case.pair, **asked, special_uniques=False, subsets=masks)
+    options = {**case.required_scenario.settings, "control": case.control}
+    return cap(*case.pair, **options, special_uniques=False, subsets=masks)
 
 
 MEASURES = (

@@ -1,6 +1,4 @@
-"""What a measure compares: checked tables, fixed groups, values numbered alike in all tables; and
-intervals of shares that stay sensible at 0 and 1.
-"""
+"""Tables made comparable for measures: checks, fixed groups, common codes; intervals of shares."""
 
 from __future__ import annotations
 
@@ -29,11 +27,11 @@ GroupsOf = Mapping[str, Groups] | None
 
 
 SAME_NUMBER = 1e-12
-"""Share of a number by which another one may differ that was computed, or written, another way."""
+"""Largest relative difference of equal numbers that were computed or written differently."""
 
 
 class OfTarget(Result):
-    """What an intruder who knows some variables learns of another one."""
+    """Result for an intruder who knows some variables and guesses another one."""
 
     keys: tuple[str, ...]
     """What the intruder knows."""
@@ -42,7 +40,7 @@ class OfTarget(Result):
 
 
 class OriginalNumbers:
-    """The numbers of an original, in which those of a dataset are written.
+    """Numbers of an original, to which equal numbers of a dataset are set exactly.
 
     Examples
     --------
@@ -58,13 +56,13 @@ class OriginalNumbers:
         self._sorted = cache(lambda name: ColumnCoder.fit(original[name]).values)
 
     def written(self, made: Table) -> Table:
-        """Return a dataset with the original's numbers where only their last digits differ."""
+        """Return a dataset with original numbers in place of those within `SAME_NUMBER`."""
         if type(made) is not Table:
             return made
         return made.with_columns(filter(None, map(self._changed, made.columns)))
 
     def _changed(self, column: Column) -> Column | None:
-        """Return a column with such numbers; None where nothing changes."""
+        """Return a column with original numbers; None if nothing changes."""
         if column.is_coded or column.name not in self._original:
             return None
         values = column.data
@@ -87,10 +85,10 @@ def checked_tables(
     groups: GroupsOf = None,
     constant_target: bool = False,
 ) -> tuple[Table, tuple[Table, ...]]:
-    """Return the original and the synthetic datasets as tables that can be compared.
+    """Return the original and the synthetic datasets as comparable tables.
 
     The parameters are those of `synthesizer.measures.risk.cap.cap`; ``constant_target`` allows a
-    target with one value, for parts of a table that has more.
+    target with one value, for parts of a table with several.
 
     Raises
     ------
@@ -105,7 +103,7 @@ def checked_tables(
 
 
 def fixed_groups(table: Table, groups: GroupsOf) -> dict[str, Groups]:
-    """Return the groups as cut points computed from ``table``, to be used for parts of it."""
+    """Return cut points of the groups, computed from ``table``, for use with parts of it."""
     return {
         name: tuple(cut_points(table[name], wanted).tolist())
         for name, wanted in (groups or {}).items()
@@ -113,7 +111,7 @@ def fixed_groups(table: Table, groups: GroupsOf) -> dict[str, Groups]:
 
 
 def problems_of(check: Callable[..., None], *args: Any, **options: Any) -> tuple[str, ...]:
-    """Return what a check complains about, to be told together with other problems."""
+    """Return the problems of a check, to be raised together with others."""
     try:
         check(*args, **options)
     except DataError as error:
@@ -122,10 +120,10 @@ def problems_of(check: Callable[..., None], *args: Any, **options: Any) -> tuple
 
 
 class SharedCoder:
-    """Numbers for combinations of values that mean the same in the original and in others.
+    """Codes of combinations of values, equal in the original and in other tables.
 
-    Unlike `JointCoder` it also numbers the combinations that the original lacks, so that records
-    of a synthetic dataset can be compared with each other. Groups are those of the original.
+    Unlike `JointCoder` it also codes combinations that the original lacks, so that records of a
+    synthetic dataset can be compared with each other. Groups are those of the original.
     """
 
     def __init__(self, original: Table, names: Sequence[str], groups: GroupsOf = None) -> None:
@@ -136,7 +134,7 @@ class SharedCoder:
         self.codes, self.size = self._coder.codes, self._coder.size
 
     def encode(self, table: Table) -> tuple[Codes, int]:
-        """Return the numbers of another table's combinations, and how many numbers there are."""
+        """Return the codes of the combinations of another table, and the number of codes."""
         codes = self._coder.encode(table)
         new = np.flatnonzero(codes < 0)
         if not len(new):
@@ -146,41 +144,47 @@ class SharedCoder:
         return codes, self.size + others.size
 
     def counts(self, table: Table) -> tuple[Codes, Codes, Codes]:
-        """Return another table's combinations, and how often the original and it have each."""
+        """Return the codes of another table, and counts of each code in the original and in it."""
         codes, size = self.encode(table)
-        ours, theirs = (np.bincount(each, minlength=size) for each in (self.codes, codes))
-        return codes, ours, theirs
+        counts_of_original, counts_of_table = (
+            np.bincount(each, minlength=size) for each in (self.codes, codes)
+        )
+        return codes, counts_of_original, counts_of_table
 
 
 def stacked_columns(columns: Sequence[Column]) -> Column:
-    """Stack columns of one variable by label: their levels and missing codes may differ."""
+    """Return stacked columns of one variable, whose levels and missing codes may differ."""
     first = columns[0].variable
     data = np.concatenate([column.data for column in columns])
     if first.is_coded:
         labels, codes = _merged([(c.variable.labels, c.data) for c in columns])
         return Column(replace(first, levels=labels, missing=()), codes.astype(np.int32))
-    # State 0 is an observed value in every column; no missing code is None.
+    # State 0 is an observed value in every column.
     codes_of = [((None, *c.variable.missing), c.missing_state()) for c in columns]
     (_, *missing), states = _merged(codes_of)
     return Column(replace(first, missing=tuple(missing)), data, states.astype(np.int8))
 
 
 def split(values: npt.NDArray[Any], columns: Sequence[Column]) -> list[npt.NDArray[Any]]:
-    """Return the values of each of the columns that were stacked."""
+    """Return the values of each stacked column."""
     return np.split(values, np.cumsum([len(column) for column in columns])[:-1])
 
 
 def _merged(columns: Sequence[tuple[Sequence[Any], npt.NDArray[Any]]]) -> tuple[Any, Codes]:
-    """Return all labels, and the codes of all columns by their place among these."""
+    """Return the union of all labels, and the codes of all columns in it."""
     union = tuple(dict.fromkeys(label for labels, _ in columns for label in labels))
-    place = {label: code for code, label in enumerate(union)}
-    places = [np.array([place[label] for label in labels], np.int64) for labels, _ in columns]
-    parts = [new_codes[codes] for new_codes, (_, codes) in zip(places, columns, strict=True)]
+    code_of = {label: code for code, label in enumerate(union)}
+    codes_of_labels = [
+        np.array([code_of[label] for label in labels], np.int64) for labels, _ in columns
+    ]
+    parts = [
+        new_codes[codes] for new_codes, (_, codes) in zip(codes_of_labels, columns, strict=True)
+    ]
     return union, np.concatenate(parts)
 
 
 def date_text(days: float) -> str:
-    """Return the date, or the moment, that a number of days since 1970 stands for.
+    """Return the date, or date and time, of a number of days since 1970.
 
     Examples
     --------
@@ -202,9 +206,9 @@ def unfamiliar(
     names: Iterable[str],
     groups: Mapping[str, Groups] | None = None,
 ) -> dict[str, float]:
-    """Return the share of synthetic records whose value the original lacks, where it is large.
+    """Return large shares (over 10 %) of synthetic records whose value the original lacks.
 
-    Of several datasets the largest share; variables that not all of them have are left out.
+    Of several datasets the largest share counts; variables that one dataset lacks are left out.
     """
     shares = {}
     for name in names:
@@ -225,15 +229,15 @@ MEASURES = (
         switch=None,
         compute=lambda case: (
             None
-            if case.asked.tolerance
-            else unfamiliar(*case.pair, case.asked.names, case.asked.groups)
+            if case.required_scenario.tolerance
+            else unfamiliar(*case.pair, case.required_scenario.names, case.required_scenario.groups)
         ),
     ),
 )
 
 
 Interval = tuple[float, float, float]
-"""A value with its low and high end."""
+"""Value, lower end and upper end."""
 PerhapsInterval = Interval | tuple[None, None, None]
 
 
@@ -260,17 +264,17 @@ def wilson(share: float, n: float, level: float = 0.95) -> tuple[float, float]:
 def excess(
     share: float, n: int, control: float, n_control: int, level: float = 0.95
 ) -> PerhapsInterval:
-    """Return (share - control) / (1 - control) with an interval: what is gained of what could be.
+    """Return (share - control) / (1 - control), the gain relative to its maximum, with an interval.
 
-    The errors of both shares are propagated (Giomi et al. 2023), on each side that of
-    Wilson's limits, as Newcombe (1998, Statistics in Medicine 17) does for differences: the
-    interval has a width even where no attack or every attack succeeds.
+    The errors of both shares are propagated (Giomi et al. 2023) from Wilson's limits, as Newcombe
+    (1998, Statistics in Medicine 17) does for differences. The interval has a positive length
+    even if all attacks fail or succeed.
 
     Returns
     -------
     tuple of float or None
-        Value, at most 1 and below 0 where the control is attacked with more success, low and high;
-        all None where the control is always successful, so that nothing is left to gain.
+        Value (at most 1, below 0 if attacks on the control succeed more often), low and high; all
+        None if the control share is 1.
 
     Examples
     --------
@@ -283,20 +287,19 @@ def excess(
         return None, None, None
     low, high = wilson(share, n, level)
     control_low, control_high = wilson(control, n_control, level)
-    left = 1 - control
-    weight = (1 - share) / left**2
-    value = (share - control) / left
-    below = math.hypot((share - low) / left, (control_high - control) * weight)
-    above = math.hypot((high - share) / left, (control - control_low) * weight)
+    remainder = 1 - control
+    weight = (1 - share) / remainder**2
+    value = (share - control) / remainder
+    below = math.hypot((share - low) / remainder, (control_high - control) * weight)
+    above = math.hypot((high - share) / remainder, (control - control_low) * weight)
     return value, value - below, min(value + above, 1.0)
 
 
 def relative_excess(share: Interval, original: Interval, baseline: float) -> PerhapsInterval:
     """Return (share - baseline) / (original - baseline) with an interval.
 
-    Errors are propagated as in `excess`, those of both shares taken as independent. All are None
-    unless the original's interval lies above the baseline, since nothing can be told from a share
-    of an excess that may be none.
+    Errors are propagated as in `excess`, with independent shares. All are None unless the interval
+    of the original lies above the baseline: a denominator that may be 0 gives no useful ratio.
 
     Examples
     --------
@@ -309,7 +312,7 @@ def relative_excess(share: Interval, original: Interval, baseline: float) -> Per
         return None, None, None
     reach = original[0] - baseline
     value = (share[0] - baseline) / reach
-    # A larger original makes the value smaller where it is positive, larger where it is negative.
+    # A larger denominator moves the value towards 0.
     less, more = original[0] - original[1], original[2] - original[0]
     if value < 0:
         less, more = more, less
@@ -321,8 +324,8 @@ def relative_excess(share: Interval, original: Interval, baseline: float) -> Per
 def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float | None]:
     """Return Welch's t test of mean(a) - mean(b): t, df, p (two-sided), low and high.
 
-    All are None with fewer than two scores on a side, and when all scores are the same. Where
-    each side has one score throughout, and not the same, the interval is the difference itself.
+    All are None with fewer than two scores on a side, or if all scores are equal. If each side is
+    constant, with different values, both ends are the difference.
     """
     nothing: dict[str, float | None] = dict.fromkeys(("t", "df", "p", "low", "high"))
     if min(len(a), len(b)) < 2:
@@ -342,7 +345,7 @@ def welch(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, float 
 
 
 def unit_means(scores: FloatArray, units: IntArray, rule: str) -> FloatArray:
-    """Return one score per unit: NaN (no match) counts as 0, or is left out ("undefined")."""
+    """Return the mean score of each unit; by ``rule`` NaN (no match) is 0, or is left out."""
     use = np.ones(len(scores), dtype=bool) if rule == "zero" else ~np.isnan(scores)
     _, position = np.unique(units[use], return_inverse=True)
     sums = np.bincount(position, weights=np.nan_to_num(scores[use]))

@@ -1,21 +1,21 @@
-"""Copied uniques: are more people there as they are than a new sample could have?
+"""Copied uniques: does a dataset repeat more unique records than a new sample would?
 
-The attack: somebody who knows a person well finds the person's whole record in the synthetic data.
-Some records of single persons are there by chance, since another person may look alike; a fresh
-sample of the same population has them, too. A copy, a bootstrap of the original or a model that
-has learnt its records by heart has far more, though its rates and tables look fine.
+The attack: an intruder who knows a person well finds the whole record in the synthetic data. Some
+unique records are repeated by chance, since two persons may have equal values; a new sample of
+the same population repeats them, too. A copy, a bootstrap of the original or a model that has
+memorised its records repeats far more, though its rates and tables look fine.
 
-How many a new sample could have is told by the original alone. Let records come independently
-(Poisson) from a population, n of them in the original and k in the sample, and let x be how many
-original records a combination of values can expect. It is of one original record and in the
+The original alone gives an upper limit for a new sample. Let records come independently (Poisson)
+from a population, n in the original and k in the sample, and let x be the expected number of
+original records with a combination of values. It has one original record and occurs in the
 sample with probability x exp(-x) (1 - exp(-x k / n)). That is at most x^2 exp(-x) k / n, which is
-2 k / n times the probability x^2 exp(-x) / 2 that it is of two original records. So of all
-combinations that are either of these, independently of each other, each is a unique that is there
-again with probability at most q = (2 k / n) / (1 + 2 k / n). Hence, with p combinations of two
-original records, the number of uniques there again is at most negative binomial: the successes of
-probability q before p + 1 failures. Its quantile is an upper limit for every population; nothing
-is estimated and no model is fitted. It is wide where variables are so few or so coarse that a
-new sample has most combinations anyway: then nothing can be told.
+2 k / n times the probability x^2 exp(-x) / 2 that it has two original records. So each combination
+of either kind is, independently of the others, a repeated unique with probability at most
+q = (2 k / n) / (1 + 2 k / n). Hence, with p combinations of two original records, the number of
+repeated uniques is at most negative binomial: the successes of probability q before p + 1
+failures. Its quantile is an upper limit for every population; nothing is estimated and no model is
+fitted. The limit is high if variables are so few or so coarse that a new sample has most
+combinations anyway; the test then has no power.
 
 Sources: Good (1953), The population frequencies of species and the estimation of population
 parameters, Biometrika 40 (the share of the population in cells of one record is that of records
@@ -43,25 +43,25 @@ from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.risk.comparable import GroupsOf, Synthetic, checked_tables
 
 CONFIDENCE = 0.999
-"""Share of the new samples of which none of the datasets, nor their pool, is above its limit."""
+"""Probability that no dataset of a new sample, nor their pool, is above its limit."""
 
 
 def fresh_limit(pairs: int, times: float, confidence: float = CONFIDENCE) -> int:
-    """Return how many uniques of the original a new sample could have at most.
+    """Return the largest number of original uniques that a new sample would repeat by chance.
 
     Parameters
     ----------
     pairs : int
-        Combinations of values that exactly two original records share.
+        Number of combinations of values with exactly two original records.
     times : float
-        Records of the sample for each one of the original.
+        Size of the sample divided by that of the original.
     confidence : float
-        Share of samples, in (0, 1), that have no more.
+        Probability, in (0, 1), that a new sample repeats no more.
 
     Returns
     -------
     int
-        At least 1: one record alone is no sign of a copy.
+        At least 1, since a single record does not indicate a copy.
 
     Examples
     --------
@@ -73,25 +73,24 @@ def fresh_limit(pairs: int, times: float, confidence: float = CONFIDENCE) -> int
 
 
 class CopiedRow(Row):
-    """Uniques of the original in one set of records."""
+    """Repeated uniques of the original in one dataset, their pool, or the holdout."""
 
     data: str = column("Data", "text", "a dataset, all of them, or the control")
     n: int = column("Records", "count", "of these data")
-    present: int = column("Uniques there", "count", "of the original, there once or more")
-    most: int = column("New sample, at most", "count", "so many could be there by chance")
+    present: int = column("Repeated", "count", "uniques of the original that occur in these data")
+    most: int = column("New sample, at most", "count", "uniques repeated by chance, at most")
     kept: tuple[str, ...] = ()
-    """Variables that are the original's own in every record, in its order, though not all are: a
-    partial synthesis, or a copy of which some variables were changed."""
+    """Variables equal to the original in every record, in its order, if others are not."""
 
     @property
     def is_above(self) -> bool:
-        """Whether there are more than a new sample could have."""
+        """Whether more uniques are repeated than by a new sample."""
         return self.present > self.most
 
 
 _COPIED = (
-    "unique {records} of the original that occur in the synthetic data, with equal values of "
-    "{what}, divided by the most that a new sample would have; above 1 the data look like a copy"
+    "unique original {records} that the synthetic data repeat in {what}, divided by the most that "
+    "a new sample would repeat by chance; above 1: probably a copy"
 )
 COPIED_UNIQUES = FigureKind(
     "copied_uniques",
@@ -111,23 +110,23 @@ class CopiedUniques(Measured):
     """Unique records of the original that occur in the synthetic data."""
 
     kind: ClassVar[FigureKind] = COPIED_UNIQUES
-    """The kind of its figure."""
+    """Kind of its figure."""
     names: tuple[str, ...]
     """Variables that are compared."""
     kept: tuple[str, ...] = ()
-    """Variables left out, since they are kept on purpose."""
+    """Variables that were left out because they were kept on purpose."""
     may_keep: bool = True
-    """Whether others may be kept on purpose, too."""
+    """Whether other variables may have been kept on purpose, too."""
     n: int = column("original records", "count")
     uniques: int = column("unique by these variables", "count")
-    pairs: int = column("combinations of two records", "count", "which the limit is computed from")
+    pairs: int = column("combinations of two records", "count", "from which the limit follows")
     confidence: float = column(
-        "confidence", "number", "share of new samples of which nothing is above a limit"
+        "confidence", "number", "probability that a new sample is within all limits"
     )
     rows: tuple[CopiedRow, ...]
-    """Every synthetic dataset, all of them together, and a control."""
+    """Each synthetic dataset, and all of them pooled."""
     control: CopiedRow | None = None
-    """Other people of the same population: a new sample indeed."""
+    """Holdout records: a real new sample."""
 
     @property
     def worst(self) -> CopiedRow:
@@ -136,7 +135,7 @@ class CopiedUniques(Measured):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """How many times the limit are there, of the dataset or pool where it is most."""
+        """Repeated uniques divided by their limit, for the dataset or pool where it is largest."""
         return (
             self.kind.of(
                 self.worst.present / self.worst.most if self.uniques else None,
@@ -147,19 +146,19 @@ class CopiedUniques(Measured):
 
     @property
     def gap(self) -> str | None:
-        """Why there is no figure, with a place for ``{record}``; None where there is one."""
+        """Reason why there is no figure, with ``{record}``; None if there is one."""
         if self.uniques:
             return None
-        left = f"; left out, since kept on purpose: {_listed(self.kept)}" if self.kept else ""
+        left_out = f"; left out, since kept on purpose: {_listed(self.kept)}" if self.kept else ""
         return (
-            f"{self.kind.name}: none, as no {{record}} of the original is unique by "
-            f"{_listed(self.names)}{left}"
+            f"{self.kind.name}: not computed, since no original {{record}} is unique by "
+            f"{_listed(self.names)}{left_out}"
         )
 
     @property
     def alarm(self) -> str | None:
-        """What is wrong, with places for ``{records}``; None where nothing is above its limit, nor
-        any variable the original's own in every record.
+        """Warning about a copy, with ``{records}``; None if all counts are within their limits and
+        no variable equals the original in every record.
         """
         row = self.worst
         if not row.is_above:
@@ -168,54 +167,54 @@ class CopiedUniques(Measured):
                 return None
         is_kept = bool(row.kept) and self.may_keep
         start = "Kept on purpose?" if is_kept else "ALARM:"
-        end = "if they were not kept on purpose, this is a copy"
+        end = "unless they were kept on purpose, this is a copy"
         which = "all datasets together" if row.data == _ALL else row.data
         if not row.is_above:
             return (
-                f"{start} {_listed(row.kept)} of {len(self.names)} compared are the original's "
-                f"own, record for record, in {which}"
+                f"{start} {_listed(row.kept)} of {len(self.names)} compared equal the original "
+                f"in every record of {which}"
                 f"{f'; {end}' if is_kept else ': this looks like a copy'}"
             )
         control = self.control
-        shown = f" (the control of {control.n:,} has {control.present:,})" if control else ""
+        shown = f" (the holdout of {control.n:,} has {control.present:,})" if control else ""
         if is_kept:
             end = (
-                f"{_listed(row.kept)} are the original's own in every record, as in a partial "
+                f"{_listed(row.kept)} equal the original in every record, as in a partial "
                 f"synthesis; {end}"
             )
         else:
             end = "this looks like a copy"
         return (
             f"{start} {row.present:,} of {self.uniques:,} {{records}} that are unique by "
-            f"{_listed(self.names)} occur in {which}. A new sample would have at most "
+            f"{_listed(self.names)} occur in {which}. A new sample would contain at most "
             f"{row.most:,} by chance{shown}: {end}"
         )
 
 
 class CopiedKeys(CopiedUniques):
-    """The same by keys and target alone."""
+    """Copied uniques by keys and target alone."""
 
     kind = COPIED_KEYS
 
 
 _ALL = "all pooled"
-_FIRST = 100
+_FIRST_ROWS = 100
 """Records that are compared before all are."""
-_NAMED = 8
-"""More variables are not named one by one."""
+_MAX_NAMES = 8
+"""Largest number of variables that a sentence lists."""
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} variables"
+    return ", ".join(names) if len(names) <= _MAX_NAMES else f"{len(names)} variables"
 
 
 @dataclass(frozen=True, eq=False)
 class _Look:
-    """What was seen in some data."""
+    """Repeated uniques and equal variables of one dataset."""
 
     n: int
     present: BoolArray
-    """Which combinations are uniques of the original that are there."""
+    """Which combinations are repeated uniques of the original."""
     kept: tuple[str, ...] = ()
 
 
@@ -223,7 +222,7 @@ K = TypeVar("K", bound=CopiedUniques)
 
 
 class Copied(Generic[K]):
-    """Counts uniques of the original while datasets come in one by one; none of them is kept.
+    """Count repeated uniques in datasets that are added one by one and not stored.
 
     The parameters are those of `copied_uniques`; tables have the same variables. ``kept`` are
     variables left out, ``kind`` is the type of the result.
@@ -250,40 +249,40 @@ class Copied(Generic[K]):
         self._seen: list[_Look] = []
 
     def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
         self._seen.append(self._look(synthetic))
 
     def _look(self, table: Table) -> _Look:
         codes = self._coder.encode(table)
         there = np.bincount(codes[codes >= 0], minlength=self._coder.size) > 0
         present = there & (self._counts == 1)
-        kept: tuple[str, ...] = ()
+        unchanged: tuple[str, ...] = ()
         if len(codes) == len(self._coder.codes):
-            kept = tuple(name for name in self._names if self._is_kept(table, name))
-        return _Look(len(codes), present, kept if len(kept) < len(self._names) else ())
+            unchanged = tuple(name for name in self._names if self._is_kept(table, name))
+        return _Look(len(codes), present, unchanged if len(unchanged) < len(self._names) else ())
 
     @property
     def _pairs(self) -> int:
         return int((self._counts == 2).sum())
 
     def _is_kept(self, table: Table, name: str) -> bool:
-        """Whether a variable is the original's own, record for record, and not by chance.
+        """Whether a variable equals the original in every record, and not by chance.
 
-        By chance two independent records agree with the sum of the squared shares of values.
+        Two independent records agree with a probability equal to the sum of squared shares.
         """
-        first = np.arange(min(table.n_rows, _FIRST))
-        for rows in (first, slice(None)):  # most differ soon
-            ours, theirs = self._original[name].take(rows), table[name].take(rows)
-            coder = ColumnCoder.fit(ours, self._groups.get(name))
-            codes = coder.encode(ours)
-            if not np.array_equal(codes, coder.encode(theirs)):
+        first = np.arange(min(table.n_rows, _FIRST_ROWS))
+        for rows in (first, slice(None)):  # the first rows suffice for most variables
+            of_original, of_table = self._original[name].take(rows), table[name].take(rows)
+            coder = ColumnCoder.fit(of_original, self._groups.get(name))
+            codes = coder.encode(of_original)
+            if not np.array_equal(codes, coder.encode(of_table)):
                 return False
         shares = np.bincount(codes - codes.min()) / len(codes)
         by_chance = len(codes) * np.log((shares**2).sum())
         return bool(by_chance < np.log((1 - self._confidence) / len(self._names)))
 
     def result(self) -> K:
-        """Return what the datasets so far have, at least one."""
+        """Return the result of the datasets so far, at least one."""
         seen = self._seen
         looked = {
             f"dataset {number}" if len(seen) > 1 else "the synthetic data": look
@@ -291,10 +290,10 @@ class Copied(Generic[K]):
         }
         if len(seen) > 1:
             there = np.logical_or.reduce([look.present for look in seen])
-            kept = {look.kept for look in seen}
-            always = kept.pop() if len(kept) == 1 else ()
+            unchanged = {look.kept for look in seen}
+            always = unchanged.pop() if len(unchanged) == 1 else ()
             looked[_ALL] = _Look(sum(look.n for look in seen), there, always)
-        # the limits hold together (Bonferroni)
+        # simultaneous limits (Bonferroni)
         confidence = 1 - (1 - self._confidence) / len(looked)
 
         def row(data: str, look: _Look) -> CopiedRow:
@@ -324,30 +323,28 @@ def copied_uniques(
     control: Data | None = None,
     confidence: float = CONFIDENCE,
 ) -> CopiedUniques:
-    """Count the original's unique records that stand in synthetic data, against a new sample.
+    """Return the number of unique original records that synthetic data repeat, and its limit.
 
     Parameters
     ----------
     original, synthetic, groups
-        As in `synthesizer.measures.risk.cap.cap`; every dataset is looked at for itself, and all
-        together.
+        As in `synthesizer.measures.risk.cap.cap`; each dataset counts, and their pool.
     keys : sequence of str
-        Variables that are compared; by these records are unique, and are there again.
+        Variables by which records are compared.
     control : Table or DataFrame, optional
-        Other people of the same population, who are counted beside.
+        Holdout records, for comparison.
     confidence : float
-        Share of new samples, in (0, 1), of which neither a dataset nor the pool is above its
-        limit.
+        Probability, in (0, 1), that all counts of new samples are within their limits.
 
     Returns
     -------
     CopiedUniques
-        Counts and limits; ``alarm`` says in a sentence what is above its limit.
+        Counts and limits; ``alarm`` is a sentence if a count is above its limit.
 
     Raises
     ------
     DataError
-        For unknown variables, an empty synthetic dataset and the like, all at once.
+        With all problems, such as unknown variables or an empty synthetic dataset.
 
     Examples
     --------
@@ -376,9 +373,9 @@ def copied_uniques(
 
 
 def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
-    """Return what counts copies of the variables that are not kept on purpose, without data."""
-    asked = case.scenario
-    every = case.names if asked is None else asked.names
+    """Return the counter of the variables that were not kept on purpose; None without any."""
+    question = case.scenario
+    every = case.names if question is None else question.names
     names = [name for name in every if name not in case.synthesis.kept]
     if not names:
         return None
@@ -386,7 +383,7 @@ def _copied(case: Case, kind: type[K]) -> Copied[K] | None:
     return Copied(
         case.original,
         names,
-        None if asked is None else {k: v for k, v in asked.groups.items() if k in names},
+        None if question is None else {k: v for k, v in question.groups.items() if k in names},
         control=control if control is not None and {*names} <= {*control.names} else None,
         kept=[name for name in every if name not in names],
         may_keep=case.synthesis.may_keep,

@@ -1,8 +1,8 @@
-"""Does a key give the target away by construction?
+"""Keys that determine the target.
 
-Where the target is computed from a key (an income group from the income, a region from a district)
-whoever knows the key knows the target: CAP is 1 by construction, whatever was synthesised, and
-says nothing about the synthesis. A few exceptions (wrong or missing codes) change little.
+If the target is a function of a key (an income group of the income, a region of a district), CAP
+is 1 by construction, for any synthesis, and does not measure risk. The same is nearly true with a
+few exceptions (wrong or missing codes).
 """
 
 from __future__ import annotations
@@ -19,76 +19,70 @@ from synthesizer.measures.figure import Result, Row, column, shown
 from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import GroupsOf
 
-_BY_CHANCE = 0.001
-_ENOUGH = 90
-_MOST_KEYS_IN_PAIRS = 12
-_EXCEPTIONS = 0.01
-# Chances below this are not told apart; the smallest logarithm whose exponential is a number.
-_LEAST = -700.0
+_MAX_P_VALUE = 0.001
+_MIN_SHARED_RECORDS = 90
+_MAX_KEYS_OF_PAIRS = 12
+_MAX_EXCEPTIONS = 0.01
+_MIN_LOG = -700.0
+"""Smallest logarithm whose exponential is above 0."""
 
 
 class KeyDetermination(Row):
     """How far some keys determine the target."""
 
     keys: tuple[str, ...] = column("Keys", "text", "one key, or all keys together")
-    shared: int = column(
-        "Shared", "count", "records that share their key value: only they can show anything"
-    )
+    shared: int = column("Shared", "count", "records whose key value another record has")
     determined: int = column(
-        "One target only", "count", "those of them whose key value goes with one target only"
+        "One target only", "count", "shared records whose key value has one target value only"
     )
     told: int = column(
         "Right by the key",
         "count",
-        "those of them whose target is the most frequent one of their key value",
+        "shared records with the most frequent target of their key value",
     )
     guessed: int = column(
         "Right by guessing",
         "count",
-        "those of them whose target is the most frequent one of all records",
+        "shared records with the most frequent target of all records",
     )
     chance: float
-    """Probability that every shared key value would go with one target only if the target had
-    nothing to do with the key."""
+    """Probability that all shared key values have one target value each if keys and target are
+    independent."""
 
     @property
-    @shown("Share", "share", "determined of the shared records")
+    @shown("Share", "share", "of the shared records, those determined")
     def share(self) -> float | None:
-        """Determined of the shared records, in [0, 1]; None where no key value is shared."""
+        """Share of the shared records that are determined; None without shared records."""
         return self.determined / self.shared if self.shared else None
 
     @property
     def is_enough(self) -> bool:
-        """Whether so many records share a key value that a rule with exceptions would show them.
-
-        With one exception in twenty records, fewer than 90 of them may well show none.
-        """
-        return self.shared >= _ENOUGH
+        """Whether at least 90 records are shared: fewer may show no exception by chance."""
+        return self.shared >= _MIN_SHARED_RECORDS
 
     @property
     @shown("By construction", "text")
     def degree(self) -> str:
-        """Whether the target is a function of the keys, in a word."""
+        """Whether the target is a function of the keys: a word for tables."""
         return "yes" if self.by_construction else "nearly" if self.nearly else "no"
 
     @property
     def by_construction(self) -> bool:
         """Whether the target is a function of the keys, and not merely by chance."""
-        return self.is_enough and self.share == 1 and self.chance < _BY_CHANCE
+        return self.is_enough and self.share == 1 and self.chance < _MAX_P_VALUE
 
     @property
     def nearly(self) -> bool:
-        """Whether the keys tell the target of 99 in 100 records, and guessing errs ten times more.
-
-        By construction is nearly too, unless the target hardly varies.
+        """Whether the keys determine the target of 99 % of the records, with a tenth of the errors
+        of guessing.
         """
         missed = self.shared - self.told
-        often_told = missed <= _EXCEPTIONS * self.shared
-        return self.is_enough and often_told and 10 * missed < self.shared - self.guessed
+        is_often_right = missed <= _MAX_EXCEPTIONS * self.shared
+        return self.is_enough and is_often_right and 10 * missed < self.shared - self.guessed
 
 
 class DeterminedResult(Result):
-    """Which keys give the target away."""
+    """Which keys determine the target."""
 
     target: str
     """What the intruder wants to learn."""
@@ -97,7 +91,7 @@ class DeterminedResult(Result):
     single: tuple[KeyDetermination, ...]
     """Each key by itself."""
     pairs: tuple[KeyDetermination, ...]
-    """Each two keys, of up to 12 keys."""
+    """Each pair of keys, if there are at most 12."""
     together: KeyDetermination
     """All keys."""
 
@@ -115,10 +109,10 @@ class DeterminedResult(Result):
 def determined(
     table: Data, keys: Sequence[str], target: str, groups: GroupsOf = None
 ) -> DeterminedResult:
-    """Return how far each key, and all together, determine the target in the original.
+    """Return how far each key, each pair, and all keys together determine the target.
 
-    Key values that only one record has are left out: a unique record's key always goes with one
-    target. Nothing is called determined that chance explains (probability 0.001 or more).
+    Key values of a single record are left out, since they always have one target value. A key does
+    not count as determining if chance explains it (p-value of 0.001 or more).
 
     Parameters
     ----------
@@ -130,7 +124,7 @@ def determined(
     Raises
     ------
     DataError
-        For unknown keys or target and the like, all at once.
+        With all problems, such as unknown keys or target.
 
     Examples
     --------
@@ -152,19 +146,19 @@ def determined(
         target=target,
         n=table.n_rows,
         single=tuple(of((key,)) for key in keys),
-        pairs=tuple(of(pair) for pair in combinations(keys, 2) if len(keys) <= _MOST_KEYS_IN_PAIRS),
+        pairs=tuple(of(pair) for pair in combinations(keys, 2) if len(keys) <= _MAX_KEYS_OF_PAIRS),
         together=of(tuple(keys)),
     )
 
 
-def told_share(key: Column, target: Column) -> float:
+def share_right_by_key(key: Column, target: Column) -> float:
     """Return the share of records whose target is the most frequent one of their key."""
     keys, targets = ColumnCoder.fit(key).encode(key), ColumnCoder.fit(target).encode(target)
     return float(_levels(keys, targets)[2].sum() / len(key))
 
 
 def _levels(keys: Codes, targets: Codes) -> tuple[Codes, Codes, Codes]:
-    """Return, per key value that occurs: records, different targets, most frequent one's count."""
+    """Return for each key value: records, different targets, count of the most frequent target."""
     width = int(targets.max(initial=0)) + 1
     pairs, counts = np.unique(keys * width + targets, return_counts=True)
     starts = np.flatnonzero(np.diff(pairs // width, prepend=-1))
@@ -188,15 +182,15 @@ def _determination(names: tuple[str, ...], keys: Codes, truth: Codes) -> KeyDete
 
 
 def _chance(sizes: Codes, marginal: FloatArray) -> float:
-    """Return the probability that each of these groups draws one target only."""
+    """Return the probability that each group has one target value only by chance."""
     marginal = marginal[marginal > 0]
     largest = np.log(marginal.max())
     total = 0.0
     for size, times in zip(*np.unique(sizes, return_counts=True), strict=True):
-        # Powers of the relative shares cannot all vanish, however large the group.
+        # Relative shares avoid underflow in large groups.
         rest = np.log(((marginal / marginal.max()) ** size).sum())
         total += float(times * (size * largest + rest))
-    return float(np.exp(max(total, _LEAST)))
+    return float(np.exp(max(total, _MIN_LOG)))
 
 
 MEASURES = (

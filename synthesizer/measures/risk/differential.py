@@ -1,9 +1,9 @@
-"""Differential confidentiality: does a release say more about those it was fitted on?
+"""Differential confidentiality: is the CAP of training records above that of holdout records?
 
-The records are split at random into halves A and B, synthetic data are made from A alone, and the
-CAP of A's records is compared with that of B's. What the synthesis says about B it says about
-anybody; what it says about A beyond that is the risk of having been in the data. This is a test
-after the fact, not a guarantee, and no differential privacy.
+The records are split at random into halves A (training) and B (holdout), and synthetic data are
+made from A. The CAP of B's records exists for everyone in the population; what A's CAP has beyond
+it is the risk of having been in the data. This is a test of given data: no guarantee, and not
+differential privacy.
 
 Source: Taub, Elliot, Pampaka and Smith (2018), section 4.3 and table 4.
 """
@@ -32,48 +32,48 @@ from synthesizer.measures.risk.identity import ReproducedUniques, reproduced_uni
 from synthesizer.measures.scenario import Scenario, Tolerance
 from synthesizer.measures.utility.cells import EMPTY
 
-ALIKE = 1.05
-"""Largest ratio of the sizes of halves whose uniques can be compared."""
+MAX_SIZE_RATIO = 1.05
+"""Largest ratio of the sizes of halves whose uniques are compared."""
 MIN_UNITS = 20
-"""Smaller groups say nothing: their difference is noise, and their label might name somebody."""
+"""Smallest group that is compared: smaller ones have noise only, and may identify a person."""
 FIFTHS = 5
 MANY_VALUES = 10
 
 
 class DifferentialOptions(Switched):
-    """The half split of the differential confidentiality check."""
+    """The train-holdout test of differential confidentiality."""
 
     repeats: int = Field(1, ge=1, le=100, description="number of random splits")
     m: int | None = Field(
-        None, ge=1, le=MAX_REPEATS, description="datasets from each half; m of the run"
+        None, ge=1, le=MAX_REPEATS, description="datasets from each half; m of the run when absent"
     )
     units: Label | None = Field(
-        None, description="variable that names the person of each record: persons are split"
+        None, description="variable of the person of each record, so that persons are split"
     )
     by: Label | None = Field(
-        None, description="variable among whose groups the worst is looked for"
+        None, description="variable whose groups are compared to find the worst"
     )
 
 
 def _from_one(repeat: int | None) -> int:
-    """Return the number of a split as it is shown."""
+    """Return the number of a split, from 1, for tables."""
     return 1 + (repeat or 0)
 
 
 class HalfComparison(Row):
-    """Mean CAP of the fitted half A and the unseen half B, Welch's t test of their difference.
+    """Mean CAP of the training half A and the holdout half B, with Welch's t test.
 
-    What cannot be computed, for want of scores, is None.
+    Values are None without enough scores.
     """
 
     repeat: int = column("Split", "count", "number of the split, from 0", show=_from_one)
     m: int = column("Datasets", "count", "the first m pooled")
-    rule: str = column("No match", "text", "how no match counts", show=RULES.get)
-    n_a: int = column("Fitted, number", "count", "scores compared: of records, or of units")
-    n_b: int = column("Unseen, number", "count", "scores compared")
-    mean_a: float | None = column("Fitted", "share", "mean CAP of the fitted half")
-    mean_b: float | None = column("Unseen", "share", "mean CAP of the unseen half")
-    difference: float | None = column("Difference", "share", "fitted minus unseen")
+    rule: str = column("No match", "text", "rule for records without a match", show=RULES.get)
+    n_a: int = column("Training, number", "count", "scores of records, or of units")
+    n_b: int = column("Holdout, number", "count", "scores of records, or of units")
+    mean_a: float | None = column("Training", "share", "mean CAP of the training half")
+    mean_b: float | None = column("Holdout", "share", "mean CAP of the holdout half")
+    difference: float | None = column("Difference", "share", "training minus holdout")
     low: float | None = column("From", "share", "lower end of its 95 % interval")
     high: float | None = column("To", "share", "upper end")
     t: float | None = column("t", "number", "Welch's")
@@ -82,39 +82,36 @@ class HalfComparison(Row):
 
     @property
     def covers_zero(self) -> bool | None:
-        """Whether the 95 % interval holds 0: called differentially confidential for the keys.
-
-        None where there is no interval: nothing computed is no good news.
-        """
+        """Whether the 95 % interval covers 0; None without an interval, which is no good news."""
         if self.low is None or self.high is None:
             return None
         return self.low <= 0 <= self.high
 
 
 class HalfUniques(Row):
-    """Key-uniques of the fitted half and of the unseen half that one synthesis reproduces."""
+    """Key-uniques of the training and of the holdout half that one synthesis reproduces."""
 
     repeat: int = column("Split", "count", "number of the split, from 0", show=_from_one)
     m: int = column("Datasets", "count", "the first m pooled")
-    fitted: ReproducedUniques = nested("Fitted")
-    unseen: ReproducedUniques = nested("Unseen")
+    fitted: ReproducedUniques = nested("Training")
+    unseen: ReproducedUniques = nested("Holdout")
     same_size: bool
-    """Whether both have about as many records, within 5 %."""
+    """Whether the sizes of both halves differ by at most 5 %."""
 
 
 class Spread(Row):
-    """Averages over repeats.
+    """Averages over splits.
 
-    The ends of the interval are mean ends: too wide rather than too narrow, since the mean of
-    several splits varies less than one.
+    The ends of the interval are means over the splits. It is conservative, since the mean of
+    several splits varies less than a single one.
     """
 
     m: int = column("Datasets", "count", "the first m pooled")
-    rule: str = column("No match", "text", "how no match counts", show=RULES.get)
+    rule: str = column("No match", "text", "rule for records without a match", show=RULES.get)
     repeats: int = column("Splits", "count", "number of random splits")
-    mean_a: float | None = column("Fitted", "share", "mean CAP of the fitted halves")
-    mean_b: float | None = column("Unseen", "share", "mean CAP of the unseen halves")
-    difference: float | None = column("Difference", "share", "fitted minus unseen")
+    mean_a: float | None = column("Training", "share", "mean CAP of the training halves")
+    mean_b: float | None = column("Holdout", "share", "mean CAP of the holdout halves")
+    difference: float | None = column("Difference", "share", "training minus holdout")
     difference_sd: float | None = column(
         "Its SD over splits", "number", "standard deviation; none with one split"
     )
@@ -126,8 +123,8 @@ class Spread(Row):
 DIFFERENTIAL_CONFIDENTIALITY = FigureKind(
     "differential_confidentiality",
     "differential confidentiality",
-    "mean CAP of {records} that were in the data minus that of {records} that were not: the risk "
-    "that the release adds; about 0 adds nothing, below 0 is as good as 0",
+    "mean CAP of training {records} minus mean CAP of holdout {records}, the risk that the release "
+    "adds; below 0 is as good as 0",
     "about 0 is good",
     ideal=0.0,
     limit=Limit(low=-1),
@@ -136,37 +133,37 @@ DIFFERENTIAL_CONFIDENTIALITY = FigureKind(
 )
 REPRODUCED_UNIQUES = FigureKind(
     "reproduced_uniques",
-    "reproduced uniques of the fitted {records}",
-    "share of key-unique fitted {records} whose key the synthesis shows; chance is that of unseen "
-    "{records}",
+    "reproduced uniques of training {records}",
+    "share of training {records} with unique key values whose key values occur in the synthetic "
+    "data; chance: the same share of holdout {records}",
 )
 WORST_GROUP = FigureKind(
     "worst_group",
     "worst group",
-    "differential confidentiality of the group where it is largest; the largest of many is above 0 "
-    "by chance: look at the lower end of the interval, which holds for all groups together",
+    "differential confidentiality of the group where it is largest; the limit applies to the lower "
+    "end of the interval, which is simultaneous for all groups",
     "about 0 is good",
     limit=Limit(low=-1, judged="low", option="differential_confidentiality.by"),
 )
 
 
 class GroupComparison(Row):
-    """Mean CAP (non-matches zero, all datasets pooled) of one group's fitted and unseen records.
+    """Mean CAP (no match counts as 0, all datasets pooled) of a group in both halves.
 
-    The interval holds for all groups of a split together with 95 % confidence.
+    Intervals are simultaneous for all groups of a split, at 95 %.
     """
 
     by: str
-    """The variable whose groups are compared."""
-    group: str = column("Group", "text", "its level; an empty text is called empty")
+    """Variable whose groups are compared."""
+    group: str = column("Group", "text", "level; an empty text is shown as empty")
     repeat: int | None = column(
         "Split", "count", "from 0; none for an average over splits", show=_from_one
     )
-    n_a: int = column("Fitted, number", "count", "units compared")
-    n_b: int = column("Unseen, number", "count", "units compared")
-    mean_a: float = column("Fitted", "share", "mean CAP of the fitted records")
-    mean_b: float = column("Unseen", "share", "mean CAP of the unseen records")
-    difference: float = column("Difference", "share", "fitted minus unseen")
+    n_a: int = column("Training, number", "count", "units compared")
+    n_b: int = column("Holdout, number", "count", "units compared")
+    mean_a: float = column("Training", "share", "mean CAP of training records")
+    mean_b: float = column("Holdout", "share", "mean CAP of holdout records")
+    difference: float = column("Difference", "share", "training minus holdout")
     low: float | None = column("From", "share", "lower end of its interval, if there is one")
     high: float | None = column("To", "share", "upper end")
 
@@ -184,37 +181,36 @@ class GroupComparison(Row):
 
 @dataclass(frozen=True)
 class HalfPart:
-    """What one split says about one scenario."""
+    """Result of one split for one scenario."""
 
     comparisons: tuple[HalfComparison, ...]
     uniques: tuple[HalfUniques, ...]
     groups: tuple[GroupComparison, ...]
     released: float | None
-    """The difference if half A were released as it is."""
+    """Difference if half A were released."""
 
 
 class DifferentialResult(OfTarget):
-    """What all splits together say about one scenario."""
+    """Result of all splits for one scenario."""
 
     comparisons: tuple[HalfComparison, ...]
-    """By split, number of datasets and non-match rule (table 4 of Taub et al. 2018)."""
+    """By split, number of datasets and rule (table 4 of Taub et al. 2018)."""
     uniques: tuple[HalfUniques, ...]
     """Key-uniques of both halves that the syntheses reproduce."""
     summary: tuple[Spread, ...]
     """Averages over splits."""
     groups: tuple[GroupComparison, ...]
-    """By split and group, all datasets pooled, non-matches zero; empty without ``by``."""
+    """By split and group, all datasets pooled, no match counts as 0; empty without ``by``."""
     worst_group: GroupComparison | None
-    """The group with the largest mean difference over splits; None also where no group has
-    enough units in both halves."""
+    """Group with the largest mean difference over splits; None without a group of enough units."""
     released: float | None
-    """The difference (non-matches zero) if half A were released as it is."""
+    """Difference (no match counts as 0) if half A were released."""
     by: str | None = None
-    """Variable whose groups were asked for."""
+    """Variable of the groups."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The difference, the uniques of both halves and the worst group."""
+        """Difference, reproduced uniques and worst group."""
         last = [row for row in self.comparisons if row.rule == "zero"][-1]
         spread = next(s for s in self.summary if (s.m, s.rule) == (last.m, "zero"))
         figures = [
@@ -238,7 +234,7 @@ class DifferentialResult(OfTarget):
         return REPRODUCED_UNIQUES.of(
             _mean([row.fitted.share for row in rows]),
             sum(row.fitted.uniques for row in rows),
-            # fewer records have commoner keys among their uniques: then nothing to compare with
+            # uniques of fewer records have commoner key values: no comparison
             chance=_mean([row.unseen.share for row in rows]) if alike else None,
             original=1.0,
         )
@@ -258,7 +254,7 @@ def differential_confidentiality(
     units: IntArray | None = None,
     by: str | None = None,
 ) -> DifferentialResult:
-    """Compare the CAP of records that a synthesis was fitted on with that of unseen ones.
+    """Return the comparison of the CAP of training and holdout records.
 
     For several keys and targets from the same splits use `half_runs`, `compare_halves` and
     `gather`.
@@ -274,21 +270,19 @@ def differential_confidentiality(
     m : int
         Number of datasets; results are given for the first 1, ..., m pooled.
     units : ndarray of int, shape (n,), optional
-        Person of each record where the data are a panel: persons are split, and a person's
-        scores are averaged before the test, so that persons count, not records.
+        Person of each record of a panel: persons are split, and the test uses their mean scores.
     by : str, optional
-        Variable whose groups are compared too, to find the one with the largest difference;
-        numbers are grouped by fifths.
+        Variable whose groups are compared, too; numbers are grouped by fifths.
 
     Returns
     -------
     DifferentialResult
-        Differences above 0 mean that the release says more about the fitted half.
+        Differences above 0 mean a higher risk of training records.
 
     Raises
     ------
     DataError
-        For unknown names, m or repeats below 1 and the like, all at once.
+        With all problems, such as unknown names, or m or repeats below 1.
 
     Examples
     --------
@@ -314,12 +308,12 @@ def differential_confidentiality(
 
 
 def with_cut_points(scenario: Scenario, table: Table) -> Scenario:
-    """Return the scenario with the quantiles of the whole table, for parts of it."""
+    """Return the scenario with quantile groups as cut points of the whole table."""
     return replace(scenario, groups=fixed_groups(table, scenario.groups))
 
 
 def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None) -> HalfPart:
-    """Compare both parts of a run for one scenario, whose groups must be cut points.
+    """Return the comparison of both parts of a run for one scenario with cut points.
 
     Parameters
     ----------
@@ -328,7 +322,7 @@ def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None)
     scenario : Scenario
         Keys and target; `with_cut_points` makes quantiles cut points.
     by : Grouping, optional
-        Groups that are compared as well.
+        Groups that are compared, too.
 
     Returns
     -------
@@ -373,7 +367,7 @@ def compare_halves(run: HalfRun, scenario: Scenario, by: Grouping | None = None)
 
 
 def _compared(a: FloatArray, b: FloatArray, level: float = 0.95) -> dict[str, Any]:
-    """Return the fields that compare scores of fitted with those of unseen records."""
+    """Return the fields that compare the scores of training and holdout records."""
     difference = float(a.mean() - b.mean()) if len(a) and len(b) else None
     return {
         "n_a": len(a),
@@ -391,7 +385,7 @@ def _uniques(run: HalfRun, scenario: Scenario) -> Iterator[HalfUniques]:
         for half in (run.fitted, run.unseen)
     )
     sizes = sorted((run.fitted.n_rows, run.unseen.n_rows))
-    alike = sizes[1] <= ALIKE * sizes[0]
+    alike = sizes[1] <= MAX_SIZE_RATIO * sizes[0]
     for f, u in zip(fitted, unseen, strict=True):
         yield HalfUniques(repeat=run.repeat, m=f.m, fitted=f, unseen=u, same_size=alike)
 
@@ -413,7 +407,7 @@ def gather(
     Returns
     -------
     DifferentialResult
-        Differences in [-1, 1]; above 0 the release says more of the fitted.
+        Differences in [-1, 1]; above 0 means a higher risk of training records.
     """
     parts = list(parts)
     splits: dict[tuple[int, str], list[HalfComparison]] = {}
@@ -460,7 +454,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups of the records by one variable, fixed by the whole table."""
+    """Groups of records by one variable, defined on the whole table."""
 
     name: str
     coder: ColumnCoder
@@ -468,12 +462,12 @@ class Grouping:
 
     @classmethod
     def of(cls, table: Table, name: str) -> Grouping:
-        """Return the groups of a variable: its levels, or fifths of many numbers.
+        """Return the groups of a variable: its levels, or fifths of more than 10 numbers.
 
         Raises
         ------
         DataError
-            If the table does not have the variable.
+            If the table lacks the variable.
         """
         check_keys(table, keys=[name])
         column = table[name]
@@ -495,14 +489,14 @@ class Grouping:
 def _compare_groups(
     run: HalfRun, by: Grouping, a: FloatArray, b: FloatArray
 ) -> tuple[GroupComparison, ...]:
-    """Compare the halves in each group that has at least `MIN_UNITS` units in both.
+    """Return the comparison in each group with at least `MIN_UNITS` units in both halves.
 
-    ``a`` and ``b`` hold the CAP of fitted and of unseen records, NaN where nothing matches.
+    ``a`` and ``b`` are the CAP of training and holdout records, NaN without a match.
     """
-    left, right = by.codes(run.fitted), by.codes(run.unseen)
+    groups_fitted, groups_unseen = by.codes(run.fitted), by.codes(run.unseen)
     pairs = []
     for code, label in enumerate(by.labels):
-        in_a, in_b = left == code, right == code
+        in_a, in_b = groups_fitted == code, groups_unseen == code
         scores_a = unit_means(a[in_a], run.fitted_units[in_a], "zero")
         scores_b = unit_means(b[in_b], run.unseen_units[in_b], "zero")
         if min(len(scores_a), len(scores_b)) >= MIN_UNITS:
@@ -517,13 +511,13 @@ def _compare_groups(
 def _group_fields(a: FloatArray, b: FloatArray, level: float) -> dict[str, Any]:
     fields = _compared(a, b, level)
     if fields["low"] is None and not fields["difference"]:
-        # every score of the group is the same in both halves
+        # all scores of the group are equal
         fields |= {"low": 0.0, "high": 0.0}
     return {name: value for name, value in fields.items() if name not in ("t", "df", "p")}
 
 
 def _average(same: Sequence[GroupComparison]) -> GroupComparison:
-    """Return the mean over splits; an end of the interval that one split lacks is None."""
+    """Return the mean over splits; ends of the interval are None if one split lacks them."""
     means: dict[str, Any] = {}
     for name in ("n_a", "n_b", "mean_a", "mean_b", "difference", "low", "high"):
         values = [getattr(row, name) for row in same]
@@ -535,11 +529,13 @@ def _average(same: Sequence[GroupComparison]) -> GroupComparison:
 def _split(case: Case) -> HalfPart:
     by = case.settings.differential_confidentiality.by
     grouping = None if by is None else Grouping.of(case.original, by)
-    return compare_halves(case.halves, with_cut_points(case.asked, case.original), grouping)
+    return compare_halves(
+        case.halves, with_cut_points(case.required_scenario, case.original), grouping
+    )
 
 
 def _gathered(case: Case, parts: Sequence[HalfPart]) -> DifferentialResult:
-    fixed = with_cut_points(case.asked, case.original)
+    fixed = with_cut_points(case.required_scenario, case.original)
     return gather(fixed, parts, case.settings.differential_confidentiality.by)
 
 
@@ -549,7 +545,7 @@ MEASURES = (
         "splits",
         after="tcap",
         result_field="differential",
-        words="half split, CAP in and out of the fit",
+        words="differential confidentiality: CAP of training and of holdout records",
         options=DifferentialOptions,
         compute=_split,
         gather=_gathered,

@@ -1,19 +1,18 @@
-"""What a release shows about anybody, beside what a new sample of the same population shows.
+"""CAP and DiSCO beyond those of a new sample of the same population.
 
-The attack: an intruder knows the keys of a person and reads the target off the records that have
-them. Much of what is read off so is knowledge of the population, which any sample would give. How
-much, the original tells by itself: each of its n records is attacked with the other n - 1, which
-are a new sample as far as this record is concerned. If s others have its keys, and h of these its
-target too, a new sample with a share f of the n - 1 records has a match with probability
-1 - (1 - f)^s, and CAP is then h / s in expectation, since matches are alike by chance; it shows one
-target only, the true one (DiSCO), with probability (1 - f)^(s - h) (1 - (1 - f)^h). Nothing is
-drawn. A synthetic dataset with more records than the original is held against f = 1, which a fresh
-sample of its size would exceed.
+The attack: an intruder knows the keys of a person and guesses the target from the records that
+have them. Much of this success comes from the population: any sample would give it. The original
+itself gives an estimate: each of its n records is attacked with the other n - 1, which are a new
+sample for this record. If s of these have its keys, and h its target, too, a new sample with a
+share f of the n - 1 records has a match with probability 1 - (1 - f)^s, and CAP is then h / s in
+expectation. It has one target only, the true one (DiSCO), with probability
+(1 - f)^(s - h) (1 - (1 - f)^h). These are exact expectations, not simulations. A dataset with more
+records than the original is compared with f = 1, which is conservative.
 
 Sources: Taub, Elliot, Pampaka and Smith (2018) for CAP; Raab, Nowok and Dibben (2024), Practical
-privacy metrics for synthetic data, for DiSCO; leaving out one after the other: Lachenbruch and
-Mickey (1968), Technometrics 10. The interval takes records with the same keys as one cluster (Liang
-and Zeger 1986, Biometrika 73).
+privacy metrics for synthetic data, for DiSCO; Lachenbruch and Mickey (1968), Technometrics 10, for
+leave-one-out. The interval treats records with the same keys as a cluster (Liang and Zeger 1986,
+Biometrika 73).
 """
 
 from __future__ import annotations
@@ -30,26 +29,25 @@ BEYOND = {
     name: FigureKind(
         f"{name.lower()}_beyond",
         f"{name} beyond a new sample",
-        f"{name} of one dataset (mean over the datasets), minus that of a new sample of the same "
-        "population and size, which follows from leaving out one original {record} after the "
-        "other; below 0 is as good as 0",
+        f"{name} of one dataset (mean over the datasets) minus that of a new sample of the same "
+        "size, estimated by leaving one original {record} out; below 0 is as good as 0",
         "about 0 is good",
         limit=Limit(low=-1),
     )
     for name in ("CAP", "DiSCO")
 }
-"""The figure of each of the two."""
+"""Kinds of figures of CAP and DiSCO."""
 
 
 class FreshRow(Row):
-    """What is read off, beside a new sample of the same population."""
+    """CAP or DiSCO of the synthetic data and of a new sample of the same population."""
 
     name: str = column("Measure", "text", "CAP (no match counts as 0), or DiSCO")
-    n: int = column("Records", "count", "of the original, which are attacked")
-    synthetic: float = column("Synthetic", "share", "mean over the datasets, each alone")
-    fresh: float = column("New sample", "share", "of the same population, of the same size")
-    released: float = column("Original", "share", "if the original itself were released")
-    difference: float = column("Difference", "share", "synthetic minus fresh")
+    n: int = column("Records", "count", "original records that are attacked")
+    synthetic: float = column("Synthetic", "share", "mean over single datasets")
+    fresh: float = column("New sample", "share", "of the same population and size")
+    released: float = column("Original", "share", "of releasing the original")
+    difference: float = column("Difference", "share", "synthetic minus new sample")
     low: float | None = column("From", "share", "lower end of its 95 % interval")
     high: float | None = column("To", "share", "upper end")
 
@@ -69,14 +67,14 @@ class FreshRow(Row):
 def beyond_fresh(
     scores: FloatArray, original: FloatArray, keys: Codes, sizes: Sequence[int]
 ) -> tuple[FreshRow, ...]:
-    """Compare CAP and DiSCO of datasets with those of new samples.
+    """Return CAP and DiSCO of datasets, compared with those of new samples.
 
     Parameters
     ----------
     scores : ndarray, shape (M, n)
-        CAP of each original record from each dataset alone; NaN without a match.
+        CAP of each original record from each single dataset; NaN without a match.
     original : ndarray, shape (n,)
-        CAP of each record from the original itself.
+        CAP of each record from the original.
     keys : ndarray of int, shape (n,)
         Combination of keys of each record.
     sizes : sequence of int, length M
@@ -85,7 +83,7 @@ def beyond_fresh(
     Returns
     -------
     tuple of FreshRow
-        CAP and DiSCO; empty where the original has one record.
+        CAP and DiSCO; empty if the original has one record.
 
     Examples
     --------
@@ -110,10 +108,9 @@ def beyond_fresh(
 
 
 def expected_of_new(original: FloatArray, keys: Codes, size: int) -> tuple[FloatArray, FloatArray]:
-    """Return what is expected of each record from a new sample with ``size`` records.
+    """Return the expected CAP and DiSCO of each record from a new sample of ``size`` records.
 
-    ``original`` is its CAP from the original, ``keys`` its combination of keys, shape (n,); CAP and
-    the probability of DiSCO are returned.
+    ``original`` is its CAP from the original, ``keys`` its combination of keys, shapes (n,).
 
     Examples
     --------
@@ -147,7 +144,7 @@ def _compared(
 
 
 def _interval(apart: FloatArray, keys: Codes) -> tuple[float, float] | tuple[None, None]:
-    """Return the ends of the interval of a mean; records with the same keys vary together."""
+    """Return the ends of the interval of a mean, with clusters of records with the same keys."""
     _, clusters = np.unique(keys, return_inverse=True)
     sums = np.bincount(clusters, weights=apart - apart.mean())
     if len(sums) < 2:

@@ -1,20 +1,19 @@
-"""Guessed attributes: values of how many more persons in the data than outside of it are guessed?
+"""Guessed attributes: are values of training persons guessed right more often than of others?
 
 The attack: an intruder knows some variables of a person, takes the synthetic records that agree
-with the person in them, and guesses another variable. What is guessed right of persons whom the
-synthesis never saw the population gives away; the excess over them is what the release adds about
-persons in the data. Every variable is a target, from two kinds of knowledge:
+with the person in them, and guesses another variable. Right guesses about holdout persons come
+from the population; the excess of training persons over them is the risk that the release adds.
+Each variable is a target, with two kinds of knowledge:
 
 - *the keys*: the guess is the commonest value among the synthetic records with the same keys;
-- *all other variables*: the guess is the value of the synthetic record that agrees in most of them,
-  as long as fewer than a fifth of all variables differ.
+- *all other variables*: the guess is the value of the synthetic record that agrees in most of
+  them, if fewer than a fifth of all variables differ.
 
-A number is guessed right within a hundredth of its standard deviation. Where there is no such
-record, the commonest value of the file is guessed. The lower ends of all targets hold together.
+A number is guessed right within a hundredth of its standard deviation. Without such a record the
+guess is the commonest value of the file. The lower ends of all targets are simultaneous.
 
-What is shown about *anybody* is guessed of persons held out, from the synthetic records and from
-the training records: these are a new sample as far as the holdout is concerned. The gain is what
-is guessed from the synthetic records beyond that, person by person.
+The gain about *any* person compares guesses about holdout persons from synthetic records and from
+training records, which are a new sample for the holdout.
 
 Sources: Taub, Elliot, Pampaka and Smith (2018), Differential correct attribution probability for
 synthetic data, Privacy in Statistical Databases (guesses from keys); Pilgram et al. (2025), A
@@ -52,69 +51,69 @@ class Guess(Row):
     target: str = column("Target", "text")
     known: str = column("Known", "text", "the keys, or all other variables")
     guessed: int = column("Guessed", "count", "persons whose value is guessed right")
-    beside: int = column("Beside", "count", "persons held out; or guessed from a new sample")
-    excess: float = column("Excess", "share", "the difference of both shares")
-    low: float = column("From", "share", "lower end; those of all targets hold together")
+    beside: int = column("Comparison", "count", "holdout persons; or guessed from a new sample")
+    excess: float = column("Excess", "share", "difference of both shares")
+    low: float = column("From", "share", "lower end, simultaneous for all targets")
 
 
 GUESSES = FigureKind(
     "guesses",
     "guessed attributes",
-    "share of the persons in the data of whom a variable is guessed right, above the same share of "
-    "persons held out, of the target where it is most certain; 0 is a new sample",
+    "share of training persons whose value is guessed right minus that of holdout persons, for the "
+    "variable with the highest lower end; 0 in a new sample",
     limit=Limit(low=-1, judged="low"),
 )
 
 
 class Guesses(Measured):
-    """Of how many more persons in the data than of the holdout values are guessed right."""
+    """Training and holdout persons whose values are guessed right, by target."""
 
-    n: int = column("persons in the data", "count", "that were compared")
-    n_outside: int = column("persons held out", "count")
-    datasets: int = column("datasets", "count", "that were looked at together")
+    n: int = column("training persons", "count", "that were compared")
+    n_outside: int = column("holdout persons", "count")
+    datasets: int = column("datasets", "count", "that were pooled")
     keys: tuple[str, ...]
-    """What is known where it is the keys."""
+    """Keys of the intruder."""
     guesses: tuple[Guess, ...]
-    """Persons in the data beside those held out, the highest lower ends first."""
+    """Training persons compared with holdout persons, the highest lower ends first."""
     gains: tuple[Guess, ...]
-    """Persons held out, guessed from synthetic records beside a new sample, in the same order."""
-    n_guesses: int = column("targets", "count", "by what is known")
+    """Holdout persons guessed from synthetic records, compared with a new sample."""
+    n_guesses: int = column("targets", "count", "times kinds of knowledge")
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The excess of the target that shows most."""
+        """The excess of the target with the highest lower end."""
         worst = self.guesses[0]
         detail = f"{worst.target} from {worst.known}"
         return (GUESSES.of(worst.excess, self.n, detail, low=worst.low),)
 
 
-_SHOWN = 10
-_PAIRS = 6_000_000
-"""Pairs of records that are compared at most; each variable is a target."""
+_MAX_ROWS = 10
+_MAX_PAIRS = 6_000_000
+"""Largest number of pairs of records that are compared."""
 OTHERS, KEYS = "all other variables", "the keys"
 
 
 def guesses(
     run: HalfRun, names: Sequence[str], keys: Sequence[str], *, seed: AnySeed = 0
 ) -> Guesses | None:
-    """Count persons whose values are guessed right from a synthetic dataset.
+    """Return the numbers of persons whose values are guessed right from synthetic records.
 
     Parameters
     ----------
     run : HalfRun
-        Training records, the holdout, and the datasets that were made of the training records;
-        those with all variables of the first are looked at together.
+        Training records, holdout records, and the datasets made from the training records; those
+        with all variables of the first are pooled.
     names : sequence of str
-        Targets, and what is known of them.
+        Targets, which are also the known variables of other targets.
     keys : sequence of str
-        What an intruder knows; may be empty.
+        Keys of the intruder; may be empty.
     seed : int or Seed
-        Draws the persons of large files.
+        Seed of the sample of persons in large files.
 
     Returns
     -------
     Guesses or None
-        None where fewer than two variables can be compared, or fewer than 10 persons of a side.
+        None with fewer than two comparable variables, or fewer than 10 persons on a side.
 
     Examples
     --------
@@ -133,34 +132,34 @@ def guesses(
     if not both:
         return None
     names = both[0][1].names
-    places = [names.index(key) for key in keys if key in names]
+    key_columns = [names.index(key) for key in keys if key in names]
     rng = seeded(seed).generator("guesses")
-    every = [_tally(one, places, rng) for _, one in both]
+    every = [_tally(one, key_columns, rng) for _, one in both]
     n, n_outside = np.sum([sizes for sizes, _ in every], axis=0).tolist()
     tally = np.sum([counts for _, counts in every], axis=0).tolist()
     targets = [
-        (place, known, *counts[place])
+        (target, known, *counts[target])
         for known, counts in zip((OTHERS, KEYS), tally, strict=False)
-        for place in range(len(names))
-        if known == OTHERS or place not in places
+        for target in range(len(names))
+        if known == OTHERS or target not in key_columns
     ]
     z, times = quantile_of(len(targets)), times_seen(every)
-    found: dict[str, list[Guess]] = {"guesses": [], "gains": []}
-    for place, known, inside, outside, made, fresh in targets:
+    rows: dict[str, list[Guess]] = {"guesses": [], "gains": []}
+    for target, known, inside, outside, made, fresh in targets:
         sides = {"guesses": (inside, n, outside), "gains": (made, n_outside, fresh)}
         for field, (guessed, of, beside) in sides.items():
             excess, low, _ = difference(guessed, of, beside, n_outside, z)
             guess = Guess(
-                target=names[place], known=known, guessed=round(guessed / times),
+                target=names[target], known=known, guessed=round(guessed / times),
                 beside=round(beside / times), excess=excess, low=low,
             )  # fmt: skip
-            found[field].append(guess)
+            rows[field].append(guess)
     return Guesses(
         n=round(n / times),
         n_outside=round(n_outside / times),
         datasets=both[0][1].datasets,
-        keys=tuple(names[place] for place in places),
-        **{f: tuple(sorted(g, key=lambda guess: -guess.low)[:_SHOWN]) for f, g in found.items()},
+        keys=tuple(names[column] for column in key_columns),
+        **{f: tuple(sorted(g, key=lambda guess: -guess.low)[:_MAX_ROWS]) for f, g in rows.items()},
         n_guesses=len(targets),
     )
 
@@ -168,51 +167,53 @@ def guesses(
 def _tally(
     compared: Compared, keys: Sequence[int], rng: np.random.Generator
 ) -> tuple[IntArray, IntArray]:
-    """Return the persons of both sides, and whose values are guessed.
+    """Return the numbers of persons of both sides, and of right guesses.
 
-    The second array has the shape (kinds of knowledge, variables, 4): persons in the data, persons
-    held out, and the latter from synthetic and from training records, as many at most. From
-    training records the best guess counts: the nearest record, or the commonest value of those
-    that are near, or of all.
+    The second array has the shape (kinds of knowledge, variables, 4): training persons, holdout
+    persons, and holdout persons from as many synthetic and training records. From training records
+    the best of three guesses counts: the nearest record, the commonest value of near records, or
+    that of all.
     """
     most = max(round(DIFFERING[-1] * len(compared.names)), 1)
     blocks = blocks_of(compared.synthetic, most + 1)
-    kept = affordable(compared.records, compared.synthetic, blocks, compared.owners, rng, _PAIRS)
-    records, owners = compared.records[kept], compared.owners[kept]
-    # of records that are as near the first one is taken, so their order must tell nothing
+    sampled = affordable(
+        compared.records, compared.synthetic, blocks, compared.owners, rng, _MAX_PAIRS
+    )
+    records, owners = compared.records[sampled], compared.owners[sampled]
+    # ties go to the first record, so that the order must be random
     synthetic = rng.permutation(compared.synthetic)
     fresh = rng.permutation(compared.records[: compared.n_records])
-    is_held = kept >= compared.n_records
-    held, near = records[is_held], blocks_of(fresh, most + 1)
+    is_held = sampled >= compared.n_records
+    held, close = records[is_held], blocks_of(fresh, most + 1)
     right = [*_from_others(records, synthetic, blocks, most)]
-    of_fresh = [_from_others(held, fresh, near, most, True)]
+    of_fresh = [_from_others(held, fresh, close, most, True)]
     if keys:
         right.append(_from_keys(records, synthetic, keys))
         of_fresh.append([_from_keys(held, fresh, keys)])
     made = [of[is_held] for of in right]
-    if len(synthetic) > len(fresh):  # a larger file guesses better, whoever made it
+    if len(synthetic) > len(fresh):  # a larger file always guesses better
         few = synthetic[: len(fresh)]
         made = [*_from_others(held, few, blocks, most)]
         made += [_from_keys(held, few, keys)] if keys else []
 
     def persons(right: BoolArray, owners: IntArray) -> IntArray:
-        """Count those of both sides of whom a record is guessed, shape (2, variables)."""
-        found = np.zeros((sum(compared.sizes), right.shape[1]), bool)
+        """Return the persons of both sides with a right guess, shape (2, variables)."""
+        guessed = np.zeros((sum(compared.sizes), right.shape[1]), bool)
         rows, columns = np.nonzero(right)
-        found[owners[rows], columns] = True
-        return np.array([side.sum(axis=0) for side in np.split(found, compared.sizes[:1])])
+        guessed[owners[rows], columns] = True
+        return np.array([side.sum(axis=0) for side in np.split(guessed, compared.sizes[:1])])
 
     modes = _commonest(held, fresh)
     counts = []
-    for of, ours, theirs in zip(right, made, of_fresh, strict=True):
-        held_out = [persons(one, owners[is_held])[1] for one in (ours, *theirs, modes)]
+    for hits, of_made, of_training in zip(right, made, of_fresh, strict=True):
+        held_out = [persons(one, owners[is_held])[1] for one in (of_made, *of_training, modes)]
         best = np.max(held_out[1:], axis=0)
-        counts.append(np.array([*persons(of, owners), held_out[0], best]).T)
+        counts.append(np.array([*persons(hits, owners), held_out[0], best]).T)
     return persons(np.ones((len(owners), 1), bool), owners)[:, 0], np.array(counts)
 
 
 def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
-    """Return which values are the commonest ones of their variables in the synthetic records."""
+    """Return which values are the commonest ones of their variable in the synthetic records."""
     modes = []
     for values in synthetic.T:
         distinct, n = np.unique(values, return_counts=True)
@@ -221,7 +222,7 @@ def _commonest(records: IntArray, synthetic: IntArray) -> BoolArray:
 
 
 def _commonest_of(cells: IntArray, values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return every cell in order, and the commonest of its values."""
+    """Return the cells in order, and the commonest value of each."""
     least = int(values.min(initial=0))
     size = int(values.max(initial=0)) - least + 1
     pairs, n = np.unique(cells * size + (values - least), return_counts=True)
@@ -232,16 +233,16 @@ def _commonest_of(cells: IntArray, values: IntArray) -> tuple[IntArray, IntArray
 
 def _from_keys(records: IntArray, synthetic: IntArray, keys: Sequence[int]) -> BoolArray:
     """Return which values are the commonest ones of the synthetic records with the same keys."""
-    ours, theirs = keys_of(records, synthetic, list(keys))
+    of_records, of_synthetic = keys_of(records, synthetic, list(keys))
     right = _commonest(records, synthetic)
-    for place in range(records.shape[1]):
-        if place in keys:
+    for target in range(records.shape[1]):
+        if target in keys:
             continue
-        values = synthetic[:, place]
-        cells, commonest = _commonest_of(theirs, values)
-        at = np.minimum(np.searchsorted(cells, ours), len(cells) - 1)
-        found = cells[at] == ours
-        right[found, place] = commonest[at][found] == records[found, place]
+        values = synthetic[:, target]
+        cells, commonest = _commonest_of(of_synthetic, values)
+        at = np.minimum(np.searchsorted(cells, of_records), len(cells) - 1)
+        guessed = cells[at] == of_records
+        right[guessed, target] = commonest[at][guessed] == records[guessed, target]
     return right
 
 
@@ -252,30 +253,33 @@ def _from_others(
     most: int,
     with_commonest: bool = False,
 ) -> list[BoolArray]:
-    """Return which values are those of the record that agrees in most of the other variables.
+    """Return which values equal that of the record that agrees in most of the other variables.
 
-    ``with_commonest``: and which are the commonest ones of all records that agree in nearly all
-    others.
+    With ``with_commonest`` also which equal the commonest value of all records that agree in
+    nearly all others.
     """
     nearest = _commonest(records, synthetic)
     commonest = nearest.copy() if with_commonest else None
-    for theirs, ours, differ in Joined.of(synthetic, records, blocks).parts():
-        near = np.flatnonzero(differ <= most)
-        near = near[np.lexsort((theirs[near], ours[near]))]
-        ours, theirs, differ = ours[near], theirs[near], differ[near]
-        differs = records[ours] != synthetic[theirs]
-        starts = np.flatnonzero(np.r_[True, np.diff(ours) != 0][: len(ours)])
-        for place in range(records.shape[1] if len(ours) else 0):
-            # the first of those that differ least in the others; whether it agrees here must not
-            # decide about who is looked at
-            others = differ - differs[:, place]
-            best = np.minimum.reduceat(others * len(ours) + np.arange(len(ours)), starts)
-            found = best < most * len(ours)
-            nearest[ours[starts[found]], place] = ~differs[best[found] % len(ours), place]
+    for of_synthetic, of_records, differ in Joined.of(synthetic, records, blocks).parts():
+        close = np.flatnonzero(differ <= most)
+        close = close[np.lexsort((of_synthetic[close], of_records[close]))]
+        of_records, of_synthetic, differ = of_records[close], of_synthetic[close], differ[close]
+        differs = records[of_records] != synthetic[of_synthetic]
+        starts = np.flatnonzero(np.r_[True, np.diff(of_records) != 0][: len(of_records)])
+        for target in range(records.shape[1] if len(of_records) else 0):
+            # the first record that differs least in the others, whether or not it agrees here
+            others = differ - differs[:, target]
+            best = np.minimum.reduceat(
+                others * len(of_records) + np.arange(len(of_records)), starts
+            )
+            guessed = best < most * len(of_records)
+            nearest[of_records[starts[guessed]], target] = ~differs[
+                best[guessed] % len(of_records), target
+            ]
             if commonest is not None:
                 few = others < most
-                who, values = _commonest_of(ours[few], synthetic[theirs[few], place])
-                commonest[who, place] = values == records[who, place]
+                who, values = _commonest_of(of_records[few], synthetic[of_synthetic[few], target])
+                commonest[who, target] = values == records[who, target]
     return [nearest] if commonest is None else [nearest, commonest]
 
 
@@ -289,7 +293,7 @@ MEASURES = (
         "guesses",
         "halves",
         after="near_verbatim",
-        words="values of persons in the data that are guessed right, beside persons held out",
+        words="values guessed right of training persons, compared with holdout persons",
         needs=("names",),
         stacks=True,
         compute=_guessed,

@@ -1,8 +1,8 @@
-"""Identity disclosure: do uniques of the original reappear in the synthetic data?
+"""Identity disclosure: are key values that are unique in the original unique in synthetic data?
 
-The attack: an intruder knows some key variables of a person, finds exactly one synthetic record
-with that key and believes to have found the person. It strikes the harder the more keys that are
-unique in the original are unique in the synthetic data too.
+The attack: an intruder knows the keys of a person, finds exactly one synthetic record with these
+key values, and believes that it is the person. The risk grows with the number of unique key values
+of the original that are unique in the synthetic data, too.
 
 Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data
 (arXiv 2406.16826); the measures bear the names of that paper and of the R package synthpop.
@@ -29,20 +29,21 @@ from synthesizer.measures.risk.comparable import (
 REPU = FigureKind(
     "repu",
     "repU",
-    "share of the {records} whose keys are unique in the original and in the synthetic data",
+    "share of the original {records} whose key values are unique there and in the synthetic data",
     limit=Limit(),
     is_axis=True,
 )
 UIOIS = FigureKind(
     "uiois",
     "UiOiS",
-    "share of the {records} whose keys are unique in the original and occur in the synthetic data",
+    "share of the original {records} whose key values are unique there and occur in the synthetic "
+    "data",
 )
-UIO = FigureKind("uio", "UiO", "share of the {records} whose keys are unique in the original")
+UIO = FigureKind("uio", "UiO", "share of the original {records} whose key values are unique there")
 UIS = FigureKind(
     "uis",
     "UiS",
-    "share of the synthetic {records} whose keys are unique among them",
+    "share of the synthetic {records} whose key values are unique there",
 )
 
 
@@ -67,11 +68,11 @@ class IdentityResult(Result):
     datasets: tuple[IdentityValues, ...]
     """One for each synthetic dataset."""
     mean: IdentityValues
-    """Their average, as is synthpop's practice where there are several."""
+    """Mean over the datasets, as in synthpop."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The means; the original's value is that of releasing the original itself (UiO)."""
+        """The means; ``original`` is the value of releasing the original (UiO)."""
         return tuple(
             kind.of(
                 getattr(self.mean, kind.key),
@@ -86,13 +87,12 @@ class IdentityResult(Result):
 def identity(
     original: Data, synthetic: Synthetic, *, keys: Sequence[str], groups: GroupsOf = None
 ) -> IdentityResult:
-    """Return the shares of records with unique keys, and of those that synthesis repeats.
+    """Return the shares of records with unique key values, and of those that are repeated.
 
     Parameters
     ----------
     original, synthetic, keys, groups
-        As in `synthesizer.measures.risk.cap.cap`; each dataset is compared for itself, and the
-        means are given.
+        As in `synthesizer.measures.risk.cap.cap`; the result has each dataset and the means.
 
     Returns
     -------
@@ -127,33 +127,33 @@ def identity(
 
 
 def _values(coder: SharedCoder, table: Table) -> IdentityValues:
-    codes, ours, theirs = coder.counts(table)
-    unique, n = ours == 1, len(coder.codes)
+    codes, counts_original, counts_synthetic = coder.counts(table)
+    unique, n = counts_original == 1, len(coder.codes)
     return IdentityValues(
         uio=float(unique.sum() / n),
-        uis=float((theirs == 1).sum() / len(codes)),
-        uiois=float((unique & (theirs > 0)).sum() / n),
-        repu=float((unique & (theirs == 1)).sum() / n),
+        uis=float((counts_synthetic == 1).sum() / len(codes)),
+        uiois=float((unique & (counts_synthetic > 0)).sum() / n),
+        repu=float((unique & (counts_synthetic == 1)).sum() / n),
     )
 
 
 class ReproducedUniques(Row):
-    """Uniques of a set of records that the first ``m`` synthetic datasets show."""
+    """Uniques of a set of records whose key values the first ``m`` synthetic datasets have."""
 
     m: int
     """The first m datasets pooled."""
-    uniques: int = column("uniques", "count", "records whose key nobody shares")
-    present: int = column("shown", "count", "those whose key the synthetic data have")
-    once: int = column("shown once", "count", "those whose key they have exactly once")
+    uniques: int = column("uniques", "count", "records with unique key values")
+    present: int = column("reproduced", "count", "uniques whose keys occur in the synthetic data")
+    once: int = column("reproduced once", "count", "uniques whose keys occur there exactly once")
 
     @property
     def share(self) -> float | None:
-        """Shown of the uniques, in [0, 1]; None without uniques."""
+        """Reproduced share of the uniques, in [0, 1]; None without uniques."""
         return self.present / self.uniques if self.uniques else None
 
 
 def key_counts(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> Codes:
-    """Return how many records share each record's key (itself included), shape (n,).
+    """Return the number of records with the key values of each record, itself included, shape (n,).
 
     Parameters and errors are those of `identity`.
 
@@ -170,7 +170,7 @@ def key_counts(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> Cod
 
 
 def statistical_uniques(table: Data, keys: Sequence[str], groups: GroupsOf = None) -> BoolArray:
-    """Return where the key occurs only once in the table, shape (n,).
+    """Return which records have unique key values, shape (n,).
 
     Examples
     --------
@@ -184,7 +184,7 @@ def statistical_uniques(table: Data, keys: Sequence[str], groups: GroupsOf = Non
 def reproduced_uniques(
     records: Data, synthetic: Synthetic, *, keys: Sequence[str], groups: GroupsOf = None
 ) -> tuple[ReproducedUniques, ...]:
-    """Count the uniques of ``records`` that nested synthetic datasets show, m = 1, ..., M.
+    """Return the uniques of ``records`` that the first m = 1, ..., M datasets reproduce.
 
     Examples
     --------
@@ -199,8 +199,8 @@ def reproduced_uniques(
     shown = np.zeros(coder.size, dtype=np.int64)
     results = []
     for m, table in enumerate(tables, start=1):
-        theirs = coder.encode(table)
-        shown += np.bincount(theirs[theirs >= 0], minlength=coder.size)
+        counts_synthetic = coder.encode(table)
+        shown += np.bincount(counts_synthetic[counts_synthetic >= 0], minlength=coder.size)
         counts = shown[unique]
         present, once = int((counts > 0).sum()), int((counts == 1).sum())
         results.append(ReproducedUniques(m=m, uniques=len(counts), present=present, once=once))

@@ -1,20 +1,19 @@
-"""Memory: how much more probable the models find the records that they were fitted on.
+"""Memorisation: how much more likely training records are than holdout records under the models.
 
-Whoever holds the models, or enough of their draws, tells by the probability of a person's record
-whether the person was in the data. Records of a random half that was not fitted show what the same
-models find of anybody: for each variable, given those before it, the gap between the mean
-log-probabilities of fitted and unseen records is what the fit remembers. A gap of g nats makes a
-fitted record exp(g) times as probable as an unseen one.
+The attack: an intruder who has the models, or many draws of them, infers from the likelihood of a
+person's record whether the person was in the data. For each variable, given those before it, the
+gap between the mean log-likelihoods of training and holdout records measures memorisation. A gap
+of g nats makes a training record exp(g) times as likely as a holdout record.
 
-A gap of 0 is not to be had by fitting: p parameters fitted by maximum likelihood to n records give
-p/n in expectation, half of it as optimism about the fitted and half as loss on the unseen (Akaike
-1974, A new look at the statistical model identification, IEEE Transactions on Automatic Control
-19). What such a gap tells an attacker about who was fitted: Yeom, Giacomelli, Fredrikson and Jha
-(2018), Privacy risk in machine learning, IEEE Computer Security Foundations Symposium.
+Fitting alone gives a gap: p parameters fitted by maximum likelihood to n records give p/n in
+expectation, half as optimism on the training records, half as loss on the holdout (Akaike 1974, A
+new look at the statistical model identification, IEEE Transactions on Automatic Control 19). For
+the membership inference that follows from a gap see Yeom, Giacomelli, Fredrikson and Jha (2018),
+Privacy risk in machine learning, IEEE Computer Security Foundations Symposium.
 
-Of n records none tells a probability below 1/n from another: what is less probable counts as 1/n,
-so that what a model holds for impossible does not decide by how small a number it writes for 0. The
-gap of a variable lies below the logarithm of n, which a copy comes near.
+With n records, probabilities below 1/n cannot be distinguished and count as 1/n, so that the
+value that a model gives to an impossible event does not matter. The gap of a variable is therefore
+at most log n, which a copy nearly reaches.
 """
 
 from __future__ import annotations
@@ -29,60 +28,58 @@ from synthesizer.measures.figure import Figure, FigureKind, Measured, Row, colum
 from synthesizer.measures.halves import LogLikelihoods
 from synthesizer.measures.measure import Case, Measure
 
-MOST = 10_000
-"""Records of each half that are looked at: they give a gap to within 0.02 or so."""
+MAX_ROWS = 10_000
+"""Largest number of records of each half; the error of a gap is then about 0.02."""
 
 
-class MemoryRow(Row):
+class MemorisationRow(Row):
     """A variable, given those before it in the chain."""
 
     variable: str = column("Variable", "text")
-    fitted: float = column(
-        "Fitted", "number", "mean log-probability of the records of the fit, in nats"
-    )
-    unseen: float = column("Unseen", "number", "the same of records that were not fitted")
+    fitted: float = column("Training", "number", "mean log-likelihood of training records, in nats")
+    unseen: float = column("Holdout", "number", "mean log-likelihood of holdout records")
     below: float = column(
-        "Unseen below 1/n", "share", "unseen records that are less probable than one of n"
+        "Holdout below 1/n", "share", "holdout records with a probability below 1/n"
     )
     error: float = column(
-        "Standard error", "number", "of the gap, from the spread within both halves"
+        "Standard error", "number", "of the gap, from the variances of both halves"
     )
 
     @property
-    @shown("Gap", "number", "fitted minus unseen; 0 remembers nothing")
+    @shown("Gap", "number", "training minus holdout; 0: no memorisation")
     def gap(self) -> float:
-        """Fitted minus unseen, in nats per record."""
+        """Training minus holdout, in nats per record."""
         return self.fitted - self.unseen
 
 
 MEMORY = FigureKind(
     "memory",
-    "memory",
-    "log-probability per {record}, in nats, that the models give to {records} of the fit beyond "
-    "{records} they never saw, sum over the variables: 0 remembers nobody, 0.69 makes fitted "
-    "{records} twice as probable; fitting p parameters to n {records} alone gives about p/n",
+    "memorisation",
+    "mean log-likelihood of training {records} minus that of holdout {records}, in nats, summed "
+    "over the variables; 0: none, 0.69: twice as probable, p/n: usual for p parameters and n "
+    "{records}",
     on_screen=True,
 )
 LARGEST_MEMORY = FigureKind(
     "largest_memory",
-    "largest memory",
-    "the same of the variable that is remembered most",
+    "largest memorisation",
+    "memorisation of the variable where it is largest",
 )
 
 
-class Memory(Measured):
-    """What the models remember of the {records} that they were fitted on."""
+class Memorisation(Measured):
+    """Log-likelihoods of training and holdout {records} by variable"""
 
     n: int
-    """Number of fitted records."""
-    variables: tuple[MemoryRow, ...]
-    """Log-probabilities of fitted and unseen {records}, the largest gap first."""
+    """Number of training records."""
+    variables: tuple[MemorisationRow, ...]
+    """Log-likelihoods by variable, the largest gap first."""
     left_out: tuple[str, ...]
-    """Variables whose log-probabilities nobody can tell."""
+    """Variables whose models have no likelihood."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The sum of the gaps, and the largest; none where no model can tell."""
+        """Sum of the gaps, and the largest gap; none without likelihoods."""
         if not self.variables:
             return ()
         total = sum(row.gap for row in self.variables)
@@ -94,26 +91,26 @@ class Memory(Measured):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is left out, and why."""
+        """Variables that are left out, with the reason."""
         if not self.variables:
             return (
                 "No variable could be compared: models of strata and panels, datasets that are "
-                "made as a whole and models other than trees tell no probabilities.",
+                "made as a whole, and models other than trees have no likelihood.",
             )
         if not self.left_out:
             return ()
         return (
-            "Left out, since they are kept, computed or drawn by models that tell no "
-            f"probabilities: {', '.join(self.left_out)}.",
+            "Left out, since they are kept, computed or drawn by models without a likelihood: "
+            f"{', '.join(self.left_out)}.",
         )
 
 
 class _Moments(NamedTuple):
-    """Log-probabilities of a variable, those below a floor at the floor."""
+    """Log-likelihoods of a variable, those below a floor set to it."""
 
     mean: float
     error: float
-    """Of the mean."""
+    """Standard error of the mean."""
     below: float
     """Share below the floor."""
 
@@ -125,27 +122,27 @@ class _Moments(NamedTuple):
 
 
 def memory(
-    fitted: Table, unseen: Table, log_likelihoods: LogLikelihoods, *, most: int = MOST
-) -> Memory:
-    """Return what models remember of the records that they were fitted on.
+    fitted: Table, unseen: Table, log_likelihoods: LogLikelihoods, *, most: int = MAX_ROWS
+) -> Memorisation:
+    """Return the gaps between log-likelihoods of training and holdout records.
 
     Parameters
     ----------
     fitted : Table
-        Records of the fit, shape (n, p).
+        Training records, shape (n, p).
     unseen : Table
-        Other records of the same population, at random, with the same variables.
+        Holdout records, a random sample of the same population, with the same variables.
     log_likelihoods : function of Table -> iterable of (name, ndarray)
-        Gives for each variable the log-probabilities of records, in nats, maybe -inf; numbers may
-        count by classes of values. Records whose value a rule sets may be left out.
+        Returns the log-likelihoods of records by variable, in nats, maybe -inf; numbers may count
+        by classes of values. Records whose value a rule sets may be left out.
     most : int
-        Records of each half that are looked at; of more, so many at equal distances.
+        Largest number of records of each half, taken at equal distances.
 
     Returns
     -------
-    Memory
-        The standard error of a gap takes records as independent, the models as given: it is
-        sqrt(s1^2 / n1 + s2^2 / n2) with the variances within both.
+    Memorisation
+        The standard error of a gap, given the models, is sqrt(s1^2 / n1 + s2^2 / n2) with the
+        variances of both halves.
 
     Examples
     --------
@@ -167,23 +164,23 @@ def memory(
         for table in (_spread(fitted, most), _spread(unseen, most))
     )
     rows = (
-        MemoryRow(
+        MemorisationRow(
             variable=name,
-            fitted=own.mean,
+            fitted=values_of.mean,
             unseen=held_out[name].mean,
             below=held_out[name].below,
-            error=math.hypot(own.error, held_out[name].error),
+            error=math.hypot(values_of.error, held_out[name].error),
         )
-        for name, own in seen.items()
+        for name, values_of in seen.items()
         if name in held_out
     )
     variables = tuple(sorted(rows, key=lambda row: -row.gap))
-    told = {row.variable for row in variables}
+    compared = {row.variable for row in variables}
     names = (c.name for c in fitted.columns if c.variable.kind is not Kind.ID)
-    return Memory(
+    return Memorisation(
         n=fitted.n_rows,
         variables=variables,
-        left_out=tuple(name for name in names if name not in told),
+        left_out=tuple(name for name in names if name not in compared),
     )
 
 
@@ -194,7 +191,7 @@ def _spread(table: Table, most: int) -> Table:
     return table.take(np.linspace(0, table.n_rows - 1, most).astype(np.intp))
 
 
-def _remembered(case: Case) -> Memory | None:
+def _remembered(case: Case) -> Memorisation | None:
     run = case.halves
     if run.log_likelihoods is None:
         return None
@@ -209,7 +206,7 @@ MEASURES = (
         switch=None,
         needs=("models",),
         compute=_remembered,
-        result=Memory,
+        result=Memorisation,
         figures=(MEMORY, LARGEST_MEMORY),
     ),
 )

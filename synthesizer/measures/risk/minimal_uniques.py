@@ -1,4 +1,4 @@
-"""The search for minimal sample uniques on all sets of keys, counted once for all that are alike.
+"""Search for minimal sample uniques on all sets of keys.
 
 Source: Manning, Haglin and Keane (2008), A recursive search algorithm for statistical disclosure
 assessment, Data Mining and Knowledge Discovery 16, 165-196 (the rule that prunes the sets).
@@ -19,39 +19,39 @@ from synthesizer.data.table import BoolArray, FloatArray, IntArray, Table
 from synthesizer.measures.risk.comparable import GroupsOf
 
 _LARGEST = 2**62
-# Counting by position beats sorting until the counts are this many times as long as the codes.
+# Largest ratio of counts to codes at which counting by position is faster than sorting.
 _DENSE = 8
-# Places of a hash table for each value (Fibonacci hashing: Knuth 1998, section 6.4).
-_PLACES, _MULTIPLIER = 4, np.uint64(0x9E3779B97F4A7C15)
+# Slots of the hash table per value, and its factor (Fibonacci hashing: Knuth 1998, section 6.4).
+_SLOTS_A_VALUE, _MULTIPLIER = 4, np.uint64(0x9E3779B97F4A7C15)
 
 Subset = tuple[int, ...]
 Bits = npt.NDArray[np.uint8]
 
 
 def count_sets(n_keys: int, max_size: int) -> int:
-    """Return the number of sets of up to so many keys."""
+    """Return the number of sets of at most ``max_size`` keys."""
     return sum(comb(n_keys, size) for size in range(1, max_size + 1))
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
-    """The distinct combinations of all keys: those of one record first, then the shared ones."""
+class KeyCells:
+    """The distinct combinations of all keys: first those of one record, then the others."""
 
     columns: npt.NDArray[np.int32]
     """Code of each key in each combination, shape (keys, c)."""
     sizes: tuple[int, ...]
     """Number of codes of each key."""
     observed: BoolArray
-    """Where the key can identify a record, shape (keys, c)."""
+    """Which keys can identify a record, shape (keys, c)."""
     records: IntArray
-    """The record of each of the first u combinations, shape (u,)."""
+    """Record of each of the first u combinations, shape (u,)."""
     frequency: Codes
-    """Number of records that share a record's key, itself included, shape (n,); 0 where nothing
-    of it is observed."""
+    """Number of records with the keys of each record, itself included, shape (n,); 0 if all its
+    keys are missing."""
 
     @classmethod
-    def of(cls, table: Table, keys: Sequence[str], groups: GroupsOf, *, unknown: bool) -> Cells:
-        """Find the combinations in a table; ``unknown``: missing codes identify nobody."""
+    def of(cls, table: Table, keys: Sequence[str], groups: GroupsOf, *, unknown: bool) -> KeyCells:
+        """Return the combinations of a table; ``unknown``: missing codes do not identify."""
         full, sizes = _encoded(table, keys, groups or {})
         number, size = _combined(full, sizes, tuple(range(len(keys))), slice(None))
         counts = np.bincount(number, minlength=size)
@@ -70,22 +70,21 @@ class Cells:
 
 
 def minimal_uniques(
-    cells: Cells,
+    cells: KeyCells,
     weights: Sequence[float],
     by_record: bool,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[npt.NDArray[np.int32], FloatArray, npt.NDArray[np.float32] | None]:
-    """Find the minimal uniques of the u unique cells on all sets of up to ``len(weights)`` keys.
+    """Return the minimal uniques of the u unique cells on sets of up to ``len(weights)`` keys.
 
-    What is unique on a set of keys is unique on every larger set. So a record counts on a set only
-    while it shares each part of the set with somebody: it is alive there. A record that is not
-    alive cannot share the set with anybody, hence need not be counted for others either. An alive
-    record that turns out to be alone is a minimal unique. Manning, Haglin and Keane (2008) prune
-    their recursion by the same rule.
+    A record that is unique on a set of keys is unique on every larger set. So a record is "alive"
+    on a set only if it is not unique on any part of the set. Records that are not alive are unique
+    on the set, and need not be counted. An alive record that is unique on the set is a minimal
+    unique. Manning, Haglin and Keane (2008) prune their recursion by the same rule.
 
-    The weights say what a minimal unique of 1, 2, ... keys counts in the sums by key. Returns the
-    numbers of minimal uniques by size, shape (u, sizes), the sums by key, shape (keys,), and these
-    for each record, shape (u, keys), where asked for.
+    ``weights`` are the weights of minimal uniques of 1, 2, ... keys in the sums by key. Returned
+    are the numbers of minimal uniques by size, shape (u, sizes), the sums by key, shape (keys,),
+    and with ``by_record`` these sums for each record, shape (u, keys).
     """
     n_keys, n_uniques = len(cells.sizes), len(cells.records)
     counts = np.zeros((n_uniques, len(weights)), dtype=np.int32)
@@ -111,8 +110,8 @@ def minimal_uniques(
     return counts, by_key, shares
 
 
-def _alive_on_parts(cells: Cells, subset: Subset, above: Mapping[Subset, Bits]) -> Bits | None:
-    """Return who is alive on every part with one key less, as bits; None where nobody is."""
+def _alive_on_parts(cells: KeyCells, subset: Subset, above: Mapping[Subset, Bits]) -> Bits | None:
+    """Return which records are alive on all parts with one key less, as bits; None without any."""
     if len(subset) == 1:
         return np.packbits(cells.observed[subset[0]])
     alive = None
@@ -124,8 +123,10 @@ def _alive_on_parts(cells: Cells, subset: Subset, above: Mapping[Subset, Bits]) 
     return alive
 
 
-def _count(cells: Cells, prefixes: _Prefixes, subset: Subset, alive: Bits) -> tuple[IntArray, Bits]:
-    """Return who is alone on the keys, and as bits who remains alive."""
+def _count(
+    cells: KeyCells, prefixes: _Prefixes, subset: Subset, alive: Bits
+) -> tuple[IntArray, Bits]:
+    """Return which records are unique on the keys, and as bits which stay alive."""
     mask = np.unpackbits(alive, count=cells.columns.shape[1]).view(bool)
     rows = np.flatnonzero(mask)
     split = int(np.searchsorted(rows, len(cells.records)))
@@ -133,7 +134,7 @@ def _count(cells: Cells, prefixes: _Prefixes, subset: Subset, alive: Bits) -> tu
     codes, size = _countable(joint if len(rows) == len(joint) else joint[rows], size)
     uniques, shared = codes[:split], codes[split:]
     counts = np.bincount(uniques, minlength=size)
-    # A shared combination matters only while a record that may be unique has its values.
+    # Shared combinations matter only if an alive record has the same values.
     met = counts[shared] > 0
     counts[shared] = 2
     alone = counts[uniques] == 1
@@ -145,14 +146,14 @@ def _count(cells: Cells, prefixes: _Prefixes, subset: Subset, alive: Bits) -> tu
 
 
 class _Prefixes:
-    """Codes of all combinations on the first keys of a set, kept while the next sets begin so."""
+    """Codes of all combinations on the first keys of a set, for all sets that begin so."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: KeyCells) -> None:
         self._cells = cells
         self._kept: list[tuple[int, Codes, int]] = []
 
     def codes(self, subset: Subset) -> tuple[Codes, int]:
-        """Return one code in [0, size) for each combination's values of the keys, and the size."""
+        """Return a code in [0, size) of each combination on the keys, and the size."""
         *before, last = subset
         same = 0
         while same < min(len(before), len(self._kept)) and self._kept[same][0] == before[same]:
@@ -173,7 +174,7 @@ class _Prefixes:
 def _encoded(
     table: Table, keys: Sequence[str], groups: Mapping[str, Groups]
 ) -> tuple[list[npt.NDArray[np.int32]], tuple[int, ...]]:
-    """Return each key's codes of all records, numbered without gaps, and how many there are."""
+    """Return the codes of each key, numbered without gaps, and the number of codes."""
     columns, sizes = [], []
     for key in keys:
         coder = ColumnCoder.fit(table[key], groups.get(key))
@@ -190,9 +191,9 @@ def _combined(
     subset: Subset,
     rows: IntArray | slice,
 ) -> tuple[Codes, int]:
-    """Return one code in [0, size) for the values of several keys, and the size.
+    """Return a code in [0, size) for the values of several keys, and the size.
 
-    The size is small enough to count by position.
+    The size allows counting by position.
     """
     joint, size = columns[subset[0]][rows].astype(np.int64), sizes[subset[0]]
     for key in subset[1:]:
@@ -203,39 +204,39 @@ def _combined(
 def _joined(
     joint: Codes, size: int, column: npt.NDArray[np.int32], levels: int
 ) -> tuple[Codes, int]:
-    """Return one code for the values of some keys and of one more."""
+    """Return a code for the values of some keys and a further one, and its size."""
     if size * levels > _LARGEST:
         joint, size = _dense(joint)
     return joint * levels + column, size * levels
 
 
 def _countable(joint: Codes, size: int) -> tuple[Codes, int]:
-    """Return codes that can be counted by position."""
+    """Return codes that allow counting by position, and their size."""
     return _dense(joint) if size > _DENSE * len(joint) else (joint, size)
 
 
 def _dense(joint: Codes) -> tuple[Codes, int]:
-    """Return other codes for the same values, small enough to count by position, and their size.
+    """Return smaller codes for the same values, and their size.
 
-    A code is a place of a hash table. Values whose place is another value's are few, and numbered
-    by sorting: this takes a third of the time of sorting all.
+    A code is a slot of a hash table. The few values that collide are numbered by sorting, which
+    takes a third of the time of sorting all.
     """
-    bits = (_PLACES * len(joint)).bit_length()
-    place = (joint.astype(np.uint64) * _MULTIPLIER >> np.uint64(64 - bits)).astype(np.int64)
+    bits = (_SLOTS_A_VALUE * len(joint)).bit_length()
+    slot = (joint.astype(np.uint64) * _MULTIPLIER >> np.uint64(64 - bits)).astype(np.int64)
     owner = np.empty(1 << bits, dtype=np.int64)
-    owner[place] = joint
-    others = np.flatnonzero(owner[place] != joint)
+    owner[slot] = joint
+    others = np.flatnonzero(owner[slot] != joint)
     distinct, codes = np.unique(joint[others], return_inverse=True)
-    place[others] = len(owner) + codes
-    return place, len(owner) + len(distinct)
+    slot[others] = len(owner) + codes
+    return slot, len(owner) + len(distinct)
 
 
 def _observed_frequency(
     columns: npt.NDArray[np.int32], sizes: Sequence[int], observed: BoolArray, counts: Codes
 ) -> Codes:
-    """Return how many records have a combination's observed values, shape (c,).
+    """Return the number of records with the observed values of each combination, shape (c,).
 
-    For every pattern of missing codes the records are counted that have all of its keys observed.
+    Each pattern of missing codes counts the records in which its observed keys are all observed.
     """
     result = np.zeros(len(counts), dtype=np.int64)
     patterns, pattern_of = np.unique(observed, axis=1, return_inverse=True)

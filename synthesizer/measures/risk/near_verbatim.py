@@ -1,40 +1,37 @@
-"""Near-verbatim persons: to how many more persons in the data than outside of it do records point?
+"""Near-verbatim persons: do synthetic records point to training persons more often than to others?
 
-The attack: an intruder takes a synthetic record for the person who agrees with it in more variables
-than anybody else. Some record is nearest to every person by chance, whether she was in the data or
-not. So persons of the training data and persons of a holdout are put together, and each synthetic
-record points to the one of them with whom it agrees in most variables, if there is one such person
-and few variables differ. Under no disclosure, records point to both alike. The excess is the number
-of persons in the data to whom a record points beyond what is seen of the holdout.
+The attack: an intruder takes a synthetic record for the person who agrees with it in most
+variables. By chance, this happens to persons outside the data, too. So training persons and holdout
+persons are put together. A synthetic record points to the person with whom it agrees in most
+variables, if this is a single person and few variables differ. Without disclosure records point to
+both sides equally often. The excess is the share of training persons to whom a record points,
+minus that of holdout persons.
 
-Agreement is that of values: labels, and numbers in steps of one hundredth of their standard
-deviation. Three looks allow no, a tenth and a fifth of the variables to differ. Their lower ends
-hold together (Bonferroni), since one look suffices to fail; their upper ends need no correction,
-since all must be within a limit to pass (an intersection-union test). Looking for the nearest
-person, and only for one who stands alone, has more power than counting persons with a record
-nearby: in a common cell somebody is near to everything.
+Labels agree if equal, numbers within one hundredth of their standard deviation. Three comparisons
+allow no, a tenth and a fifth of the variables to differ. Their lower ends are simultaneous
+(Bonferroni), since one comparison suffices to fail; their upper ends need no correction, since all
+must be within the limit to pass (an intersection-union test). Only a single nearest person counts:
+this has more power than counting all persons with a near record, of whom common cells have many.
 
-*The nearest person.* A last look counts the other records that are less than half as far from one
-person as from the next, however many variables differ: noise on every number, or numbers on another
-scale, leave no value that agrees. Distances are Gower's, with ranks of numbers and the diversity of
-levels as weights. Persons of one side who are alike in everything count as one. The same at nine
-tenths of the distance to the next person has less power against a few persons, and more against
-many who are changed in a quarter of their variables: that look can alarm, and a pass does not need
-it.
+*The nearest person.* A further comparison counts records less than half as far from one person
+as from the next, however many variables differ, since noise on all numbers, or another scale,
+leaves no equal values. Distances are Gower's, with ranks of numbers, and levels weighted by
+their diversity. Identical persons of one side count as one. A last comparison uses nine tenths of
+the distance to the next person. It has less power against a few copies, and more against many with
+a quarter of their variables changed; it can raise an alarm, but is not needed to pass.
 
-*Groups.* The same excess among the persons of each level, of each value of a number with few
-values, and of the outer hundredth of each number: thirty persons of three thousand are no excess at
-large, though all of a group. The intervals of all groups hold together.
+*Groups.* The excess is also computed among the persons of each level, of each value of a number
+with few values, and of the outer hundredth of each number: thirty copies among three thousand
+persons are a small excess, but may be all of a group. The intervals of groups are simultaneous.
 
-*Repeats.* One person may be copied many times. How many records point to one person has about a
-geometric tail, whose rate is that of the holdout; the most of a person in the data is held against
-it.
+*Repeats.* One person may be copied many times. The number of records that point to a person has an
+approximately geometric tail, whose rate is estimated from the holdout and gives a limit.
 
-*Several datasets* of one synthesis are looked at together: a person counts to whom any record of
-any of them points, on both sides alike.
+*Several datasets* of one synthesis are pooled: a person counts if a record of any dataset points
+to them, on both sides.
 
-*The detection limit* is the number of persons who, had they been copied, would be found (an
-interval above 0) in 95 of 100 releases: it follows from the counts of the holdout alone.
+*The detection limit* is the excess that would be found (an interval above 0) in 95 of 100 releases.
+It follows from the counts of the holdout.
 
 Sources: Domingo-Ferrer and Torra (2001), A quantitative comparison of disclosure control methods
 for microdata, in Confidentiality, Disclosure and Data Access (distance-based record linkage);
@@ -67,47 +64,49 @@ from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import Interval, split, stacked_columns, wilson
 
 DIFFERING = (0.0, 0.1, 0.2)
-"""Shares of the variables that may differ, one look each."""
+"""Shares of the variables that may differ, one for each comparison."""
 FEW_DIFFERING = 3
-"""Variables that may differ in the last look of a file of 9 variables or more."""
-FEWEST_VARIABLES = 2
-FEWEST = 10
-"""Persons that a group needs in the data; and that either side needs."""
-OUTER, FEW_VALUES = 0.01, 100
-"""Share of persons at either end of a number who are a group; and values of a number, up to which
-the persons of each value are one."""
+"""Variables that may differ in the last of these, for files of 9 variables or more."""
+MIN_VARIABLES = 2
+MIN_PERSONS = 10
+"""Smallest number of training persons of a group, and of persons of either side."""
+TAIL_SHARE, FEW_VALUES = 0.01, 100
+"""Share of persons in each tail of a number, which is a group; and largest number of values of a
+number whose values are groups."""
 STEP = 0.01
 """Standard deviations of a number within which two values agree."""
-FOUND = 0.95
-"""How often as many persons as the detection limit says are found."""
-REPEATS = 0.001
-"""Probability of a person with so many records by chance, below which it is an alarm."""
+POWER = 0.95
+"""Power at the detection limit."""
+REPEATS_P_VALUE = 0.001
+"""Largest p-value of the records that point to one person at which there is an alarm."""
 FEW_REPEATS = 5
-"""So many records of one person are no alarm, beside twice the most of the holdout."""
-DISTINCT, HARDLY = 0.5, 0.9
-"""Distance to the nearest person over that to the next, below which a record points to one; and
-below which it does in the look that can only alarm."""
-_DISTANCES = 150_000_000
-"""Pairs whose distances are computed at most."""
-_PAIRS = 30_000_000
-"""Pairs that are compared at most; above, persons are drawn at random."""
-_LEAST = 1_000
-"""Persons of both sides that are compared at least."""
-_AT_ONCE = 500_000
-_IN_CACHE = 250_000
-_FAR = np.iinfo(np.int32).max
+"""Records that point to one person, up to which there is no alarm."""
+MAX_RATIO, MAX_LOOSE_RATIO = 0.5, 0.9
+"""Largest ratio of the distances to the nearest and the next person at which a record points to
+the nearest; and that of the loose comparison."""
+_MAX_DISTANCES = 150_000_000
+"""Largest number of pairs whose distances are computed."""
+_MAX_PAIRS = 30_000_000
+"""Largest number of pairs that are compared; larger files are sampled by persons."""
+_MIN_SAMPLE = 1_000
+"""Smallest number of persons of both sides in such a sample."""
+_PAIRS_PER_BLOCK = 500_000
+_PAIRS_IN_CACHE = 250_000
+_NO_RECORD = np.iinfo(np.int32).max
 
 
 class Look(Row):
-    """Persons to whom a synthetic record points, at one number of differing variables"""
+    """Persons to whom a synthetic record points, by the number of variables that may differ"""
 
     differing: int = column("Variables that differ", "count", "at most")
-    inside: int = column("In the data", "count", "persons to whom a record points")
-    outside: int = column("Held out", "count", "the same of the holdout")
-    excess: float = column("Excess", "share", "share in the data less the share of the holdout")
-    low: float = column("From", "share", "lower end; those of all looks hold together")
-    high: float = column("To", "share", "upper end of its own 95 % interval")
-    noticed: float = column("Noticed from", "share", "excess that is found in 95 of 100 releases")
+    inside: int = column("Training", "count", "training persons to whom a record points")
+    outside: int = column("Holdout", "count", "holdout persons to whom a record points")
+    excess: float = column("Excess", "share", "share of training minus share of holdout persons")
+    low: float = column("From", "share", "lower end, simultaneous for all rows")
+    high: float = column("To", "share", "upper end of the 95 % interval of the row")
+    noticed: float = column(
+        "Detection limit", "share", "excess that is found in 95 of 100 releases"
+    )
 
 
 class GroupLook(Row):
@@ -115,19 +114,19 @@ class GroupLook(Row):
 
     variable: str = column("Variable", "text")
     group: str = column("Group", "text")
-    n: int = column("Persons", "count", "in the data")
-    inside: int = column("In the data", "count", "of them, persons to whom a record points")
-    n_outside: int = column("Persons held out", "count")
-    outside: int = column("Held out", "count", "of them, persons to whom a record points")
+    n: int = column("Training persons", "count", "of the group")
+    inside: int = column("Training", "count", "training persons to whom a record points")
+    n_outside: int = column("Holdout persons", "count")
+    outside: int = column("Holdout", "count", "holdout persons to whom a record points")
     excess: float = column("Excess", "share", "of the group")
-    low: float = column("From", "share", "lower end; those of all groups hold together")
+    low: float = column("From", "share", "lower end, simultaneous for all groups")
 
 
 NEAR_VERBATIM = FigureKind(
     "near_verbatim",
     "near-verbatim persons",
-    "share of the persons in the data to whom a synthetic {record} points, above the same share of "
-    "persons held out; 0 is a new sample",
+    "share of training persons to whom a synthetic {record} points (nearly all values equal) minus "
+    "that of holdout persons; 0 in a new sample",
     ideal=0.0,
     limit=Limit(low=-1),
     is_axis=True,
@@ -135,42 +134,42 @@ NEAR_VERBATIM = FigureKind(
 MEMBERSHIP = FigureKind(
     "membership",
     "membership, relative F1",
-    "F1 score of an intruder who takes a {record} that a synthetic one points to for one in the "
-    "data, beyond that of taking all for it; 0 or less is no better than that, 1 is always right",
+    "F1 score of an intruder who takes every {record} to which a synthetic one points for a "
+    "training {record}, relative to taking all for it; 0: no better, 1: always right",
     limit=Limit(low=-2),
 )
 
 
 class NearVerbatim(Measured):
-    """To how many more persons in the data than of the holdout a synthetic record points."""
+    """Training and holdout persons to whom a synthetic record points."""
 
-    n: int = column("persons in the data", "count", "that were compared")
-    n_outside: int = column("persons held out", "count")
+    n: int = column("training persons", "count", "that were compared")
+    n_outside: int = column("holdout persons", "count")
     variables: int = column("variables", "count", "that are compared")
-    datasets: int = column("datasets", "count", "that were looked at together")
+    datasets: int = column("datasets", "count", "that were pooled")
     splits: int = column("splits", "count", "random splits; numbers of persons are their means")
     looks: tuple[Look, ...]
     loose: Look
-    """At the nearest person, hardly nearer than the next one; it can alarm, not pass."""
+    """Nearest person, hardly nearer than the next; it can raise an alarm only."""
     groups: tuple[GroupLook, ...]
-    """Those with the highest lower ends."""
-    n_groups: int = column("groups", "count", "that were looked at")
-    repeats: int = column("most records of a person", "count", "in the data")
-    repeats_outside: int = column("most records of a person held out", "count")
+    """Groups with the highest lower ends."""
+    n_groups: int = column("groups", "count", "that were compared")
+    repeats: int = column("most records of a training person", "count")
+    repeats_outside: int = column("most records of a holdout person", "count")
     repeats_by_chance: int = column("by chance, at most", "count", "with probability .999")
 
     @property
     def worst(self) -> Look:
-        """The look with the highest lower end."""
+        """The comparison with the highest lower end."""
         return max(self.looks, key=lambda look: look.low)
 
     @property
     def widest(self) -> Look:
-        """The look with the highest upper end."""
+        """The comparison with the highest upper end."""
         return max(self.looks, key=lambda look: look.high)
 
     def _membership(self, look: Look) -> Interval:
-        """Return the F1 score of a look relative to 2/3, where both sides are equally likely."""
+        """Return the F1 score relative to 2/3, that of calling all members, with an interval."""
         outside = look.outside / self.n_outside
         value, low, high = (
             6 * (outside + excess) / (2 * outside + excess + 1) - 2
@@ -179,19 +178,19 @@ class NearVerbatim(Measured):
         return value, low, high
 
     def telling(self, limit: float) -> Look:
-        """Return the look that decides about a limit: it is above, or else may be."""
+        """Return the comparison that decides: the worst if above the limit, else the widest."""
         return self.widest if self.worst.low <= limit < self.widest.high else self.worst
 
     @property
     def noticed(self) -> float:
-        """Share of persons in the data who, copied with a tenth of the variables changed, are
-        found in 95 of 100 releases.
+        """Detection limit: share of training persons whose copies, with a tenth of the variables
+        changed, would be found in 95 of 100 releases.
         """
         return self.looks[1].noticed
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The excess where a tenth of the variables may differ, and what membership it tells."""
+        """The excess if a tenth of the variables may differ, and its membership inference."""
         look = self.looks[1]
         value, low, high = max((self._membership(look) for look in self.looks), key=itemgetter(2))
         return (
@@ -208,22 +207,22 @@ class NearVerbatim(Measured):
 
 
 def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> NearVerbatim | None:
-    """Count persons in the data to whom a synthetic record points, beside those of a holdout.
+    """Return the numbers of training and holdout persons to whom a synthetic record points.
 
     Parameters
     ----------
     run : HalfRun
-        Training records, the holdout, and the datasets that were made of the training records;
-        those with all variables of the first are looked at together.
+        Training records, holdout records, and the datasets made from the training records; those
+        with all variables of the first are pooled.
     names : sequence of str
         Variables that are compared.
     seed : int or Seed
-        Draws the persons of large files.
+        Seed of the sample of persons in large files.
 
     Returns
     -------
     NearVerbatim or None
-        None where fewer than two variables can be compared, or fewer than 10 persons of a side.
+        None with fewer than two comparable variables, or fewer than 10 persons on a side.
 
     Examples
     --------
@@ -254,16 +253,20 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         for group, *rows in _memberships(each, one.names):
             tally = np.array([people.tally(side, which) for side, which in enumerate(rows)])
             tallies[group] = tallies.get(group, 0) + tally
-        repeats.append(people.repeats(REPEATS / len(both)))
-    whole, times = tallies.pop(_WHOLE), times_seen(both)
-    found = [
-        # a group without a person held out is compared with all persons held out
+        repeats.append(people.repeats(REPEATS_P_VALUE / len(both)))
+    whole, times = tallies.pop(_ALL_PERSONS), times_seen(both)
+    group_looks = [
+        # a group without a holdout person is compared with all holdout persons
         (*group, tally if tally[1, 0] else np.array([tally[0], whole[1]]))
         for group, tally in tallies.items()
-        if tally[0, 0] >= FEWEST * times
+        if tally[0, 0] >= MIN_PERSONS * times
     ]
-    z = quantile_of((len(allowed) - 1) * max(len(found), 1))  # the loose look is of all persons
-    groups = sorted((_group_look(*one, z, times) for one in found), key=lambda group: -group.low)
+    z = quantile_of(
+        (len(allowed) - 1) * max(len(group_looks), 1)
+    )  # the loose look is of all persons
+    groups = sorted(
+        (_group_look(*one, z, times) for one in group_looks), key=lambda group: -group.low
+    )
     most, most_outside, by_chance = max(repeats, key=lambda one: one[0] - one[2])
     *looks, loose = _looks(whole, allowed, times)
     return NearVerbatim(
@@ -274,7 +277,7 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
         splits=ceil(times),
         looks=tuple(looks),
         loose=loose,
-        groups=tuple(groups[:_SHOWN]),
+        groups=tuple(groups[:_MAX_ROWS]),
         n_groups=len(groups),
         repeats=most,
         repeats_outside=most_outside,
@@ -283,12 +286,12 @@ def near_verbatim(run: HalfRun, names: Sequence[str], *, seed: AnySeed = 0) -> N
 
 
 def times_seen(runs: Sequence[object]) -> float:
-    """Return how often each person is in the data in runs of both halves of random splits."""
+    """Return how often each person is a training person, in runs of both halves of splits."""
     return max(len(runs) / 2, 1)
 
 
 def _looks(tally: IntArray, allowed: Sequence[int], times: float) -> Iterator[Look]:
-    """Yield the excess at each number of differing variables; persons were seen several times."""
+    """Yield the excess for each number of differing variables; persons count ``times`` times."""
     z = quantile_of(len(allowed))
     (n, *insides), (m, *outsides) = tally.tolist()
     for differing, inside, outside in zip(allowed, insides, outsides, strict=True):
@@ -301,7 +304,7 @@ def _looks(tally: IntArray, allowed: Sequence[int], times: float) -> Iterator[Lo
 
 
 def _group_look(variable: str, group: str, tally: IntArray, z: float, times: float) -> GroupLook:
-    """Return the look of a group that shows most."""
+    """Return the comparison of a group with the highest lower end."""
     (n, *insides, _), (m, *outsides, _) = tally.tolist()
     low, inside, outside, excess = max(
         (difference(inside, n, outside, m, z)[1], inside, outside, inside / n - outside / m)
@@ -314,31 +317,31 @@ def _group_look(variable: str, group: str, tally: IntArray, z: float, times: flo
     )  # fmt: skip
 
 
-_SHOWN = 10
-_WHOLE = ("", "")
+_MAX_ROWS = 10
+_ALL_PERSONS = ("", "")
 
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Records of the data, of the holdout and of all datasets, in numbers that agree."""
+    """Training, holdout and synthetic records as codes that are equal if values agree."""
 
     names: list[str]
     records: IntArray
-    """Those in the data first, then those held out, shape (records, variables)."""
+    """Training records, then holdout records, shape (records, variables)."""
     n_records: int
-    """Those in the data."""
+    """Number of training records."""
     owners: IntArray
-    """Person of each record, from 0; those in the data have the lowest numbers."""
+    """Person of each record, from 0, training persons first."""
     sizes: tuple[int, int]
-    """Persons in the data, and held out."""
+    """Numbers of training and of holdout persons."""
     synthetic: IntArray
-    """Those of all datasets, one after the other."""
+    """Records of all datasets, one after the other."""
     is_number: list[bool]
     datasets: int
 
     @classmethod
     def of(cls, run: HalfRun, names: Sequence[str]) -> Compared | None:
-        """Return what can be compared; None where it is too little."""
+        """Return the comparable records and variables; None if there are too few."""
         sides = (run.fitted, run.unseen)
         shared = [n for n in names if all(n in table for table in (*sides, run.synthetic[0]))]
         made = [table for table in run.synthetic if table.keys() >= {*shared}]
@@ -347,10 +350,14 @@ class Compared:
             for units in (run.fitted_units, run.unseen_units)
         ]
         sizes = tuple(int(one.max(initial=-1)) + 1 for one in persons)
-        if len(shared) < FEWEST_VARIABLES or min(sizes) < FEWEST or not any(t.n_rows for t in made):
+        if (
+            len(shared) < MIN_VARIABLES
+            or min(sizes) < MIN_PERSONS
+            or not any(t.n_rows for t in made)
+        ):
             return None
         values = [_codes([table[name] for table in (*sides, *made)]) for name in shared]
-        every = np.array(values, order="C").T  # by variable in memory, as they are compared
+        every = np.array(values, order="C").T  # one variable after the other in memory
         records, synthetic = np.split(every, [sum(side.n_rows for side in sides)])
         owners = np.concatenate([persons[0], sizes[0] + persons[1]])
         is_number = [not run.fitted[name].is_coded for name in shared]
@@ -361,23 +368,21 @@ class Compared:
 
     @classmethod
     def of_both(cls, run: HalfRun, names: Sequence[str]) -> list[tuple[HalfRun, Compared]]:
-        """Return what can be compared of a run, and the same variables of its others; nothing
-        where it is too little.
-        """
+        """Return the comparable records of a run and of its others; none if there are too few."""
         runs = (run, *run.others)
         every = [(each, one) for each in runs if (one := cls.of(each, names)) is not None]
         return [pair for pair in every if pair[1].names == every[0][1].names]
 
 
 def _codes(columns: Sequence[Column]) -> Codes:
-    """Return a number for each value of columns of one variable; equal where values agree."""
+    """Return codes of columns of one variable, equal if values agree."""
     stacked = stacked_columns(columns)
     if stacked.is_coded:
         return stacked.data.astype(np.int64)
     observed = stacked.is_observed
     numbers = stacked.data.astype(np.float64)
     known = numbers[: len(columns[0])][observed[: len(columns[0])]]
-    # a few values far out, such as codes of missing values, must not widen the step
+    # extreme values, such as missing codes, must not widen the step
     inner = np.clip(known, *np.quantile(known, [0.01, 0.99])) if len(known) else known
     step = STEP * float(inner.std() or known.std()) if len(known) else 0.0
     steps = np.floor(numbers[observed] / step) if step > 0 else numbers[observed]
@@ -387,22 +392,22 @@ def _codes(columns: Sequence[Column]) -> Codes:
 
 
 def blocks_of(records: IntArray, n: int) -> list[list[int]]:
-    """Deal variables to n blocks that tell about the same: records that differ in fewer than n
-    variables agree in all variables of one block at least.
+    """Return n blocks of variables with similar information: records that differ in fewer than n
+    variables agree in all variables of at least one block.
     """
     alike = [float((np.unique(v, return_counts=True)[1] ** 2).sum()) for v in records.T]
-    told = -np.log(np.array(alike) / len(records) ** 2)
+    information = -np.log(np.array(alike) / len(records) ** 2)
     blocks: list[list[int]] = [[] for _ in range(n)]
     loads = np.zeros(n)
-    for place in np.argsort(-told, kind="stable"):
+    for position in np.argsort(-information, kind="stable"):
         block = int(loads.argmin())
-        blocks[block].append(int(place))
-        loads[block] += told[place]
+        blocks[block].append(int(position))
+        loads[block] += information[position]
     return blocks
 
 
 def keys_of(records: IntArray, others: IntArray, block: list[int]) -> tuple[IntArray, IntArray]:
-    """Return a number for the values of a block, equal in both sets of records where they are."""
+    """Return codes of the values of a block, comparable between both sets of records."""
     both = np.concatenate([records[:, block], others[:, block]])
     keys = np.zeros(len(both), np.int64)
     for values in both.T:
@@ -419,59 +424,63 @@ def affordable(
     rng: np.random.Generator,
     most: int,
 ) -> IntArray:
-    """Return the rows of all persons, or of so many at random as make about ``most`` pairs."""
+    """Return the rows of all persons, or of a random sample with about ``most`` pairs."""
     pairs = 0
     for block in blocks:
-        ours, theirs = keys_of(records, synthetic, block)
-        pairs += int(np.bincount(theirs, minlength=ours.max() + 1)[ours].sum())
-    share = min(most / max(pairs, 1), _DISTANCES / (len(records) * len(synthetic)))
+        in_records, in_others = keys_of(records, synthetic, block)
+        pairs += int(np.bincount(in_others, minlength=in_records.max() + 1)[in_records].sum())
+    share = min(most / max(pairs, 1), _MAX_DISTANCES / (len(records) * len(synthetic)))
     if share >= 1:
         return np.arange(len(records))
     n = int(owners.max()) + 1
-    drawn = rng.random(n) < max(share, _LEAST / n)
+    drawn = rng.random(n) < max(share, _MIN_SAMPLE / n)
     return np.flatnonzero(drawn[owners])
 
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """Pairs of records that agree in a block at least, some records of the second set at a time."""
+    """Pairs of records that agree in at least one block, in parts of the second set."""
 
     sides: Sequence[tuple[IntArray, IntArray, IntArray]]
-    """Of each block the order of the first set, and of each record of the second one where its
-    equals begin and how many there are."""
+    """For each block the order of the first set; for each record of the second set the start and
+    the number of equal ones in it."""
     columns: Sequence[tuple[IntArray, IntArray]]
-    """The values of both sets, one variable after the other."""
+    """Values of both sets, one variable after the other."""
 
     @classmethod
     def of(cls, records: IntArray, others: IntArray, blocks: Sequence[list[int]]) -> Joined:
-        """Sort the first set by the values of each block, and look up the second one."""
+        """Return the pairs of two sets of records."""
         sides = []
         for block in blocks:
-            ours, theirs = keys_of(records, others, block)
-            order = np.argsort(ours, kind="stable")
-            first, last = (np.searchsorted(ours[order], theirs, end) for end in ("left", "right"))
+            in_records, in_others = keys_of(records, others, block)
+            order = np.argsort(in_records, kind="stable")
+            first, last = (
+                np.searchsorted(in_records[order], in_others, end) for end in ("left", "right")
+            )
             sides.append((order, first, last - first))
         columns = [np.ascontiguousarray(values.T) for values in (records, others)]
         return cls(sides, list(zip(*columns, strict=True)))
 
     def parts(self) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
-        """Yield places in both sets, and in how many variables their records differ.
+        """Yield positions in both sets, and the number of variables that differ.
 
-        A pair is there once for each block in which it agrees.
+        A pair occurs once for each block in which it agrees.
         """
         per_record = np.sum([n for *_, n in self.sides], axis=0)
-        parts = np.cumsum(per_record) // _AT_ONCE
+        parts = np.cumsum(per_record) // _PAIRS_PER_BLOCK
         for rows in np.split(np.arange(len(parts)), np.flatnonzero(np.diff(parts)) + 1):
             pairs = []
             for order, first, n_all in self.sides:
                 n = n_all[rows]
                 offsets = np.arange(int(n.sum())) - np.repeat(np.cumsum(n) - n, n)
                 pairs.append((order[np.repeat(first[rows], n) + offsets], np.repeat(rows, n)))
-            ours, theirs = (np.concatenate(found) for found in zip(*pairs, strict=True))
-            differ: IntArray = np.zeros(len(ours), np.int64)
+            in_records, in_others = (
+                np.concatenate(group_looks) for group_looks in zip(*pairs, strict=True)
+            )
+            differ: IntArray = np.zeros(len(in_records), np.int64)
             for one, other in self.columns:
-                differ += one[ours] != other[theirs]
-            yield ours, theirs, differ
+                differ += one[in_records] != other[in_others]
+            yield in_records, in_others, differ
 
 
 def _pointed(
@@ -481,13 +490,21 @@ def _pointed(
     blocks: Sequence[list[int]],
     most: int,
 ) -> tuple[IntArray, IntArray]:
-    """Return to whom each synthetic record points, and how many variables differ; -1 to nobody."""
-    whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _FAR)
-    for ours, theirs, differ in Joined.of(records, synthetic, blocks).parts():
-        near = differ <= most
-        # of a person with several records the nearest one counts
-        order = np.lexsort((differ[near], owners[ours[near]], theirs[near]))
-        row, person, differ = (v[near][order] for v in (theirs, owners[ours], differ))
+    """Return the person of each synthetic record (-1: none), and how many variables differ."""
+    whom, differing = np.full(len(synthetic), -1), np.full(len(synthetic), _NO_RECORD)
+    for in_records, in_others, differ in Joined.of(records, synthetic, blocks).parts():
+        fewest_differing = differ <= most
+        # the nearest record of a person counts
+        order = np.lexsort(
+            (
+                differ[fewest_differing],
+                owners[in_records[fewest_differing]],
+                in_others[fewest_differing],
+            )
+        )
+        row, person, differ = (
+            v[fewest_differing][order] for v in (in_others, owners[in_records], differ)
+        )
         once = np.r_[True, (np.diff(row) != 0) | (np.diff(person) != 0)][: len(row)]
         row, person, differ = row[once], person[once], differ[once]
         order = np.lexsort((differ, row))
@@ -502,58 +519,58 @@ def _pointed(
 def _nearest(
     records: IntArray, synthetic: IntArray, is_number: Sequence[bool]
 ) -> tuple[IntArray, FloatArray]:
-    """Return the place of the record that each synthetic one is nearest to, and its distance over
-    that to the next one.
+    """Return the position of the nearest record of each synthetic one, and the ratio of its
+    distance to that of the next.
 
-    Distances are differences of ranks of numbers, and of unequal labels the chance that two records
-    differ in the variable.
+    Distances are differences of ranks for numbers, and for unequal labels the probability that two
+    records differ in the variable.
     """
     values: list[tuple[FloatArray, FloatArray]] = []
     weights = []
     for name, number in enumerate(is_number):
         ranked, sides = np.sort(records[:, name]), (records[:, name], synthetic[:, name])
-        places = [
+        state_codes = [
             (np.searchsorted(ranked, v) + np.searchsorted(ranked, v, "right")) / 2 / len(ranked)
             if number
             else v
             for v in sides
         ]
-        values.append((places[0].astype(np.float32), places[1].astype(np.float32)))
+        values.append((state_codes[0].astype(np.float32), state_codes[1].astype(np.float32)))
         shares = np.unique(ranked, return_counts=True)[1] / len(ranked)
         weights.append(np.float32(1 - (shares**2).sum()))
     nearest, ratio = np.zeros(len(synthetic), np.int64), np.ones(len(synthetic))
-    step = max(1, _IN_CACHE // len(records))
+    step = max(1, _PAIRS_IN_CACHE // len(records))
     for start in range(0, len(synthetic), step):
         rows = slice(start, start + step)
         far = np.zeros((len(synthetic[rows]), len(records)), np.float32)
         apart = np.empty_like(far)
-        for (ours, theirs), weight, number in zip(values, weights, is_number, strict=True):
+        for (in_records, in_others), weight, number in zip(values, weights, is_number, strict=True):
             if number:
-                np.abs(np.subtract(theirs[rows, None], ours, out=apart), out=apart)
+                np.abs(np.subtract(in_others[rows, None], in_records, out=apart), out=apart)
             else:
-                np.multiply(theirs[rows, None] != ours, weight, out=apart)
+                np.multiply(in_others[rows, None] != in_records, weight, out=apart)
             far += apart
-        place, every = far.argmin(axis=1), np.arange(len(far))
-        first = far[every, place]
-        far[every, place] = np.inf
-        nearest[rows] = place
+        position, every = far.argmin(axis=1), np.arange(len(far))
+        first = far[every, position]
+        far[every, position] = np.inf
+        nearest[rows] = position
         np.divide(first, following := far.min(axis=1), out=ratio[rows], where=following > 0)
     return nearest, ratio
 
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """Persons of both sides, those in the data first, and the records that point to them.
+    """Persons of both sides, training persons first, and the records that point to them.
 
-    Persons of one side who are alike in everything are one, to whom a record can point.
+    Identical persons of one side are one, to whom a record can point.
     """
 
     weights: IntArray
-    """How many persons each of them is; 0 of those that were not compared."""
+    """Number of identical persons; 0 if they were not compared."""
     whom: IntArray
-    """To whom each synthetic record points, -1 to nobody."""
-    near: IntArray
-    """For each person the least number of variables that differ in a record that points to her."""
+    """Person to whom each synthetic record points, -1 for none."""
+    fewest_differing: IntArray
+    """For each person the fewest differing variables of a record that points to them."""
     owners: tuple[IntArray, IntArray]
     """Persons of the records of each side."""
     n_inside: int
@@ -561,7 +578,7 @@ class _People:
 
     @classmethod
     def of(cls, compared: Compared, allowed: Sequence[int], rng: np.random.Generator) -> _People:
-        """Find to whom each synthetic record points, if at most so many variables differ."""
+        """Return the persons to whom records point, if at most ``allowed`` variables differ."""
         records, synthetic, owners = compared.records, compared.synthetic, compared.owners
         n_inside, total = compared.sizes[0], sum(compared.sizes)
         each = np.ones(total, np.int64)
@@ -572,31 +589,36 @@ class _People:
             n_inside = int(owners[: compared.n_records].max()) + 1
         *_, fifth, distinct, hardly = allowed
         blocks = blocks_of(synthetic, fifth + 1)
-        kept = affordable(records, synthetic, blocks, owners, rng, _PAIRS)
-        counted = np.bincount(owners[kept], minlength=total) > 0
-        whom, differing = _pointed(records[kept], owners[kept], synthetic, blocks, fifth)
+        sampled = affordable(records, synthetic, blocks, owners, rng, _MAX_PAIRS)
+        counted = np.bincount(owners[sampled], minlength=total) > 0
+        whom, differing = _pointed(records[sampled], owners[sampled], synthetic, blocks, fifth)
         others = np.flatnonzero(whom < 0)
-        place, ratio = _nearest(records[kept], synthetic[others], compared.is_number)
-        whom[others] = np.where(ratio < HARDLY, owners[kept][place], -1)
-        differing[others] = np.select([ratio < DISTINCT, ratio < HARDLY], [distinct, hardly], _FAR)
-        near = np.full(total, _FAR)
-        np.minimum.at(near, whom[whom >= 0], differing[whom >= 0])
+        position, ratio = _nearest(records[sampled], synthetic[others], compared.is_number)
+        whom[others] = np.where(ratio < MAX_LOOSE_RATIO, owners[sampled][position], -1)
+        differing[others] = np.select(
+            [ratio < MAX_RATIO, ratio < MAX_LOOSE_RATIO], [distinct, hardly], _NO_RECORD
+        )
+        fewest_differing = np.full(total, _NO_RECORD)
+        np.minimum.at(fewest_differing, whom[whom >= 0], differing[whom >= 0])
         sides = (owners[: compared.n_records], owners[compared.n_records :])
         whom[differing == hardly] = -1
-        return cls(each * counted, whom, near, sides, n_inside, allowed)
+        return cls(each * counted, whom, fewest_differing, sides, n_inside, allowed)
 
     def tally(self, side: int, records: BoolArray) -> list[int]:
-        """Return how many persons some records of a side are of, and at each look those of them to
-        whom a synthetic record points.
+        """Return the number of persons of some records of a side, and of those to whom a synthetic
+        record points, for each comparison.
         """
         members = np.unique(self.owners[side][records])
-        near = self.near[members]
-        return [int(self.weights[members].sum()), *(int((near <= k).sum()) for k in self.allowed)]
+        fewest_differing = self.fewest_differing[members]
+        return [
+            int(self.weights[members].sum()),
+            *(int((fewest_differing <= k).sum()) for k in self.allowed),
+        ]
 
     def repeats(self, level: float) -> tuple[int, int, int]:
-        """Return the most records of a person on each side, and the most by chance."""
-        counts = np.bincount(self.whom[self.whom >= 0], minlength=len(self.near))
-        counts = np.ceil(counts / np.maximum(self.weights, 1)).astype(int)  # of persons alike
+        """Return the largest number of records per person on each side, and the limit by chance."""
+        counts = np.bincount(self.whom[self.whom >= 0], minlength=len(self.fewest_differing))
+        counts = np.ceil(counts / np.maximum(self.weights, 1)).astype(int)  # per identical person
         inside, outside = np.split(counts, [self.n_inside])
         some = outside[outside > 0]
         rate = 1 - 1 / float(some.mean()) if len(some) else 0.0
@@ -604,7 +626,7 @@ class _People:
         by_chance = 1 + (ceil(np.log(level / expected) / np.log(rate)) if rate > 0 else 1)
         most = int(outside.max(initial=0))
         least = 2 * most + FEW_REPEATS
-        # by chance each of them would be held out with probability 1/2
+        # by chance a record points to a holdout person with probability 1/2
         if (inside > max(most, FEW_REPEATS)).sum() >= -np.log2(level):
             by_chance, least = 0, max(most, FEW_REPEATS)
         return int(inside.max(initial=0)), int(outside.max(initial=0)), max(by_chance, least)
@@ -613,8 +635,8 @@ class _People:
 def _memberships(
     run: HalfRun, names: Sequence[str]
 ) -> Iterator[tuple[tuple[str, str], npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Yield variable and group, and which records of each side belong to it; first all."""
-    yield _WHOLE, np.ones(run.fitted.n_rows, bool), np.ones(run.unseen.n_rows, bool)
+    """Yield variable, group and its records of each side; the first group is all records."""
+    yield _ALL_PERSONS, np.ones(run.fitted.n_rows, bool), np.ones(run.unseen.n_rows, bool)
     for name in names:
         sides = [run.fitted[name], run.unseen[name]]
         stacked = stacked_columns(sides)
@@ -626,21 +648,21 @@ def _memberships(
         numbers = [np.where(c.is_observed, c.data, np.nan) for c in sides]
         known = np.sort(numbers[0][~np.isnan(numbers[0])])
         values, counts = np.unique(known, return_counts=True)
-        for value in values[counts >= FEWEST] if len(values) <= FEW_VALUES else ():
+        for value in values[counts >= MIN_PERSONS] if len(values) <= FEW_VALUES else ():
             yield ((name, f"{value:g}"), *(side == value for side in numbers))
-        k = max(int(OUTER * len(known)), FEWEST)
+        k = max(int(TAIL_SHARE * len(known)), MIN_PERSONS)
         if len(known) > 2 * k:
             yield ((name, "highest"), *(side >= known[-k] for side in numbers))
             yield ((name, "lowest"), *(side <= known[k - 1] for side in numbers))
 
 
 def quantile_of(tests: int) -> float:
-    """Return the normal quantile of two-sided intervals that hold together in 95 % of files."""
+    """Return the normal quantile of simultaneous two-sided 95 % intervals (Bonferroni)."""
     return float(-scipy.special.ndtri(0.025 / tests))
 
 
 def difference(inside: int, n: int, outside: int, m: int, z: float) -> Interval:
-    """Return the difference of two shares with Newcombe's interval."""
+    """Return the difference of two shares, with Newcombe's interval."""
     level = 1 - 2 * float(scipy.special.ndtr(-z))
     one, other = inside / n, outside / m
     (low, high), (low_other, high_other) = wilson(one, n, level), wilson(other, m, level)
@@ -653,13 +675,13 @@ def difference(inside: int, n: int, outside: int, m: int, z: float) -> Interval:
 
 
 def _noticed(share: float, n: int, m: int, z: float) -> float:
-    """Return the excess over a share of the holdout whose interval is above 0 in 95 of 100."""
+    """Return the excess over a holdout share whose interval is above 0 with probability 0.95."""
     excess = 1 / n
-    for _ in range(50):  # a fixed point: the variance grows with the excess
+    for _ in range(50):  # fixed point: the variance depends on the excess
         share_inside = min(share + excess, 1.0)
         spread = sqrt(share_inside * (1 - share_inside) / n + share * (1 - share) / m)
         floor = z * z / (2 * (m + z * z))  # Wilson's upper end of a share of 0
-        excess = (z + float(scipy.special.ndtri(FOUND))) * spread + (floor if share == 0 else 0.0)
+        excess = (z + float(scipy.special.ndtri(POWER))) * spread + (floor if share == 0 else 0.0)
     return min(excess, 1.0)
 
 
@@ -668,7 +690,7 @@ MEASURES = (
         "near_verbatim",
         "halves",
         after="trajectories of halves",
-        words="persons in the data to whom synthetic records point, beside persons held out",
+        words="training persons to whom synthetic records point, compared with holdout persons",
         needs=("names",),
         stacks=True,
         compute=lambda case: near_verbatim(case.halves, case.drawn, seed=case.seed),

@@ -1,15 +1,14 @@
-"""Nearest records: are synthetic records nearer to those fitted than to those never seen?
+"""Nearest records: are synthetic records nearer to training than to holdout records?
 
-The attack: an intruder who suspects that a synthesis repeats people almost as they are takes a
-synthetic record for the person nearest to it. Some person is near to every plausible record;
-hence the question is whether the records that the synthesis was fitted on are nearer than others
-from the same population. If they are no nearer than records held out, half of the synthetic
-records have their nearest neighbour in either half.
+The attack: an intruder takes a synthetic record for the person nearest to it. Every plausible
+record is near to some person, so that the comparison is with holdout records of the same
+population. Without memorisation half of the synthetic records have their nearest neighbour among
+the training records, and half among the holdout records.
 
-The halves have to be compared whole: a copy whose source is left out looks like anybody else. To
-save time only the synthetic records are sampled. Where fewer unseen records are at hand, fitted
-records must be left out all the same, since more records are nearer by their number alone. Copies
-then lose their source, and the share is to be read against that of the fitted records themselves.
+Only synthetic records are sampled to save time: a copy whose training record is left out looks
+like any other record. If there are fewer holdout than training records, training records must be
+left out all the same, since more records are nearer by their number alone. The share is then
+compared with that of the training records themselves.
 
 Source: Platzer and Reutterer (2021), Holdout-based empirical assessment of mixed-type synthetic
 data, Frontiers in Big Data 4 (there: the share of the distances to the closest record).
@@ -40,21 +39,20 @@ from synthesizer.measures.risk.comparable import (
     wilson,
 )
 
-# Wilson's interval of a share is at most 0.06 wide with this many independent records.
-FEWEST = 1000
+# With so few independent records Wilson's interval of a share has a length of at most 0.06.
+MIN_SAMPLE = 1000
 MAX_PAIRS = 250_000_000
-# Pairs of records worked on at once, and how many others they are of: distances stay in the
-# processor's cache, and rows are long enough for its vector instructions.
-_PAIRS = 2**18
-_OTHERS = 2**13
+# Pairs per block, and columns of a block: distances fit the cache of the processor.
+_PAIRS_PER_BLOCK = 2**18
+_COLUMNS_PER_BLOCK = 2**13
 
 
 NEARER_SHARE = FigureKind(
     "nearer_share",
-    "share nearer to the fitted {records}",
-    "share of the synthetic {records} that are nearer to a {record} that was in the data than to "
-    "one of equally many that were not; 0.5 is none",
-    title="share nearer to the fitted half",
+    "share nearer to training {records}",
+    "share of the synthetic {records} whose nearest training {record} is nearer than their nearest "
+    "holdout {record} (as many of both); 0.5: no memorisation",
+    title="share nearer to the training half",
     ideal=0.5,
     limit=Limit(),
     is_axis=True,
@@ -62,69 +60,64 @@ NEARER_SHARE = FigureKind(
 RATIO_OF_DISTANCES = FigureKind(
     "ratio_of_distances",
     "ratio of distances",
-    "median distance of synthetic {records} to the nearest fitted {record}, relative to that to "
-    "the nearest unseen {record}; below 1 is nearer to the fitted",
+    "median distance of synthetic {records} to the nearest training {record}, divided by that to "
+    "the nearest holdout {record}; below 1: nearer to training {records}",
     "about 1 is good",
 )
 COPIES_OF_FITTED = FigureKind(
     "copies_of_fitted",
-    "copies of fitted {records}",
-    "synthetic {records} equal to a fitted {record} in every variable compared; chance is the "
-    "share equal to an unseen {record}",
+    "copies of training {records}",
+    "share of synthetic {records} equal to a training {record} in all compared variables; chance: "
+    "the share equal to a holdout {record}",
 )
 
 
 class NearestResult(Measured):
-    """How near synthetic records are to the fitted half and to the unseen half."""
+    """Distances of synthetic records to the training half and to the holdout half."""
 
     names: tuple[str, ...]
     """Variables compared."""
     synthetic: int = column("synthetic records that were compared", "count")
     records: int = column("records of each half", "count")
     fitted_kept: float = column(
-        "share of the fitted half that was compared",
+        "share of the training half that was compared",
         "share",
         "below 1 in the larger of two unequal halves",
     )
-    unseen_kept: float = column("share of the unseen half that was compared", "share")
-    nearer: int = column("nearer to a fitted record", "count")
-    unseen_nearer: int = column("nearer to an unseen record", "count")
-    ties: int = column("as near to both", "count")
-    share: float = column("share that is nearer to a fitted record, ties as halves", "share")
+    unseen_kept: float = column("share of the holdout half that was compared", "share")
+    nearer: int = column("nearer to a training record", "count")
+    unseen_nearer: int = column("nearer to a holdout record", "count")
+    ties: int = column("equally near to both", "count")
+    share: float = column("share nearer to a training record, ties count half", "share")
     low: float = column("lower end of its 95 % interval", "share")
     high: float = column("upper end", "share")
-    effective: float = column("independent records that the interval rests on", "number")
+    effective: float = column("effective number of independent records", "number")
     fitted_distance: float = column(
-        "median distance to the nearest fitted record", "share", "Gower's, from 0 to 1"
+        "median distance to the nearest training record", "share", "Gower's, from 0 to 1"
     )
-    unseen_distance: float = column("median distance to the nearest unseen record", "share")
+    unseen_distance: float = column("median distance to the nearest holdout record", "share")
     distance_ratio: float | None
-    """The first over the second; None where the second is 0."""
+    """Ratio of the two medians; None if the second is 0."""
     original: float
-    """The share if the fitted half itself were released: 1 but for ties, and less where not all
-    of the fitted half was compared."""
+    """Share if the training half were released: 1 without ties, and less if only a part of the
+    training half was compared."""
     excess: float | None = column(
-        "excess over 0.5, as a share of the fitted records' own",
+        "excess over 0.5, relative to releasing the training records",
         "share",
-        "(share - 0.5) / (original - 0.5): 0 for none, 1 if the synthetic records are as near as "
-        "the fitted records themselves, whatever share of these was compared. None where not even "
-        "the original is surely above 0.5.",
+        "(share - 0.5) / (original - 0.5): 0 is none, 1 is as near as the training records "
+        "themselves; none unless the interval of the original is above 0.5",
     )
     excess_low: float | None = column("lower end of its interval", "share")
     excess_high: float | None = column("upper end of its interval", "share")
     all_synthetic: int = column("synthetic records", "count")
-    fitted_copies: int = column(
-        "those that equal a fitted record in every variable compared", "count"
-    )
-    unseen_copies: int = column(
-        "those that equal an unseen record, which shows how many chance makes", "count"
-    )
-    all_fitted: int = column("fitted records", "count")
-    all_unseen: int = column("unseen records", "count")
+    fitted_copies: int = column("equal to a training record in all compared variables", "count")
+    unseen_copies: int = column("equal to a holdout record, by chance", "count")
+    all_fitted: int = column("training records", "count")
+    all_unseen: int = column("holdout records", "count")
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The figures of a report: share nearer, ratio of distances, exact copies."""
+        """Share nearer, ratio of distances, exact copies."""
         same_size = abs(self.all_fitted - self.all_unseen) <= 1
         return (
             NEARER_SHARE.of(
@@ -147,20 +140,20 @@ class NearestResult(Measured):
 
     @property
     def _limits(self) -> str:
-        """What was left out, in plain words."""
+        """Sentence about records that were left out."""
         parts = []
         if self.synthetic < self.all_synthetic:
             parts.append(f"a sample of {self.all_synthetic} synthetic {{records}} was compared")
         if self.unseen_kept < 1:
-            parts.append(f"of unseen {{records}} a share of {self.unseen_kept:.2g} was compared")
+            parts.append(f"a share of {self.unseen_kept:.2g} of holdout {{records}} was compared")
         if self.fitted_kept < 1:
             parts.append(
-                f"of the fitted {{records}} only a share of {self.fitted_kept:.2g} was compared, "
-                "since there are no more unseen ones: copies of the others lose their source, so "
-                "that even the fitted {records} themselves have the original's value only"
+                f"only a share of {self.fitted_kept:.2g} of training {{records}} was compared, as "
+                "many as there are holdout {records}: compare the share with that of releasing the "
+                "training {records} (original)"
             )
             if self.excess is not None:
-                parts.append(f"of its excess over a half, the share has {self.excess:.2f}")
+                parts.append(f"the excess over 0.5 is {self.excess:.2f} of that of the original")
         return "; ".join(parts)
 
 
@@ -173,45 +166,44 @@ def nearer_share(
     max_pairs: int = MAX_PAIRS,
     seed: AnySeed = 0,
 ) -> NearestResult:
-    """Return the share of synthetic records nearer to the fitted half than to the unseen half.
+    """Return the share of synthetic records nearer to the training half than to the holdout half.
 
-    Labels are equal or not, numbers differ by the share of real records between them, missing
-    codes are values of their own (`synthesizer.measures.risk.nearest`).
+    The distance of labels is 0 or 1, that of numbers the share of real records between them;
+    missing codes are separate values.
 
     Parameters
     ----------
     fitted, unseen : Table or DataFrame
-        A random half of the records, which the synthesis was made from, and the other half. Of
-        the larger one a sample of the size of the smaller is used, since more records are nearer
-        by their number alone; ``original`` and ``excess`` then tell what copies would give.
+        Training records (a random half) and holdout records (the other half). The larger half is
+        cut at random to the size of the smaller, since more records are nearer by their number
+        alone; compare the share with ``original`` then.
     synthetic : Table, DataFrame or sequence of them
         Synthetic datasets made from ``fitted``, pooled.
     names : iterable of str, optional
-        Variables to compare; default all of ``fitted`` that are no identifiers.
+        Variables to compare; by default all of ``fitted`` but identifiers.
     max_pairs : int
-        Largest number of pairs of a synthetic record and a record of one half. Beyond it a random
-        sample of the synthetic records is compared, at least 1,000, with the whole halves; up to
-        it (15,000 synthetic records and as many in each half) the result is exact. Time grows
+        Largest number of pairs of a synthetic record and a record of one half. With more pairs a
+        random sample of at least 1,000 synthetic records is compared with the whole halves; with
+        fewer (15,000 synthetic records and as many in each half) the result is exact. Time grows
         with it and with the number of variables. Copies are always counted in all records.
     seed : int or Seed
-        Draws the samples.
+        Seed of the samples.
 
     Returns
     -------
     NearestResult
-        A share of 0.5 is none, above it riskier, 1 if all are nearer to the fitted half.
+        A share of 0.5 is no memorisation, 1 if all are nearer to the training half.
 
     Raises
     ------
     DataError
-        For unknown variables, empty data and the like, all at once.
+        With all problems, such as unknown variables or empty data.
 
     Notes
     -----
-    The interval is Wilson's for a share. It takes the halves as a random split and synthetic
-    records as independent unless they share their nearest record, which then decides for all of
-    them at once: it rests on the effective number of records under such clusters (Kish 1965,
-    Survey sampling). It does not tell how the share varies over splits and syntheses.
+    The interval is Wilson's for a share. It assumes a random split and independent synthetic
+    records, with a cluster for each nearest record (effective number of records: Kish 1965, Survey
+    sampling). It does not include the variation over splits and syntheses.
 
     Examples
     --------
@@ -230,7 +222,7 @@ def nearer_share(
     fitted, unseen, tables = as_halves(fitted, unseen, synthetic, chosen)
     rng = seeded(seed).generator("nearest")
     seen, held_out = equal_sizes((fitted, unseen), rng)
-    n_queries = max(FEWEST, max_pairs // seen.n_rows)
+    n_queries = max(MIN_SAMPLE, max_pairs // seen.n_rows)
     shares = _compared(seen, held_out, pooled(tables, n_queries, rng), chosen)
     sample = pooled([fitted], n_queries, rng) if seen.n_rows < fitted.n_rows else None
     original = _original(seen, held_out, sample, chosen)
@@ -260,9 +252,9 @@ def _interval(shares: Mapping[str, Any]) -> Interval:
 def _original(
     seen: Table, held_out: Table, sample: Sequence[Table] | None, names: Sequence[str]
 ) -> Interval:
-    """Return the share of the fitted records themselves; of a sample if not all are compared with.
+    """Return the share of the training records themselves; of a sample if not all are compared.
 
-    Otherwise each is at no distance from itself: it counts 1, or half if an unseen one is equal.
+    A record that is compared with itself counts 1, or half if a holdout record is equal.
     """
     if sample is not None:
         return _interval(_compared(seen, held_out, sample, names))
@@ -278,7 +270,7 @@ def _copies(half: Table, tables: Sequence[Table], names: Sequence[str]) -> int:
 def _compared(
     seen: Table, held_out: Table, tables: Sequence[Table], names: Sequence[str]
 ) -> dict[str, Any]:
-    """Compare records with both halves, which are equally large: fields of the result."""
+    """Return the fields that compare records with two halves of equal size."""
     fitted, unseen, *parts = mixed_records([seen, held_out, *tables], names)
     synthetic = stacked(parts)
     to_fitted, fitted_place = nearest(synthetic, fitted)
@@ -308,20 +300,20 @@ def _compared(
 
 @dataclass(frozen=True, eq=False)
 class MixedRecords:
-    """The records of one table, coded alike for all tables that were coded together."""
+    """Records of one table, with codes common to all tables that were coded together."""
 
     labels: dict[str, IntArray]
-    """Codes of the coded variables, each of shape (n,)."""
+    """Codes of labels by variable, each of shape (n,)."""
     numbers: dict[str, IntArray]
-    """Ranks of the others, in [0, unit], each of shape (n,); missing code k (from 1) is
+    """Ranks of numbers by variable, in [0, unit], each of shape (n,); missing code k (from 1) is
     2 * k * unit."""
     unit: int
-    """The distance of two unequal labels: twice the number of real records."""
+    """Distance of two unequal labels: twice the number of real records."""
     n_rows: int
     """Number of records, n."""
 
     def take(self, rows: Codes, names: Sequence[str] | None = None) -> MixedRecords:
-        """Return some records, and of these some variables if any are named."""
+        """Return some records, with some variables if ``names`` is set."""
         return MixedRecords(
             {n: v[rows] for n, v in self.labels.items() if names is None or n in names},
             {n: v[rows] for n, v in self.numbers.items() if names is None or n in names},
@@ -333,12 +325,11 @@ class MixedRecords:
 def mixed_records(
     tables: Sequence[Table], names: Sequence[str], *, real: int = 2
 ) -> list[MixedRecords]:
-    """Code tables alike: labels by text, numbers by their rank among the real records.
+    """Return tables with common codes: labels by text, numbers by rank among the real records.
 
-    A rank is the number of real records (those of the first ``real`` tables) below, twice, and of
-    those equal to it. Ranks make the scale independent of single large values, which would bring
-    all other differences close to 0; and as whole numbers, of a type that holds their sums, they
-    add up exactly, so that equal distances are found to be equal.
+    A rank is twice the number of lower values plus the number of equal values, in the first
+    ``real`` tables. Ranks are robust to outliers. As whole numbers they add up exactly, so that
+    ties of distances are exact.
     """
     n_real = sum(table.n_rows for table in tables[:real])
     unit = 2 * n_real
@@ -356,17 +347,17 @@ def mixed_records(
             numbers[name] = split(_ranks(together, n_real).astype(number), columns)
     return [
         MixedRecords(
-            {name: parts[place] for name, parts in labels.items()},
-            {name: parts[place] for name, parts in numbers.items()},
+            {name: parts[index] for name, parts in labels.items()},
+            {name: parts[index] for name, parts in numbers.items()},
             unit,
             table.n_rows,
         )
-        for place, table in enumerate(tables)
+        for index, table in enumerate(tables)
     ]
 
 
 def stacked(parts: Sequence[MixedRecords]) -> MixedRecords:
-    """Return the records of several tables that were coded together as one."""
+    """Return the stacked records of tables that were coded together."""
     first = parts[0]
     return MixedRecords(
         {
@@ -383,45 +374,45 @@ def stacked(parts: Sequence[MixedRecords]) -> MixedRecords:
 
 
 def nearest(records: MixedRecords, others: MixedRecords) -> tuple[FloatArray, Codes]:
-    """Return each record's distance to its nearest other, and the place of the first such.
+    """Return the distance of each record to its nearest other, and the position of the first one.
 
-    Every pair is compared, in blocks and column by column: exact, and for mixed types with many
-    ties faster than trees. Time grows with pairs times variables, memory does not. Distances lie
-    in [0, number of variables].
+    All pairs are compared in blocks: this is exact, and faster than trees for mixed types with
+    many ties. Time grows with pairs times variables, memory does not. Distances are in
+    [0, number of variables].
     """
     compare = _Comparison(records, others)
     smallest = np.full(records.n_rows, np.iinfo(np.int64).max)
-    places = np.zeros(records.n_rows, dtype=np.int64)
-    width = min(others.n_rows, _OTHERS)
-    for rows in _slices(records.n_rows, max(1, _PAIRS // width)):
+    positions = np.zeros(records.n_rows, dtype=np.int64)
+    width = min(others.n_rows, _COLUMNS_PER_BLOCK)
+    for rows in _slices(records.n_rows, max(1, _PAIRS_PER_BLOCK // width)):
         for columns in _slices(others.n_rows, width):
             block = compare.distances(rows, columns)
             closest = block.argmin(axis=1)
             distances = block[np.arange(len(closest)), closest]
             nearer = distances < smallest[rows]
             smallest[rows][nearer] = distances[nearer]
-            places[rows][nearer] = columns.start + closest[nearer]
-    return smallest / records.unit, places
+            positions[rows][nearer] = columns.start + closest[nearer]
+    return smallest / records.unit, positions
 
 
 def nearest_places(records: MixedRecords, others: MixedRecords, k: int) -> Codes:
-    """Return the places of each record's k nearest others, in any order, shape (n, k).
+    """Return the positions of the k nearest others of each record, in any order, shape (n, k).
 
-    Of several nearest ones the first is taken if k is 1, any of them otherwise.
+    Ties go to the first one if k is 1, else to any of them.
     """
     if k == 1:
         return nearest(records, others)[1][:, None]
     compare = _Comparison(records, others)
     every = slice(0, others.n_rows)
-    places = np.empty((records.n_rows, k), dtype=np.int64)
-    for rows in _slices(records.n_rows, max(1, _PAIRS // others.n_rows)):
+    positions = np.empty((records.n_rows, k), dtype=np.int64)
+    for rows in _slices(records.n_rows, max(1, _PAIRS_PER_BLOCK // others.n_rows)):
         block = compare.distances(rows, every)
-        places[rows] = np.argpartition(block, k - 1, axis=1)[:, :k]
-    return places
+        positions[rows] = np.argpartition(block, k - 1, axis=1)[:, :k]
+    return positions
 
 
 class _Comparison:
-    """Compares blocks of records, column by column, in the smallest types that hold the sums."""
+    """Distances between blocks of records, in the smallest integer type for the sums."""
 
     def __init__(self, records: MixedRecords, others: MixedRecords) -> None:
         self.records, self.others, self.unit = records, others, records.unit
@@ -433,13 +424,13 @@ class _Comparison:
         block = self._unequal_labels(rows, columns).astype(self.kind)
         block *= self.unit
         difference = np.empty_like(block)
-        # An array, since the minimum of an array and a number is not vectorised: 3 times slower.
+        # An array: the minimum with a scalar is not vectorised, and three times slower.
         unit = np.full(block.shape[1], self.unit, dtype=self.kind)
         for name, values in self.records.numbers.items():
             np.subtract(values[rows, None], self.others.numbers[name][columns], out=difference)
             np.abs(difference, out=difference)
             if name in self.capped:
-                # Missing codes lie at least one unit from each other and from any number.
+                # Missing codes are at least one unit from each other and from numbers.
                 np.minimum(difference, unit, out=difference)
             np.add(block, difference, out=block)
         return block
@@ -450,7 +441,7 @@ class _Comparison:
         differ = np.empty(shape, dtype=np.bool_)
         for name, codes in self.records.labels.items():
             np.not_equal(codes[rows, None], self.others.labels[name][columns], out=differ)
-            # As bytes: adding truth values to numbers takes twice as long.
+            # As bytes: adding booleans takes twice as long.
             np.add(counts, differ.view(np.uint8), out=counts)
         return counts
 
@@ -464,7 +455,7 @@ def _has_missing(name: str, *parts: MixedRecords) -> bool:
 
 
 def _sum_type(records: MixedRecords) -> np.dtype[Any]:
-    """Return the smallest type that holds every number and the largest distance."""
+    """Return the smallest type for all numbers and the largest distance."""
     largest = records.unit * (len(records.labels) + len(records.numbers))
     kinds = (values.dtype for values in records.numbers.values())
     return np.result_type(_signed_type(largest), *kinds)
@@ -481,7 +472,7 @@ def _ranks(numbers: Column, n_real: int) -> Codes:
     values, codes = np.unique(numbers.data[observed].astype(np.float64), return_inverse=True)
     counts = np.bincount(codes[: observed[:n_real].sum()], minlength=len(values))
     ranks = 4 * n_real * numbers.missing_state().astype(np.int64)
-    # Those below twice and those equal once: those up to here twice, those equal taken off.
+    # Twice the lower values plus the equal ones.
     ranks[observed] = (2 * np.cumsum(counts) - counts)[codes]
     return ranks
 
@@ -496,7 +487,7 @@ MEASURES = (
         "nearest",
         "halves",
         after="guesses",
-        words="share of records nearer to the fitted half",
+        words="share of synthetic records nearer to the training half",
         compute=_nearer,
         figures=(NEARER_SHARE, RATIO_OF_DISTANCES, COPIES_OF_FITTED),
     ),

@@ -1,12 +1,11 @@
-"""Cells: records counted by public variables and by the level of the sensitive one.
+"""Cells: counts of records by public variables and by the level of the sensitive variable.
 
-A cell is a combination of the public variables that occurs in the original or in the synthetic
-data. A pair is a cell with a level of the sensitive variable that occurs in it, in either. There
-are at most as many pairs as records, however many cells and levels there are.
+A cell is a combination of public values that occurs in the original or in the synthetic data. A
+pair is a cell with a level of the sensitive variable that occurs in it. There are at most as many
+pairs as records.
 
-Analyses 1 to 3 of `inference`: what unique cells show, which true levels cells give away, and
-whether a reader can tell which cells to believe. Cells are small or large, and their classes are
-near or far from the truth; the more their sizes scatter, the less a reader can tell.
+Analyses 1 to 3 of `inference`: what unique cells reveal, which true levels cells reveal, and
+whether the sizes of cells show which of them are near the truth.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from synthesizer.measures.risk.comparable import GroupsOf, date_text, fixed_grou
 from synthesizer.measures.risk.tcap import agreement
 
 MAX_LEVELS = 100
-"""More levels than this are no classes to guess; every level also has a ROC curve of its own."""
+"""Largest number of levels of a sensitive variable; each has a ROC curve."""
 BANDS = (0.05, 0.1, 0.2, 0.3, 0.5, 1.0)
-"""Upper ends of the six bands of the difference between proportions; an end is in its band."""
+"""Upper ends (included) of the six bands of differences between proportions."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def level_codes(column: Column, groups: Groups | None = None) -> tuple[tuple[str, ...], Codes]:
-    """Return the labels of the levels that occur, and the number of each record's level.
+    """Return the labels of the levels that occur, and the code of each record.
 
     Missing codes are levels.
     """
@@ -46,12 +45,12 @@ def level_codes(column: Column, groups: Groups | None = None) -> tuple[tuple[str
 
 
 def number_of_levels(column: Column, groups: Groups | None = None) -> int:
-    """Return how many levels occur, without naming them (numbers may have very many)."""
+    """Return the number of levels that occur, without their labels."""
     return len(np.unique(ColumnCoder.fit(column, groups).encode(column)))
 
 
 def label_of(level: str | float) -> str:
-    """Return the label that a level given as a text, a number or a truth value has."""
+    """Return the label of a level that is a text, a number or a truth value."""
     if isinstance(level, str):
         return level
     return str(level).lower() if isinstance(level, bool) else format(level, ".15g")
@@ -75,7 +74,7 @@ def _number(value: float, is_date: bool) -> str:
 
 
 class Pairs:
-    """Numbers the pairs of cell and level that occur, sorted by level and then by cell."""
+    """Codes of the pairs of cell and level that occur, sorted by level and then by cell."""
 
     def __init__(self, cells: Codes, levels: Codes, n_cells: int, n_levels: int) -> None:
         joint = levels * n_cells + cells
@@ -88,18 +87,18 @@ class Pairs:
         self._starts = np.searchsorted(self.level, np.arange(n_levels + 1))
 
     def of_level(self, level: int) -> slice:
-        """Return where the pairs of one level are."""
+        """Return the slice of the pairs of one level."""
         return slice(int(self._starts[level]), int(self._starts[level + 1]))
 
     def per_cell(self, counts: Codes) -> Codes:
-        """Add up counts of pairs by cell, shape (n_cells,)."""
+        """Return the counts by cell, shape (n_cells,)."""
         # Sums of whole numbers below 2**53 are exact in floating point.
         return np.bincount(self.cell, weights=counts, minlength=self.n_cells).astype(np.int64)
 
     def majority(self, counts: Codes, preference: Sequence[int]) -> Codes:
-        """Return the level with the largest count in each cell, -1 where all counts are zero.
+        """Return the level with the largest count in each cell, -1 if all counts are 0.
 
-        Of equal counts the level that comes first in ``preference`` wins.
+        Ties go to the level that comes first in ``preference``.
         """
         best = np.zeros(self.n_cells, dtype=np.int64)
         chosen = np.full(self.n_cells, -1, dtype=np.int64)
@@ -113,16 +112,15 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class PublicCells:
     """Counts of original and of pooled synthetic records by cell and by pair."""
 
     levels: tuple[str, ...]
-    """Levels of the sensitive variable that occur, in either."""
+    """Levels of the sensitive variable that occur in either file."""
     positive: int | None
-    """The class whose proportion is looked at; None where there are more than two levels and none
-    was named."""
+    """Level whose proportion is compared; None for more than two levels without a choice."""
     preference: tuple[int, ...]
-    """Levels in the order that decides ties."""
+    """Levels in the order for ties."""
     marginal: FloatArray
     """Share of each level in the original, shape (levels,)."""
     m: int
@@ -130,14 +128,14 @@ class Cells:
     cell_of_original: Codes
     """Cell of each original record, shape (n,)."""
     pairs: Pairs
-    """Of all records; the n original ones come first."""
-    ours: Codes
+    """Pairs of all records, the n original ones first."""
+    original_by_pair: Codes
     """Original records by pair."""
-    theirs: Codes
+    synthetic_by_pair: Codes
     """Synthetic records by pair."""
-    cell_ours: Codes
+    original_by_cell: Codes
     """Original records by cell."""
-    cell_theirs: Codes
+    synthetic_by_cell: Codes
     """Synthetic records by cell."""
 
     @property
@@ -148,7 +146,7 @@ class Cells:
     @property
     def n_synthetic(self) -> int:
         """Number of synthetic records in all datasets."""
-        return int(self.cell_theirs.sum())
+        return int(self.synthetic_by_cell.sum())
 
     @property
     def pair_of_original(self) -> Codes:
@@ -164,26 +162,26 @@ def count_cells(
     public: Sequence[str],
     positive: str | float | None = None,
     groups: GroupsOf = None,
-) -> Cells:
-    """Count records by cell and level; see `inference` for the parameters."""
-    # Quantiles are those of the original alone.
+) -> PublicCells:
+    """Return the counts of records by cell and level; see `inference` for the parameters."""
+    # Quantiles are those of the original.
     cuts = fixed_groups(original, groups)
     tables = [original, *synthetic]
     together = Table([stacked_columns([table[name] for table in tables]) for name in public])
     cells = JointCoder(together, public, cuts)
-    secret = stacked_columns([table[sensitive] for table in tables])
-    levels, level = level_codes(secret, cuts.get(sensitive))
+    sensitive_column = stacked_columns([table[sensitive] for table in tables])
+    levels, level = level_codes(sensitive_column, cuts.get(sensitive))
     pairs = Pairs(cells.codes, level, cells.size, len(levels))
     n = original.n_rows
-    ours = np.bincount(pairs.of_record[:n], minlength=pairs.size)
-    theirs = np.bincount(pairs.of_record[n:], minlength=pairs.size)
+    original_by_pair = np.bincount(pairs.of_record[:n], minlength=pairs.size)
+    synthetic_by_pair = np.bincount(pairs.of_record[n:], minlength=pairs.size)
     of_level = np.bincount(level[:n], minlength=len(levels))
     preference = np.argsort(-of_level, kind="stable").tolist()
     chosen = None if positive is None else levels.index(label_of(positive))
     if len(levels) == 2:
         chosen = preference[0] if chosen is None else chosen
         preference = [chosen, 1 - chosen]
-    return Cells(
+    return PublicCells(
         levels=levels,
         positive=chosen,
         preference=tuple(preference),
@@ -191,60 +189,59 @@ def count_cells(
         m=len(synthetic),
         cell_of_original=cells.codes[:n],
         pairs=pairs,
-        ours=ours,
-        theirs=theirs,
-        cell_ours=pairs.per_cell(ours),
-        cell_theirs=pairs.per_cell(theirs),
+        original_by_pair=original_by_pair,
+        synthetic_by_pair=synthetic_by_pair,
+        original_by_cell=pairs.per_cell(original_by_pair),
+        synthetic_by_cell=pairs.per_cell(synthetic_by_pair),
     )
 
 
 class CellUniqueness(Result):
-    """Combinations of public values, and what the synthetic data show of them.
-
-    Analysis 1: cells of the original, of one person above all.
-    """
+    """Analysis 1: combinations of public values, above all those of one person."""
 
     cells: int = column("combinations of public values in the original", "count")
     synthetic_only: int = column("combinations that only the synthetic data have", "count")
     absent: int = column("combinations of the original that the synthetic data lack", "count")
     absent_share: float = column("their share of the combinations of the original", "share")
     absent_mean: float | None = column("mean number of persons in one of them", "number")
-    uniques: int = column("persons with a combination of their own", "count")
-    present: int = column("of these, shown by the synthetic data", "count")
+    uniques: int = column("persons with a unique combination", "count")
+    present: int = column("of these, combinations in the synthetic data", "count")
     right: float | None
-    """Of the present ones, the share whose level is the most frequent one of the synthetic cell
-    (ties as in the classification rule): the report's figure."""
+    """Share of the present ones whose level is the most frequent one of the synthetic cell (ties as
+    in the classification rule)."""
     right_expected: float | None = column(
-        "chance that one of the synthetic records with it shows the truth",
+        "probability that a random synthetic record with it has the true level",
         "share",
         "mean share of the true level among the synthetic records of the cell",
     )
-    once: int = column("shown by one synthetic record only", "count")
-    right_once: float | None = column("share of these whose record shows the truth", "share")
+    once: int = column("in one synthetic record only", "count")
+    right_once: float | None = column("share of these with the true level", "share")
     chance: float | None
-    """Share right if guessed and true levels, as often as they are, had nothing to do with each
-    other."""
+    """Share right if guesses were independent of true levels."""
     counts: tuple[tuple[int, int], ...]
-    """Number of records in a cell, and number of original cells with that many."""
+    """Sizes of cells, and number of original cells of each size."""
 
 
-def uniqueness(cells: Cells) -> CellUniqueness:
+def uniqueness(cells: PublicCells) -> CellUniqueness:
     """Return analysis 1."""
-    ours, theirs = cells.cell_ours, cells.cell_theirs
-    present, absent = ours > 0, (ours > 0) & (theirs == 0)
-    # The one pair of a unique cell that the original has holds the true level.
-    unique = (cells.ours == 1) & (ours[cells.pairs.cell] == 1)
-    pair = np.flatnonzero(unique & (theirs[cells.pairs.cell] > 0))
+    original_by_pair, synthetic_by_pair = cells.original_by_cell, cells.synthetic_by_cell
+    present, absent = original_by_pair > 0, (original_by_pair > 0) & (synthetic_by_pair == 0)
+    # The only original pair of a unique cell has the true level.
+    unique = (cells.original_by_pair == 1) & (original_by_pair[cells.pairs.cell] == 1)
+    pair = np.flatnonzero(unique & (synthetic_by_pair[cells.pairs.cell] > 0))
     cell, truth = cells.pairs.cell[pair], cells.pairs.level[pair]
-    guess = cells.pairs.majority(cells.theirs, cells.preference)[cell]
-    share, once = cells.theirs[pair] / theirs[cell], theirs[cell] == 1
-    distinct, number = np.unique(ours[present], return_counts=True)
+    guess = cells.pairs.majority(cells.synthetic_by_pair, cells.preference)[cell]
+    share, once = (
+        cells.synthetic_by_pair[pair] / synthetic_by_pair[cell],
+        synthetic_by_pair[cell] == 1,
+    )
+    distinct, number = np.unique(original_by_pair[present], return_counts=True)
     return CellUniqueness(
         cells=int(present.sum()),
         synthetic_only=int((~present).sum()),
         absent=int(absent.sum()),
         absent_share=float(absent.sum() / present.sum()),
-        absent_mean=float(ours[absent].mean()) if absent.any() else None,
+        absent_mean=float(original_by_pair[absent].mean()) if absent.any() else None,
         uniques=int(unique.sum()),
         present=len(pair),
         right=float((guess == truth).mean()) if len(pair) else None,
@@ -257,7 +254,7 @@ def uniqueness(cells: Cells) -> CellUniqueness:
 
 
 class CellSpread(Row):
-    """A number over cells."""
+    """Distribution of a number over cells."""
 
     mean: float = column("mean", "number")
     sd: float | None = column("SD", "number", "None for one value")
@@ -266,82 +263,79 @@ class CellSpread(Row):
 
 
 class BandRow(Row):
-    """Cells whose difference of proportions and whose number of original records are alike."""
+    """Cells of one band of differences of proportions and one class of sizes."""
 
-    band_low: float = column("Off from", "number", "in the band only where it is 0")
-    band_high: float = column("Off to", "number")
+    band_low: float = column("Difference from", "number", "included only if it is 0")
+    band_high: float = column("Difference to", "number")
     size_low: int = column("Fewest persons", "count", "of the original, in a cell")
     size_high: int = column("Most persons", "count")
     cells: int = column("Combinations", "count", "at least 1")
     difference: CellSpread = nested("Difference in size")
     """Share of the synthetic records in the cell minus share of the original ones."""
     relative: CellSpread = nested("As a share")
-    """The same as a share of the latter; -1 or more."""
+    """The difference divided by the original share; -1 or more."""
 
 
 class Differences(Result):
-    """Differences in size of the combinations that both sides have, by that of their proportions.
+    """Analysis 3: differences in size of the combinations of both files, by their proportions.
 
-    The difference of proportions is that of the positive class in absolute value, or, where there
-    are more than two levels and none was named positive, half the sum over the levels (total
-    variation; the same for two).
+    The difference of proportions is the absolute difference for the positive level, or, for more
+    than two levels without a choice, the total variation distance (equal for two levels).
     """
 
-    cells: int = column("combinations that both sides have", "count")
+    cells: int = column("combinations that both files have", "count")
     original_only: int = column("left out, since the synthetic data lack them", "count")
     synthetic_only: int = column("left out, since the original lacks them", "count")
     marginal: float | None
     """Proportion of the positive class in the original."""
     own_proportion: tuple[BandRow, ...] = Field(
-        description="Sizes of combinations by distance from the original's proportions: share of "
-        "the synthetic records minus share of the original ones, and as a share of the latter"
+        description="Sizes of combinations by distance from their original proportions: share of "
+        "the synthetic records minus share of the original ones, and relative to the latter"
     )
     """Synthetic against original proportion of the cell (figure 2)."""
     marginal_proportion: tuple[BandRow, ...] = Field(
-        description="The same by distance from the proportions of everybody"
+        description="Sizes of combinations by distance from the proportions of all persons"
     )
     """Synthetic proportion of the cell against that of all original records (figure 3)."""
 
 
 class Classification(Result):
-    """Synthetic records that reveal a true level, as a share of all synthetic records.
+    """Analysis 2: share of the synthetic records that reveal a true level.
 
-    A cell reveals as many levels as it has synthetic records (the mean over the datasets where
-    there are several), but no more than original records of its class. Cells that the original
-    lacks reveal nothing and count.
+    Each cell is classified by its most frequent synthetic level. It reveals as many levels as it
+    has synthetic records (mean over the datasets), but at most as many as it has original records
+    of this level. Cells that the original lacks reveal none and count in the denominator.
 
-    The share is meant for synthetic datasets with as many records as the original. Smaller ones
-    have a larger share, since a cell with few synthetic records is rarely limited by the original
-    ones of its class (half a copy of the original has a larger share than the copy); larger ones
-    have a smaller share, since what one record has revealed the next one cannot (k copies stacked
-    as one dataset come down to about one kth). ``chance`` moves with it, ``original`` does not.
+    The share is comparable for datasets of the original's size only. Smaller datasets have a larger
+    share, since the number of original records limits a small cell rarely. Larger ones have a
+    smaller share, since each true level is revealed once (k stacked copies: about one kth).
+    ``chance`` changes with it, ``original`` does not.
     """
 
     n: int
     """Number of synthetic records in all datasets."""
     synthetic_only: int
-    """Those of them in cells that the original lacks."""
+    """Number of them in cells that the original lacks."""
     revealed: float
-    """Share with the class of each cell."""
+    """Share with the level of each cell."""
     chance: float
-    """Expected share when the classes are kept and the true level of every original record is
-    drawn from the distribution of all of them."""
+    """Expected share if true levels were drawn from the overall distribution, given the levels of
+    cells."""
     baseline: float
-    """Share when every cell gets the level that is most frequent in the original: what published
-    margins reveal."""
+    """Share if each cell gets the most frequent level of the original, from published margins."""
     original: float
-    """Share when the original is its own synthetic copy."""
+    """Share of releasing the original."""
 
 
-def differences(cells: Cells) -> Differences:
+def differences(cells: PublicCells) -> Differences:
     """Return analysis 3."""
-    present, shown = cells.cell_ours > 0, cells.cell_theirs > 0
+    present, shown = cells.original_by_cell > 0, cells.synthetic_by_cell > 0
     both = present & shown
-    original = cells.cell_ours[both] / cells.n
-    difference = cells.cell_theirs[both] / cells.n_synthetic - original
+    original = cells.original_by_cell[both] / cells.n
+    difference = cells.synthetic_by_cell[both] / cells.n_synthetic - original
     values = np.stack([difference, difference / original])
     to_original, to_all = (
-        tuple(_rows(d, cells.cell_ours[both], values)) for d in _distances(cells, both)
+        tuple(_rows(d, cells.original_by_cell[both], values)) for d in _distances(cells, both)
     )
     return Differences(
         cells=int(both.sum()),
@@ -353,17 +347,19 @@ def differences(cells: Cells) -> Differences:
     )
 
 
-def _distances(cells: Cells, both: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return how far synthetic proportions are from own and from marginal ones, by cell."""
+def _distances(cells: PublicCells, both: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return the distances of synthetic from original proportions of cell and file, by cell."""
     pairs, compared = cells.pairs, both[cells.pairs.cell]
     if cells.positive is not None:
         compared = compared & (pairs.level == cells.positive)
     cell, share = pairs.cell[compared], cells.marginal[pairs.level[compared]]
-    theirs = cells.theirs[compared] / cells.cell_theirs[cell]
-    of_cell = np.abs(theirs - cells.ours[compared] / cells.cell_ours[cell])
-    # Levels that no record of a cell has are no pairs: their proportion there is 0.
+    synthetic_by_pair = cells.synthetic_by_pair[compared] / cells.synthetic_by_cell[cell]
+    of_cell = np.abs(
+        synthetic_by_pair - cells.original_by_pair[compared] / cells.original_by_cell[cell]
+    )
+    # Levels that do not occur in a cell have a proportion of 0.
     all_levels = 1.0 if cells.positive is None else float(cells.marginal[cells.positive])
-    marginal = np.abs(theirs - share) - share
+    marginal = np.abs(synthetic_by_pair - share) - share
     scale = 0.5 if cells.positive is None else 1.0
     own_sum, marginal_sum = (
         np.bincount(cell, weights=distances, minlength=pairs.n_cells)[both].astype(np.float64)
@@ -373,10 +369,10 @@ def _distances(cells: Cells, both: BoolArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _rows(distance: FloatArray, size: Codes, values: FloatArray) -> Iterator[BandRow]:
-    """Yield a row for each band and size class that has cells; ``values`` has shape (2, cells)."""
+    """Yield a row for each band and class of sizes with cells; ``values`` has shape (2, cells)."""
     if not len(size):
         return
-    # Rounding keeps 0.6 - 0.5 in the band that ends at 0.1.
+    # Rounding puts 0.6 - 0.5 into the band that ends at 0.1.
     bands = np.searchsorted(BANDS, np.round(distance, 12), side="left")
     edges = _size_edges(int(size.max()))
     groups = bands * len(edges) + np.searchsorted(edges, size, side="right") - 1
@@ -397,7 +393,7 @@ def _rows(distance: FloatArray, size: Codes, values: FloatArray) -> Iterator[Ban
 
 
 def _size_edges(largest: int) -> Codes:
-    """Return the smallest sizes of the size classes, two to a power of ten: 1, 4, 10, 32, 100."""
+    """Return the lower ends of the classes of sizes, two per power of ten: 1, 4, 10, 32, 100."""
     powers = np.arange(2 * np.log10(largest) + 3)
     return np.ceil(np.round(10 ** (powers / 2), 6)).astype(np.int64)
 
@@ -410,43 +406,46 @@ def _distribution(values: FloatArray) -> CellSpread:
     )
 
 
-def classification(cells: Cells) -> Classification:
+def classification(cells: PublicCells) -> Classification:
     """Return analysis 2."""
     pairs, n = cells.pairs, cells.n_synthetic
     most_frequent = int(cells.marginal.argmax())
-    shown = pairs.majority(cells.theirs, cells.preference)
-    majority = pairs.majority(cells.ours, cells.preference)
+    shown = pairs.majority(cells.synthetic_by_pair, cells.preference)
+    majority = pairs.majority(cells.original_by_pair, cells.preference)
     return Classification(
         n=n,
-        synthetic_only=int(cells.cell_theirs[cells.cell_ours == 0].sum()),
+        synthetic_only=int(cells.synthetic_by_cell[cells.original_by_cell == 0].sum()),
         revealed=_revealed(cells, pairs.level == shown[pairs.cell]) / n,
         chance=_by_chance(cells, shown),
         baseline=_revealed(cells, pairs.level == most_frequent) / n,
-        original=int(cells.ours[pairs.level == majority[pairs.cell]].sum()) / cells.n,
+        original=int(cells.original_by_pair[pairs.level == majority[pairs.cell]].sum()) / cells.n,
     )
 
 
-def _revealed(cells: Cells, of_class: BoolArray) -> int:
+def _revealed(cells: PublicCells, of_class: BoolArray) -> int:
     # min(synthetic / m, original) with whole numbers: both are multiplied by m.
-    visible = cells.cell_theirs[cells.pairs.cell[of_class]]
-    return int(np.minimum(visible, cells.m * cells.ours[of_class]).sum())
+    visible = cells.synthetic_by_cell[cells.pairs.cell[of_class]]
+    return int(np.minimum(visible, cells.m * cells.original_by_pair[of_class]).sum())
 
 
-def _by_chance(cells: Cells, guess: Codes) -> float:
-    """Return the expected share of synthetic records that give away a true level.
+def _by_chance(cells: PublicCells, guess: Codes) -> float:
+    """Return the expected share of synthetic records that reveal a true level by chance.
 
-    The guesses are kept; the true level of every original record is drawn from the distribution
-    of all of them, so that a cell with n of them has X ~ Bin(n, p) of the guessed level, and with
-    c synthetic records reveals E min(c, X) = n p P(Y + 1 <= c) + c P(X > c), Y ~ Bin(n - 1, p).
-    Where true levels in fact follow the cells, synthetic levels at random reveal a little less
-    than this: cells with fewer synthetic records than original ones cannot make up for others.
+    True levels are drawn from the overall distribution, given the guesses. A cell with n original
+    records then has X ~ Bin(n, p) of the guessed level, and with c synthetic records it reveals
+    E min(c, X) = n p P(Y + 1 <= c) + c P(X > c), Y ~ Bin(n - 1, p). If true levels depend on the
+    cells, random synthetic levels reveal a little less.
     """
-    shown, ours, p = cells.cell_theirs, cells.cell_ours, cells.marginal[guess]
-    expected = cells.m * ours * p
-    # Only where a cell has fewer synthetic records (on average) than original ones do they limit.
-    few = shown < cells.m * ours
-    shown, ours, p = shown[few], ours[few], p[few]
+    shown, original_by_pair, p = (
+        cells.synthetic_by_cell,
+        cells.original_by_cell,
+        cells.marginal[guess],
+    )
+    expected = cells.m * original_by_pair * p
+    # The minimum matters only in cells with fewer synthetic than original records.
+    few = shown < cells.m * original_by_pair
+    shown, original_by_pair, p = shown[few], original_by_pair[few], p[few]
     whole = shown // cells.m
-    below = scipy.stats.binom.cdf(whole - 1, ours - 1, p)
-    expected[few] = expected[few] * below + shown * scipy.stats.binom.sf(whole, ours, p)
+    below = scipy.stats.binom.cdf(whole - 1, original_by_pair - 1, p)
+    expected[few] = expected[few] * below + shown * scipy.stats.binom.sf(whole, original_by_pair, p)
     return float(expected.sum()) / cells.n_synthetic

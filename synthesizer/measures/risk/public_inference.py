@@ -1,8 +1,8 @@
-"""Inference about a sensitive variable (sex, race) from public ones (agency, occupation, pay).
+"""Inference of a sensitive variable (sex, race) from public ones (agency, occupation, pay).
 
-The attack: the public variables of everybody are known by name, the sensitive one is not. An
-intruder looks up the synthetic records with a person's public values and concludes from their
-sensitive values to the person's. No record needs to be found again for that.
+The attack: the intruder knows the public variables of all persons, but not the sensitive one. For
+a person, the intruder takes the synthetic records with the same public values and guesses the
+sensitive value from theirs. No copied record is needed.
 
 Sources: the disclosure reports on the synthetic federal workforce (Office of Personnel Management
 data, 1988 to 2011); Barrientos et al. (2018), Providing access to confidential research data
@@ -34,10 +34,10 @@ from synthesizer.measures.risk.curves import (
 )
 from synthesizer.measures.risk.public_cells import (
     MAX_LEVELS,
-    Cells,
     CellUniqueness,
     Classification,
     Differences,
+    PublicCells,
     classification,
     count_cells,
     differences,
@@ -50,7 +50,7 @@ from synthesizer.measures.scenario import THRESHOLDS, Counted, Question
 
 
 class InferenceRate(Row):
-    """A rate from the synthetic data, by chance, from published margins and from the original."""
+    """A rate from the synthetic data, chance, published margins and the original."""
 
     name: str = column("Rate", "text")
     synthetic: float | None = column("Synthetic", "share")
@@ -61,29 +61,29 @@ class InferenceRate(Row):
 
 UNIQUE_CELLS = FigureKind(
     "unique_cells_shown_right",
-    "unique cells shown right",
-    "persons with public values of their own that the synthetic data repeat: share whose sensitive "
-    "value is the most frequent one shown with them",
+    "unique persons guessed right",
+    "share guessed right of persons whose public values are unique in the original and occur in "
+    "the synthetic data; the guess is their most frequent sensitive value there",
 )
 REVEALED_SHARE = FigureKind(
     "revealed_share",
     "revealed share",
-    "share of the synthetic {records} that reveal a true sensitive value when everybody is taken "
-    "for the majority of those with the same public values",
+    "share of the synthetic {records} that reveal a true sensitive value, if each person is given "
+    "the majority value of the synthetic {records} with the same public values",
     limit=Limit(),
     is_axis=True,
 )
 REVEALED_FROM_MARGINS = FigureKind(
     "revealed_share_from_margins",
     "revealed share from published margins",
-    "the same when everybody is taken for the most frequent value of all, without the synthetic "
-    "data: the revealed share should not be much above it",
+    "revealed share if each person is given the most frequent value of the published margins: the "
+    "revealed share should not be much higher",
 )
 AUC = FigureKind(
     "auc",
     "AUC",
-    "how well public variables and the synthetic data rank who has the sensitive value (area under "
-    "the ROC curve); 0.5 is chance",
+    "area under the ROC curve of synthetic proportions as a predictor of the sensitive value; 0.5: "
+    "chance",
     title="AUC of the sensitive variable",
     ideal=0.5,
     limit=Limit(),
@@ -92,22 +92,21 @@ AUC = FigureKind(
 GUESSED_RIGHT = FigureKind(
     "guessed_right",
     "guessed right",
-    "persons whose public values the synthetic data have: share whose sensitive value is the most "
-    "frequent one shown with them",
+    "share guessed right of persons whose public values occur in the synthetic data; the guess is "
+    "their most frequent sensitive value there",
     on_screen=True,
 )
 GUESSED_FROM_MARGINS = FigureKind(
     "guessed_right_from_margins",
     "guessed right from published margins",
-    "the same persons: share whose sensitive value is the most frequent one in published margins, "
-    "without the synthetic data: the share guessed right should not be much above it",
+    "share of the same persons guessed right from published margins alone: the share guessed right "
+    "should not be much higher",
 )
 PROBABILITY_ABOVE = FigureKind(
     "probability_above",
     "probability above {}",
-    "share of all persons whose true sensitive value has more than this share among synthetic "
-    "{records} with the same public values; shares near 1 come mostly from combinations with one "
-    "or two synthetic {records}, where chance makes them too",
+    "share of persons whose true sensitive value has a higher share than this among synthetic "
+    "{records} with the same public values; shares near 1 arise by chance in small cells",
     title="probability above the lowest threshold",
     limit=Limit(),
 )
@@ -121,32 +120,31 @@ PROBABILITY_ABOVE_HIGHER = replace(
 PROBABILITY_FROM_MARGINS = FigureKind(
     "probability_above_{}_from_margins",
     "probability above {} from published margins",
-    "share of all persons whose true sensitive value has more than this share in published "
-    "margins, without the synthetic data",
+    "share of persons whose true sensitive value has a higher share than this in published margins",
 )
 
 
 class InferenceResult(Measured):
-    """Inference about a sensitive variable from public ones: five analyses."""
+    """Inference of a sensitive variable from public ones: five analyses."""
 
     sensitive: str
-    """What is sought."""
+    """Sensitive variable."""
     public: tuple[str, ...]
-    """What is known."""
+    """Public variables."""
     baseline: tuple[str, ...]
-    """Public variables within which the distribution of the sensitive one is published."""
+    """Public variables whose tables with the sensitive one are published."""
     levels: tuple[str, ...]
-    """Levels of the sensitive variable that occur; groups of numbers are written ``[0, 500)``."""
+    """Levels of the sensitive variable that occur; groups of numbers as ``[0, 500)``."""
     positive: str | None
-    """The class whose proportion is looked at."""
+    """Level whose proportion is compared."""
     units: Counted = "persons"
-    """What is counted of a panel: a record is a person, or a person in a period."""
+    """What a record of a panel is: a person, or a person in a period."""
     n: int
     """Original records."""
     m: int
     """Synthetic datasets."""
     n_synthetic: int
-    """All their records."""
+    """Records of all datasets."""
     uniqueness: CellUniqueness
     """Analysis 1."""
     classification: Classification
@@ -154,19 +152,19 @@ class InferenceResult(Measured):
     differences: Differences
     """Analysis 3."""
     roc: tuple[RocCurve, ...]
-    """Analysis 4: one curve for two levels, one for each of more levels."""
+    """Analysis 4: one curve for two levels, else one for each level."""
     thresholds: ThresholdRisk
     """Analysis 5."""
 
     @property
-    def place(self) -> str:
-        """What it is about in one line."""
+    def subject(self) -> str:
+        """Public and sensitive variables in one line."""
         counted = " (person-periods)" if self.units == "periods" else ""
         return f"{', '.join(self.public)} -> {self.sensitive}{counted}"
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The figures to report; those from margins say what is known without the synthesis."""
+        """All figures, with those of published margins for comparison."""
         if self.units == "persons":
             return self._figures
         return tuple(_of_periods(figure) for figure in self._figures)
@@ -200,7 +198,7 @@ class InferenceResult(Measured):
 
     @property
     def rates(self) -> tuple[InferenceRate, ...]:
-        """What is revealed and guessed right, beside what is known without the synthesis."""
+        """Rates of the synthetic data, with their comparisons."""
         shares, cells, guesses = self.classification, self.uniqueness, self.thresholds
         return (
             InferenceRate(
@@ -211,7 +209,7 @@ class InferenceResult(Measured):
                 original=shares.original,
             ),
             InferenceRate(
-                name="guessed right, of those found",
+                name="guessed right, of persons whose public values occur",
                 synthetic=guesses.right_of_present,
                 chance=guesses.chance_right_of_present,
                 margins=guesses.baseline_right_of_present,
@@ -224,7 +222,7 @@ class InferenceResult(Measured):
                 original=guesses.original_right,
             ),
             InferenceRate(
-                name="shown right, of persons with public values of their own",
+                name="guessed right, of persons with unique public values",
                 synthetic=cells.right,
                 chance=cells.chance,
             ),
@@ -265,13 +263,13 @@ class InferenceResult(Measured):
 
 
 def _of_periods(figure: Figure) -> Figure:
-    """Return a figure whose words count periods of persons."""
+    """Return a figure that counts periods of persons."""
     meaning = re.sub(r"\b(?:person|record)(s?)\b", r"person-period\1", figure.meaning)
     return Figure(**plain(figure) | {"meaning": meaning})
 
 
 def _average(curves: Sequence[RocCurve], area: str) -> float | None:
-    """Return the mean area, weighted by the members of each class, of the curves that have one.
+    """Return the mean area of the curves, weighted by the number of persons with each level.
 
     Source: Provost and Domingos (2003), Tree induction for probability-based ranking.
     """
@@ -292,10 +290,10 @@ def inference(
     thresholds: Sequence[float] = THRESHOLDS,
     units: Counted = "persons",
 ) -> InferenceResult:
-    """Analyse how far synthetic data give away a sensitive variable of people in the original.
+    """Return five analyses of how far synthetic data reveal a sensitive variable.
 
-    A cell is a combination of the public variables. Synthetic datasets are pooled; where records
-    are counted against original ones, the count is the mean over the datasets.
+    A cell is a combination of public values. Synthetic datasets are pooled; counts that are
+    compared with original records are means over the datasets.
 
     Parameters
     ----------
@@ -307,31 +305,31 @@ def inference(
     public : sequence of str
         Variables that the intruder knows.
     positive : str or float, optional
-        The class whose proportion is looked at: gets the ties where there are two levels. Default
-        the more frequent of two levels; of more levels each is looked at.
+        Level whose proportion is compared, and which gets the ties of two levels. By default the
+        more frequent of two levels; of more levels each.
     groups : mapping of str to int or sequence of float, optional
         As in `synthesizer.measures.risk.cap.cap`.
     baseline : sequence of str
-        Public variables within which the distribution of the sensitive variable is published
-        (computed from the original); default none: only its overall distribution is known.
+        Public variables whose tables with the sensitive one are published (computed from the
+        original); by default only the overall distribution is published.
     thresholds : sequence of float
-        Probabilities of the true level above which a record counts as at risk, in [0, 1).
+        Records whose true level has a higher probability are at risk, in [0, 1).
     units : {"persons", "periods"}
-        What a record of a panel is, for the words.
+        What a record of a panel is, for the texts.
 
     Returns
     -------
     InferenceResult
-        One part for each analysis; higher shares are riskier. Where a cell shows several levels
-        equally often, the more frequent one of the original is taken, of two levels the positive
-        one. The chance of a figure is what it comes to when synthetic levels have nothing to do
-        with true ones; what published margins (``baseline``) tell are figures of their own.
+        One part for each analysis; higher shares are riskier. Ties within a cell go to the level
+        that is more frequent in the original, of two levels to the positive one. The chance of a
+        figure is its value if synthetic levels are independent of true ones; published margins
+        (``baseline``) have separate figures.
 
     Raises
     ------
     DataError
-        For unknown variables, a sensitive variable with one level or too many and the like, all
-        at once.
+        With all problems, such as unknown variables, or a sensitive variable with one level or too
+        many.
 
     Examples
     --------
@@ -382,7 +380,7 @@ def inference_scores(
     groups: GroupsOf = None,
     baseline: Sequence[str] = (),
 ) -> InferenceScores:
-    """Return what is said of the true level of every original record; see `inference`.
+    """Return the predictions of the true level of each original record; see `inference`.
 
     Examples
     --------
@@ -406,14 +404,14 @@ def inference_scores(
     return scores(cells, margin)
 
 
-def _counted(original: Data, synthetic: Synthetic, **asked: Any) -> tuple[Cells, Codes]:
-    """Return the checked counts, and the cell of each original record in the published table."""
-    check_lists(public=asked["public"], baseline=asked["baseline"])
-    original, tables = as_tables(original, synthetic, [*asked["public"], asked["sensitive"]])
-    check_inference(original, tables, **asked)
-    margin = JointCoder(original, asked.pop("baseline"), asked["groups"]).codes
-    del asked["thresholds"]
-    return count_cells(original, tables, **asked), margin
+def _counted(original: Data, synthetic: Synthetic, **question: Any) -> tuple[PublicCells, Codes]:
+    """Return the counts, and the cell of each original record in the published table."""
+    check_lists(public=question["public"], baseline=question["baseline"])
+    original, tables = as_tables(original, synthetic, [*question["public"], question["sensitive"]])
+    check_inference(original, tables, **question)
+    margin = JointCoder(original, question.pop("baseline"), question["groups"]).codes
+    del question["thresholds"]
+    return count_cells(original, tables, **question), margin
 
 
 def check_inference(
@@ -428,11 +426,11 @@ def check_inference(
     thresholds: Sequence[float] = THRESHOLDS,
     units: Counted = "persons",  # noqa: ARG001
 ) -> None:
-    """Raise one DataError that lists every problem."""
+    """Raise DataError with all problems."""
     existing = [name for name in dict.fromkeys([*public, sensitive]) if name in original]
     problems = list(_name_problems(original, sensitive, public, baseline))
     problems += [
-        f"threshold ({value}) must be at least 0 and below 1: a probability has to exceed it"
+        f"threshold ({value}) must be at least 0 and below 1"
         for value in thresholds
         if not 0 <= value < 1
     ]
@@ -479,21 +477,21 @@ def _level_problems(
         yield (
             f"{variable} has only one level: choose one with at least two"
             if groups is None
-            else f"{variable} falls into one group: give more groups"
+            else f"{variable} has only one group: give more groups"
         )
     if number > MAX_LEVELS:
         remedy = "merge its categories" if column.is_coded else "name it in groups"
         yield f"{variable} has {number} levels, more than {MAX_LEVELS}: {remedy}"
     elif positive is not None and label_of(positive) not in level_codes(column, groups)[0]:
-        yield f"positive is none of the {number} levels of {variable}: name one of them"
+        yield f"positive is not one of the {number} levels of {variable}: name one of them"
 
 
 def _inferred(case: Case) -> Collecting:
-    asked, datasets = case.item, list[Table]()
-    original = asked.rows(case.original)
+    question, datasets = case.item, list[Table]()
+    original = question.rows(case.original)
     return Collecting(
-        lambda view: datasets.append(asked.rows(view)),
-        lambda: inference(original, datasets, **asked.settings),
+        lambda view: datasets.append(question.rows(view)),
+        lambda: inference(original, datasets, **question.settings),
     )
 
 
@@ -504,7 +502,7 @@ MEASURES = (
         after="memory",
         result_field="inference",
         switch="inference",
-        words="inference about a sensitive variable from public ones",
+        words="inference of a sensitive variable from public ones",
         options=Question,
         several=True,
         items=lambda case: [(item.sensitive, item) for item in case.settings.inference],

@@ -1,9 +1,9 @@
-"""Values of few persons that the synthetic data show: rare levels and exact extremes.
+"""Values of few persons in the synthetic data: rare levels and exact extremes.
 
-The attack: somebody reads in the datasets, or in the codebook that lists their levels and ranges,
-that a level exists, or what the largest number is. If few persons have it, that alone may tell who
-was in the data and what they have. The threshold is the smallest cell that statistical offices
-commonly publish: Hundepool et al. (2012), Statistical Disclosure Control, chapter 4.
+The attack: the datasets, or the codebook with their levels and ranges, reveal that a level exists,
+or the largest number. If few persons have it, this alone may disclose who was in the data. The
+threshold is the smallest cell that statistical offices commonly publish: Hundepool et al. (2012),
+Statistical Disclosure Control, chapter 4.
 """
 
 from __future__ import annotations
@@ -29,46 +29,49 @@ from synthesizer.measures.figure import (
 from synthesizer.measures.measure import Case, Measure, seeing
 from synthesizer.measures.risk.comparable import Synthetic, checked_tables
 
-RARE, MANY = 5, 50
-"""A level or an extreme that fewer records, or persons, hold is rare: it may point to them. A
-variable of so many levels or more, one for two records or fewer, identifies."""
+MIN_HOLDERS, MANY_LEVELS = 5, 50
+"""A level or extreme of fewer records, or persons, is rare. A variable with so many levels or more
+identifies if it has one level per two records or fewer."""
 
 
 class RareValuesRow(Row):
-    """One variable that shows something."""
+    """Rare levels, extremes and numbers of one variable."""
 
     variable: str = column("Variable", "text")
-    levels: int = column("Rare levels", "count", "levels of few in the original that occur")
+    levels: int = column("Rare levels", "count", "levels of few original records that occur")
     names: int = column(
-        "that are names", "count", "of them, texts of no public list that no held-out record has"
+        "that are names", "count", "of them, texts on no public list that no holdout record has"
     )
     identifying: int = column(
-        "that identify", "count", "of them, in a variable of one value for two records or fewer"
+        "that identify", "count", "of them, in a variable with one level per two records or fewer"
     )
     names_outside: int = column(
-        "of the holdout", "count", "names of few held-out records that the original lacks"
+        "of the holdout", "count", "names of few holdout records that the original lacks"
     )
     extremes: int = column("Exact extremes", "count", "the original's smallest or largest number")
-    rare_extremes: int = column("of few", "count", "those of them that few in the original have")
+    rare_extremes: int = column("of few", "count", "of them, those of few original records")
     exact: int = column(
-        "Numbers of one", "count", "that one original record alone has, where most are such",
+        "Numbers of one",
+        "count",
+        "numbers of exactly one original record, in variables where most are such",
         default=0,
     )  # fmt: skip
-    exact_outside: int = column("of one held out", "count", "the same of the holdout", default=0)
+    exact_outside: int = column(
+        "of one holdout record", "count", "numbers of exactly one holdout record", default=0
+    )
 
 
 RARE_LEVELS = FigureKind(
     "rare_levels",
     "rare levels",
-    "levels in the synthetic data, and in their codebook, that few original {records} have; 0 is "
-    "safe",
+    "levels of few original {records} that the synthetic data or their codebook contain; 0 is safe",
     "a count",
     on_screen=True,
 )
 RARE_EXTREMES = FigureKind(
     "rare_extremes",
     "rare extremes",
-    "smallest and largest numbers, exactly the original's, that few original {records} have; 0 is "
+    "minima and maxima of few original {records} that the synthetic data contain exactly; 0 is "
     "safe",
     "a count",
     on_screen=True,
@@ -76,22 +79,22 @@ RARE_EXTREMES = FigureKind(
 
 
 class RareValues(Measured):
-    """What synthetic datasets show of values that few have; no value is named."""
+    """Numbers of rare values in synthetic datasets, without the values."""
 
     n: int
     """Number of original records, or persons."""
     has_control: bool = False
-    """Whether names were held against those of a control."""
+    """Whether names were compared with a holdout."""
     n_outside: int = 0
-    """Number of control records."""
-    fewer_than: int = RARE
-    """What few means."""
+    """Number of holdout records."""
+    fewer_than: int = MIN_HOLDERS
+    """Number of records below which a value is rare."""
     variables: tuple[RareValuesRow, ...]
-    """Those that show something."""
+    """Variables with rare values."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Numbers of rare levels and of rare extremes, over all variables and datasets."""
+        """Numbers of rare levels and rare extremes, over all variables and datasets."""
         few = f"few: fewer than {self.fewer_than}"
         levels = sum(row.levels for row in self.variables)
         extremes = sum(row.rare_extremes for row in self.variables)
@@ -99,14 +102,14 @@ class RareValues(Measured):
 
 
 def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) -> RareValues:
-    """Count values of few original records that synthetic datasets show, taken together.
+    """Return the numbers of values of few original records in synthetic datasets, pooled.
 
     Parameters
     ----------
     original, synthetic
         As in `synthesizer.measures.risk.cap.cap`.
     keys : sequence of str
-        Variables to look at.
+        Variables to count.
 
     Examples
     --------
@@ -121,7 +124,7 @@ def rare_values(original: Data, synthetic: Synthetic, *, keys: Sequence[str]) ->
 
 
 class RareValuesSeen:
-    """Looks at datasets one by one; of a panel persons count, each once for a level."""
+    """Count rare values in datasets that are added one by one; in a panel persons count."""
 
     def __init__(
         self,
@@ -137,11 +140,11 @@ class RareValuesSeen:
         self._ends: dict[str, tuple[float, float]] = {}
         self._numbers: dict[str, FloatArray] = {}
         for name in names if control is not None else ():
-            if len(single_numbers(original[name])) >= max(self._n / 2, MANY):
+            if len(single_numbers(original[name])) >= max(self._n / 2, MANY_LEVELS):
                 self._numbers[name] = np.zeros(0)
 
     def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
         for name in self._names:
             column = synthetic[name]
             if column.is_coded:
@@ -154,7 +157,7 @@ class RareValuesSeen:
                     self._numbers[name] = np.union1d(self._numbers[name], values)
 
     def result(self) -> RareValues:
-        """Return what the datasets so far show."""
+        """Return the counts of the datasets so far."""
         rows = (self._row(self._original[name]) for name in self._names)
         return RareValues(
             n=self._n,
@@ -167,7 +170,7 @@ class RareValuesSeen:
 
     @property
     def _n(self) -> int:
-        """Records of the original, or its persons."""
+        """Number of records of the original, or of its persons."""
         table = self._original
         return table.index.n_persons if isinstance(table, PanelTable) else table.n_rows
 
@@ -176,21 +179,21 @@ class RareValuesSeen:
         names, outside, identifies, exact = 0, 0, False, [0, 0]
         if column.is_coded:
             holders = level_counts(once_a_person(self._original, column))
-            few = np.flatnonzero((holders > 0) & (holders < RARE))
+            few = np.flatnonzero((holders > 0) & (holders < MIN_HOLDERS))
             shown = {column.variable.levels[code] for code in few} & self._levels[name]
             levels = len(shown)
-            identifies = int((holders > 0).sum()) >= max(self._n / 2, MANY)
+            identifies = int((holders > 0).sum()) >= max(self._n / 2, MANY_LEVELS)
             if name not in self._public and (identifies or not are_codes(column.variable.levels)):
                 held_out = self._held_out(name)
                 names = len(shown - {*held_out})
-                few_there = {level for level, n in held_out.items() if n < RARE}
+                few_there = {level for level, n in held_out.items() if n < MIN_HOLDERS}
                 outside = len(few_there & self._levels[name] - {*column.variable.levels})
         elif name in self._ends:
             values = column.data[column.is_observed]
             ends = {float(values.min()), float(values.max())} if len(values) else set()
             shown_ends = ends & set(self._ends[name])
             extremes = len(shown_ends)
-            rare = sum(self._holders(column, end) < RARE for end in shown_ends)
+            rare = sum(self._holders(column, end) < MIN_HOLDERS for end in shown_ends)
             if self._control is not None and name in self._numbers:
                 sides = (single_numbers(table[name]) for table in (self._original, self._control))
                 exact = [int(np.isin(side, self._numbers[name]).sum()) for side in sides]
@@ -201,7 +204,7 @@ class RareValuesSeen:
         )  # fmt: skip
 
     def _held_out(self, name: str) -> dict[str, int]:
-        """Return the levels that records of the control have, and of how many each."""
+        """Return the number of holdout records of each level."""
         column = None if self._control is None or name not in self._control else self._control[name]
         if column is None or not column.is_coded:
             return {}
@@ -216,7 +219,7 @@ class RareValuesSeen:
 
 
 def once_a_person(table: Table, column: Column) -> Column:
-    """Leave out rows in which a person has a level that it has in an earlier row too."""
+    """Return the column without rows that repeat a level of an earlier row of the person."""
     if not isinstance(table, PanelTable) or not column.is_coded:
         return column
     pairs = table.index.person.astype(np.int64) * column.variable.n_codes + column.data
@@ -224,7 +227,7 @@ def once_a_person(table: Table, column: Column) -> Column:
 
 
 def single_numbers(column: Column) -> FloatArray:
-    """Return the numbers that one record alone has, none of a variable with levels."""
+    """Return the numbers of exactly one record; none for labels."""
     if column.is_coded:
         return np.zeros(0)
     values, counts = np.unique(column.data[column.is_observed], return_counts=True)
@@ -232,7 +235,7 @@ def single_numbers(column: Column) -> FloatArray:
 
 
 def level_counts(column: Column) -> IntArray:
-    """Return the rows of each level, or of each distinct number."""
+    """Return the number of rows of each level, or of each distinct number."""
     if column.is_coded:
         counts = np.bincount(column.data, minlength=column.variable.n_codes)
         return counts[: len(column.variable.levels)]
@@ -254,7 +257,7 @@ MEASURES = (
         "rare_values",
         "datasets",
         after="replicated_uniques",
-        words="levels and extremes of few persons that the synthetic data show",
+        words="levels and extremes of few persons in the synthetic data",
         needs=("names",),
         compute=_seen,
         result=RareValues,

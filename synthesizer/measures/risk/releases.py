@@ -1,11 +1,10 @@
-"""Several releases of one source: to how many persons in the data do they point together?
+"""Joint risk of several releases of one source.
 
-Each release alone may point to few persons beyond those of a holdout, and all together to many.
-Where there are records that no release was made from, the datasets of all releases are looked at
-together, as those of one are (`synthesizer.measures.risk.near_verbatim`). Else the excesses add up:
-the persons to whom one release or another points because they are in the data are at most the sum.
-So the upper ends of the intervals add up to a bound of what the releases give together (Boole's
-inequality). Such a bound can show that little is given; it never shows that much is.
+Each release may point to few training persons, and all together to many. If a holdout of all
+releases exists, their datasets are pooled, as those of one release
+(`synthesizer.measures.risk.near_verbatim`). Else the upper ends of the excesses add up to a bound
+of the joint excess (Boole's inequality). A low bound shows that the joint risk is low; a high bound
+shows nothing.
 """
 
 from __future__ import annotations
@@ -20,43 +19,43 @@ _ANSWERS = {True: "yes", False: "no", None: "not recorded"}
 
 
 class Release(Row):
-    """A release of a source, as its ledger has it."""
+    """A release of a source, from its ledger."""
 
     created: str = column("When", "text")
     directory: str = column("Directory", "text")
     datasets: Mapping[str, str]
-    """SHA-256 of each file by its name."""
+    """SHA-256 of each file by name."""
     records: int
-    """Of each dataset; persons of a panel."""
+    """Records of each dataset, or persons of a panel."""
     settings: str
-    """Digest of data and settings, whatever was drawn."""
+    """Digest of data and settings, without seed and key."""
     limits: Mapping[str, str]
-    """For whom and for what it was judged: profile, purpose, release."""
+    """Profile, purpose and release of its verdict."""
     looks: tuple[Look, ...]
-    """Near-verbatim persons as its checks counted them; empty where they did not."""
+    """Near-verbatim persons of its checks; empty if they were off."""
     guess: Guess | None
-    """The value that was guessed most often beyond the holdout."""
+    """Guessed attribute with the largest excess."""
     contains: tuple[str, ...]
-    """SHA-256 of published datasets that its own go on from."""
+    """SHA-256 of published datasets that its datasets extend."""
     replaced: bool = column("Replaced", "text", show=_ANSWERS.get, default=False)
-    """Whether another run has taken its directory."""
+    """Whether a later run replaced its directory."""
     given_out: bool | None = column("Given out", "text", show=_ANSWERS.get, default=None)
-    """Whether somebody got it, as the steward states."""
+    """Whether it was released, as the steward states."""
     source: str = ""
-    """SHA-256 of its source, by which a copy of the source is recognised."""
+    """SHA-256 of its source, which identifies copies of the source."""
 
 
 class Together(Result):
-    """What other releases of the source give together with the present datasets."""
+    """Joint risk of the present datasets and other releases of the source."""
 
     others: tuple[Release, ...]
     counted: NearVerbatim | None
-    """Of all datasets, beside a control; None where the excesses add up."""
+    """Near-verbatim persons of all datasets with a holdout; None without one."""
 
     def bound(self, looks: Sequence[Look]) -> tuple[float, float] | None:
-        """Return the sum of upper ends, of the look where it is largest, and that of the excesses.
+        """Return the sums of upper ends and of excesses, for the comparison with the largest sum.
 
-        ``looks`` are those of the present datasets. None where a release was not counted.
+        ``looks`` are those of the present datasets. None if a release has no counts.
         """
         every = zip(looks, *(other.looks for other in self.others), strict=False)
         sums = (
@@ -66,10 +65,10 @@ class Together(Result):
 
 
 def others_of(releases: Sequence[Release], present: Iterable[str]) -> tuple[Release, ...]:
-    """Return the releases that count beside the present datasets, which their SHA-256 names.
+    """Return the releases that add risk to the present datasets, which are given by SHA-256.
 
-    A release whose datasets are all among later ones, or go on in them, adds nothing. One that was
-    replaced, or that the steward gave to nobody, does not count.
+    A release does not count if later ones contain or extend all its datasets, if it was replaced,
+    or if the steward states that it was not given out.
 
     Examples
     --------
@@ -81,10 +80,10 @@ def others_of(releases: Sequence[Release], present: Iterable[str]) -> tuple[Rele
     """
     seen, others = {*present}, list[Release]()
     for release in reversed(releases):
-        own = {*release.datasets.values()}
-        if not own <= seen:
+        digests = {*release.datasets.values()}
+        if not digests <= seen:
             if release.given_out is False or (release.replaced and not release.given_out):
                 continue
             others.append(release)
-        seen |= own | {*release.contains}
+        seen |= digests | {*release.contains}
     return tuple(reversed(others))

@@ -1,10 +1,10 @@
-"""Replicated uniques: whole records of the original that show up in the synthetic data.
+"""Replicated uniques: unique synthetic records that equal a unique original record.
 
-The attack: somebody who knows a person well finds a synthetic record that looks like the person
-in every respect and that nobody else looks like. Whether it is there by copying or by chance, it
-will be taken for a leak; such records are candidates for removal before a release.
+The attack: an intruder who knows a person well finds a unique synthetic record that equals the
+person in all variables. Copied or by chance, it will be taken for a leak; such records are
+candidates for removal before a release.
 
-Careers of a panel are looked for whole.
+Careers of a panel are compared over all periods.
 
 Source: Nowok, Raab and Dibben (2016), synthpop: bespoke creation of synthetic data in R, Journal
 of Statistical Software 74(11); the function ``replicated.uniques`` of synthpop.
@@ -28,13 +28,13 @@ from synthesizer.measures.utility.sequences import career_of
 
 
 class ReplicatedCounts(Row):
-    """Unique records of one synthetic dataset, by what they are in the original."""
+    """Unique records of one synthetic dataset, and those of them that the original has."""
 
     n: int = column("Records", "count", "synthetic records")
-    uniques: int = column("Unique", "count", "those that no other synthetic record equals")
-    present: int = column("Present", "count", "those of them that the original has")
+    uniques: int = column("Unique", "count", "unique synthetic records")
+    present: int = column("Present", "count", "of them, those that the original has")
     replicated: int = column(
-        "Replicated uniques", "count", "those of them that are unique in the original too"
+        "Replicated uniques", "count", "of them, those that are unique in the original, too"
     )
 
 
@@ -64,7 +64,7 @@ class ReplicatedUniques(Result):
     keys: tuple[str, ...]
     """Variables that were compared."""
     n: int = column("original records", "count")
-    uniques: int = column("of them unique", "count")
+    uniques: int = column("unique original records", "count")
     datasets: tuple[ReplicatedCounts, ...]
     """One for each synthetic dataset."""
 
@@ -88,15 +88,15 @@ class ReplicatedRows:
     """Which records of one synthetic dataset are unique, each of shape (n,)."""
 
     unique: BoolArray
-    """Records that no other synthetic record equals."""
+    """Unique synthetic records."""
     present: BoolArray
-    """Those of them that the original has, once or several times."""
+    """Those of them that the original has."""
     replicated: BoolArray
-    """Those of them that are unique in the original too: the replicated uniques."""
+    """Those of them that are unique in the original, too."""
 
     @property
     def counts(self) -> ReplicatedCounts:
-        """How many they are; which ones stays out of files."""
+        """Numbers of these records, without the records."""
         return ReplicatedCounts(
             n=len(self.unique),
             uniques=int(self.unique.sum()),
@@ -113,29 +113,29 @@ def replicated_uniques(
     exclude: Sequence[str] = (),
     groups: GroupsOf = None,
 ) -> ReplicatedUniques:
-    """Count unique synthetic records that occur in the original, and that are unique there.
+    """Return the numbers of unique synthetic records that the original has, or has once.
 
-    Numbers are compared by value and everything else by label; synthpop compares rows as they
-    are printed in columns, and misses equal numbers when two files pad them to different widths.
+    Numbers are compared by value, all else by label. (synthpop compares printed rows, and misses
+    equal numbers that are padded to different widths.)
 
     Parameters
     ----------
     original, synthetic, groups
-        As in `synthesizer.measures.risk.cap.cap`; each dataset is compared for itself.
+        As in `synthesizer.measures.risk.cap.cap`; the result has each dataset.
     keys : sequence of str, optional
-        Variables that must agree; default all of the original.
+        Variables that must be equal; by default all of the original.
     exclude : sequence of str
-        Variables to leave out of these, such as identifiers and weights.
+        Variables to leave out, such as identifiers and weights.
 
     Returns
     -------
     ReplicatedUniques
-        Counts; `replicated_rows` says which records they are.
+        Counts; `replicated_rows` returns the records.
 
     Raises
     ------
     DataError
-        For unknown variables, an empty synthetic dataset and the like, all at once.
+        With all problems, such as unknown variables or an empty synthetic dataset.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def replicated_rows(
     exclude: Sequence[str] = (),
     groups: GroupsOf = None,
 ) -> tuple[ReplicatedRows, ...]:
-    """Return which records of every synthetic dataset are replicated; see `replicated_uniques`.
+    """Return which records of each synthetic dataset are replicated; see `replicated_uniques`.
 
     Examples
     --------
@@ -180,11 +180,11 @@ def _compared(
     exclude: Sequence[str],
     groups: GroupsOf,
 ) -> tuple[Table, tuple[Table, ...]]:
-    """Return the tables of the compared variables alone, in their order."""
+    """Return the tables with the compared variables, in their order."""
     check_lists(keys=keys, exclude=exclude)
     names = list(column_names(original)) if keys is None else list(keys)
     problems = [
-        f"exclude names {name!r}, which is not among the compared variables: leave it out"
+        f"exclude names {name!r}, which is not a compared variable: leave it out"
         for name in exclude
         if name not in names
     ]
@@ -196,7 +196,7 @@ def _compared(
 
 
 class Replicates:
-    """Counts replicated uniques while datasets come in one by one; none of them is kept."""
+    """Count replicated uniques in datasets that are added one by one and not stored."""
 
     def __init__(self, original: Table, names: Sequence[str], groups: GroupsOf = None) -> None:
         self._coder = SharedCoder(original, names, groups)
@@ -204,17 +204,19 @@ class Replicates:
         self.datasets: list[ReplicatedCounts] = []
 
     def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
         self.datasets.append(self.rows(synthetic).counts)
 
     def rows(self, synthetic: Table) -> ReplicatedRows:
         """Return which records of a dataset are replicated."""
-        codes, ours, theirs = self._coder.counts(synthetic)
-        unique = theirs[codes] == 1
-        return ReplicatedRows(unique, unique & (ours[codes] > 0), unique & (ours[codes] == 1))
+        codes, counts_original, counts_synthetic = self._coder.counts(synthetic)
+        unique = counts_synthetic[codes] == 1
+        return ReplicatedRows(
+            unique, unique & (counts_original[codes] > 0), unique & (counts_original[codes] == 1)
+        )
 
     def result(self) -> ReplicatedUniques:
-        """Return what the datasets so far have."""
+        """Return the result of the datasets so far."""
         return ReplicatedUniques(
             keys=self._names,
             n=len(self._coder.codes),
@@ -230,22 +232,22 @@ class Replication:
     n_synthetic: int
     """Synthetic careers."""
     n_unique: int
-    """Confidential careers that exactly one person has."""
+    """Careers of exactly one original person."""
     in_data: float
-    """Share of synthetic careers that occur in the confidential data."""
+    """Share of synthetic careers that occur in the original."""
     unique: float
-    """Share of synthetic careers that equal a career which exactly one person has."""
+    """Share of synthetic careers that equal a career of exactly one original person."""
     uniques_replicated: float
-    """Share of the careers that exactly one person has which occur in the synthetic data."""
+    """Share of the careers of exactly one original person that occur in the synthetic data."""
 
     @property
     def new(self) -> float:
-        """Share of synthetic careers that do not occur in the confidential data."""
+        """Share of synthetic careers that do not occur in the original."""
         return 1.0 - self.in_data
 
 
 def replication(confidential: npt.ArrayLike, synthetic: npt.ArrayLike) -> Replication:
-    """Compare careers as a whole: codes of the same states, shapes (n, T) and (m, T).
+    """Return the shares of whole careers that are repeated: codes of states, (n, T) and (m, T).
 
     Examples
     --------
@@ -255,11 +257,11 @@ def replication(confidential: npt.ArrayLike, synthetic: npt.ArrayLike) -> Replic
     """
     data, drawn = _as_keys(confidential), _as_keys(synthetic)
     careers, counts = np.unique(data, return_counts=True)
-    place = np.minimum(np.searchsorted(careers, drawn), len(careers) - 1)
-    is_there = careers[place] == drawn
-    single = is_there & (counts[place] == 1)
+    position = np.minimum(np.searchsorted(careers, drawn), len(careers) - 1)
+    is_there = careers[position] == drawn
+    single = is_there & (counts[position] == 1)
     n_unique = int((counts == 1).sum())
-    copied = len(np.unique(place[single]))
+    copied = len(np.unique(position[single]))
     return Replication(
         n_synthetic=len(drawn),
         n_unique=n_unique,
@@ -270,7 +272,7 @@ def replication(confidential: npt.ArrayLike, synthetic: npt.ArrayLike) -> Replic
 
 
 def _as_keys(sequences: npt.ArrayLike) -> npt.NDArray[np.void]:
-    """View each row as one value that can be sorted."""
+    """Return each row as a single value that can be sorted."""
     array = np.ascontiguousarray(sequences, dtype=">u4")  # big-endian: bytes sort like numbers
     return array.view(f"V{array.dtype.itemsize * array.shape[1]}")[:, 0]
 
@@ -282,50 +284,49 @@ def _share(count: int, whole: int) -> float:
 REPLICATED_CAREERS = FigureKind(
     "replicated_careers",
     "careers of one person",
-    "panels: share of the synthetic careers that equal, in every period, a career which exactly "
-    "one person of the original has; chance is that of a new person",
+    "panels: share of the synthetic careers equal in all periods to a career of exactly one "
+    "original person; chance: the same share of new persons",
     limit=Limit(),
     is_axis=True,
     test="verbatim careers",
-    finding="A share of {value} ({ends}) of the synthetic careers equals the career of one person. "
-    "New persons would have {fresh} (limit {mark}).",
+    finding="A share of {value} ({ends}) of the synthetic careers equals the career of exactly one "
+    "person. For new persons it would be {fresh} (limit {mark}).",
 )
 CAREERS_IN_THE_DATA = FigureKind(
     "careers_in_the_data",
     "careers in the data",
-    "share of the synthetic careers that anybody of the original has; chance is that of a new "
-    "person",
+    "share of the synthetic careers equal to that of an original person; chance: the same share of "
+    "new persons",
     on_screen=True,
 )
 UNIQUE_CAREERS = FigureKind(
     "unique_careers_replicated",
     "unique careers replicated",
-    "share of the careers that exactly one person of the original has which occur in the synthetic "
-    "data",
+    "share of the careers of exactly one original person that occur in the synthetic data",
 )
 
 
 class ReplicatedCareers(Result):
-    """Careers of the original that occur in synthetic data: whole sequences of states."""
+    """Careers (whole sequences of states) of the original that occur in synthetic data."""
 
     n: int
     """Persons of the original."""
     n_periods: int
     """Periods of a career."""
     uniques: int
-    """Careers that exactly one person of the original has."""
+    """Careers of exactly one original person."""
     shared: float
-    """Share of persons whose career another person has too: the chance that a fresh person's is
-    among those of the others (leaving out one after the other)."""
+    """Share of persons whose career another person has: leave-one-out estimate of the probability
+    that a new person has the career of an original person."""
     twins: float
-    """Share of persons whose career exactly one other person has: the chance that a fresh
-    person's equals one that exactly one of the others has."""
+    """Share of persons whose career exactly one other person has: the same for careers of exactly
+    one original person."""
     datasets: tuple[Replication, ...]
     """One for each synthetic dataset."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Shares averaged over the datasets; chance is that of a fresh person."""
+        """Shares averaged over the datasets; chance is that of a new person."""
         drawn = sum(dataset.n_synthetic for dataset in self.datasets)
         return (
             REPLICATED_CAREERS.of(
@@ -340,7 +341,7 @@ class ReplicatedCareers(Result):
 
 
 class CareerReplicates:
-    """Counts replicated careers while datasets come in one by one; none of them is kept.
+    """Count replicated careers in datasets that are added one by one and not stored.
 
     Careers are arrays of states by person and period, shape (n, T).
     """
@@ -350,11 +351,11 @@ class CareerReplicates:
         self.datasets: list[Replication] = []
 
     def add(self, synthetic: IntArray) -> None:
-        """Look at the next dataset, of the same states and periods."""
+        """Add the next dataset, with the same states and periods."""
         self.datasets.append(replication(self._original, synthetic))
 
     def result(self) -> ReplicatedCareers:
-        """Return what the datasets so far have."""
+        """Return the result of the datasets so far."""
         counts = np.unique(self._original, axis=0, return_counts=True)[1]
         n = len(self._original)
         return ReplicatedCareers(
@@ -379,7 +380,7 @@ MEASURES = (
         after="copied_uniques of keys and target",
         result_field="replicated",
         of_person=True,
-        words="unique records that occur in the synthetic data, all variables alike",
+        words="unique records that are equal in original and synthetic data",
         needs=("names",),
         compute=lambda case: Replicates(case.original, case.names),
         figures=(REPLICATED_UNIQUES, UNIQUE_PRESENT, UNIQUE_SYNTHETIC),
@@ -390,7 +391,7 @@ MEASURES = (
         after="rare_values",
         result_field="careers",
         of_person=True,
-        words="panels: careers of the data that occur in the synthetic data, period by period",
+        words="panels: original careers that occur in the synthetic data",
         needs=("panel",),
         compute=_careers,
         figures=(REPLICATED_CAREERS, CAREERS_IN_THE_DATA, UNIQUE_CAREERS),

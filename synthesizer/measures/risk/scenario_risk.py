@@ -1,4 +1,4 @@
-"""What an intruder with some keys learns of a target: results, figures and warnings together."""
+"""Risk of one scenario (keys and target): results, figures and warnings of all its measures."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from synthesizer.measures.scenario import Scenario
 FEW_MATCHES = 0.05
 OTHER_SIZE = 1.2
 LARGE_SHARE = 0.5
-"""Share of the records that DiSCO counts above which levels are said to dominate."""
+"""Share of the records in DiSCO above which levels dominate."""
 
 
 class ScenarioRisk(Result):
-    """What an intruder with some keys learns of a target; None where a measure is off or failed."""
+    """Risk of one scenario; None if a measure is off or failed."""
 
     scenario: Scenario
     """Keys and target."""
     cap: CapResult | None = None
-    """Correct attribution probability for nested m, of all records, uniques, special uniques."""
+    """CAP by number of pooled datasets, of all records, uniques and special uniques."""
     regression: tuple[CapRegression, ...] = ()
     """Mean CAP on m; empty with fewer than three datasets."""
     tcap: TcapResult | None = None
-    """The intruder who asks for agreement."""
+    """Targeted CAP."""
     suda: SudaResult | None = None
     """Special uniques of the original."""
     identity: IdentityResult | None = None
@@ -42,20 +42,19 @@ class ScenarioRisk(Result):
     attribute: AttributeResult | None = None
     """Dorig, Dsyn, iS, DiS, DiSCO, DiSDiO, with warnings."""
     copied: CopiedKeys | None = None
-    """Uniques by keys and target that occur in the synthetic data, against a new sample."""
+    """Uniques by keys and target in the synthetic data, compared with a new sample."""
     determined: DeterminedResult | None = None
-    """Whether a key gives the target away by construction."""
+    """Keys that determine the target."""
     differential: DifferentialResult | None = None
-    """From half splits, or from a control file."""
+    """Train-holdout test, from splits or a control file."""
     unfamiliar: Mapping[str, float] = {}
-    """Keys and target of which many synthetic records have values that the original lacks, and
-    the share of these records."""
+    """Share of synthetic records with a value that the original lacks, by key or target."""
     further: Further = Field(default_factory=dict)
     """Results of other measures of the catalogue, by key."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Every figure; the half split comes first, since it is the risk that a release adds."""
+        """All figures; those of the train-holdout test come first."""
         results = (
             self.differential,
             self.cap,
@@ -72,7 +71,7 @@ class ScenarioRisk(Result):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What makes these figures mislead, with the remedy."""
+        """Reasons why these figures may mislead, with the remedy."""
         return tuple(self._warnings())
 
     def _warnings(self) -> Iterator[str]:
@@ -80,51 +79,51 @@ class ScenarioRisk(Result):
         if determined is not None and determined.telling:
             sets = "; ".join(" and ".join(keys) for keys in determined.telling)
             yield (
-                f"target {self.scenario.target!r} is (nearly) a function of {sets}: whoever knows "
-                "that knows the target anyway, and CAP of the original is 1 by construction; "
-                "choose another target or take the key out"
+                f"target {self.scenario.target!r} is (nearly) a function of {sets}, so that CAP of "
+                "the original is 1 by construction: choose another target or remove the key"
             )
         yield from self._size_warnings()
         if self.suda is not None and self.suda.max_size < len(self.scenario.keys):
             yield (
-                f"special uniques: minimal uniques of up to {self.suda.max_size} of "
-                f"{len(self.scenario.keys)} keys were looked for; set max_size to look at more"
+                f"special uniques: only sets of up to {self.suda.max_size} of "
+                f"{len(self.scenario.keys)} keys were searched; set max_size to search more"
             )
         for name, share in self.unfamiliar.items():
             yield (
                 f"{share:.0%} of the synthetic {{records}} have a value of {name!r} that the "
-                "original lacks, and match nobody: check that both files write it alike, or group "
+                "original lacks, and match no record: check that both files use the same values, "
+                "or group "
                 "it"
             )
         if self.scenario.tolerance is not None:
             yield (
-                f"TCAP and the attribute measures of {self.scenario.target!r} need groups in place "
-                "of the tolerance, and are left out"
+                f"TCAP and the attribute measures of {self.scenario.target!r} are left out: they "
+                "need groups in place of the tolerance"
             )
         compared = self.differential
         if compared is not None and compared.by is not None and compared.worst_group is None:
             yield (
-                f"no group of {compared.by!r} has {MIN_UNITS} {{records}} in both parts, so "
-                "there is no worst group: name a coarser variable"
+                f"no worst group: no group of {compared.by!r} has {MIN_UNITS} {{records}} in both "
+                "halves; name a coarser variable"
             )
         if self.attribute is not None:
             yield from _dominance(self.attribute.warnings)
 
     def _size_warnings(self) -> Iterator[str]:
-        """Yield what makes figures small for another reason than safety."""
+        """Yield warnings about figures that are small for another reason than safety."""
         if self.attribute is not None and self.attribute.mean.in_synthetic < FEW_MATCHES:
             yield (
-                f"only {self.attribute.mean.in_synthetic:.1%} of the original {{records}} find "
-                "their key in the synthetic data, so that nothing is attributed: group numeric "
-                "keys (groups), and check that both files write their values alike"
+                f"the key values of only {self.attribute.mean.in_synthetic:.1%} of the original "
+                "{records} occur in the synthetic data, so that few targets can be guessed: group "
+                "numeric keys (groups), and check that both files use the same values"
             )
         if self.identity is not None:
             sizes = [size / self.identity.n for size in self.identity.n_synthetic]
             if max(sizes) > OTHER_SIZE or min(sizes) < 1 / OTHER_SIZE:
                 yield (
                     f"the synthetic data have {_range(sizes)} times the {{records}} of the "
-                    "original: repU, replicated uniques and revealed share fall when {records} "
-                    "repeat and cannot be compared between sizes; CAP, DiSCO and UiOiS can"
+                    "original: repU, replicated uniques and revealed share depend on the size and "
+                    "cannot be compared; CAP, DiSCO and UiOiS can"
                 )
 
 
@@ -135,19 +134,19 @@ def _range(sizes: Sequence[float]) -> str:
 
 _KINDS = {
     "one-way": "target level that nearly all of them have",
-    "two-way": "pairs of a key level and the target that most people with it have anyway",
+    "two-way": "pairs of a key level and its most frequent target",
 }
 
 
 def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
-    """Say how much levels and pairs account for, in the first dataset where it is much."""
+    """Yield warnings about levels and pairs that dominate DiSCO, for the first such dataset."""
     for kind, what in _KINDS.items():
         by_dataset: dict[int, list[Dominance]] = {}
         for warning in warnings:
             if warning.kind == kind:
                 by_dataset.setdefault(warning.dataset, []).append(warning)
         for most in by_dataset.values():
-            # a record has one target level, and may have several pairs
+            # a record has one target level, but may have several pairs
             joined = sum if kind == "one-way" else max
             if joined(w.share for w in most) < LARGE_SHARE:
                 continue
@@ -155,7 +154,7 @@ def _dominance(warnings: Sequence[Dominance]) -> Iterator[str]:
             yield (
                 f"DiSCO counts {joined(w.records for w in most):,} {{records}} "
                 f"({joined(w.share for w in most):.0%} of its {{records}}, dataset "
-                f"{most[0].dataset}) for {largest}{len(most)} {what}: if that is common knowledge, "
-                "name them under checks.exclude (attribute.warnings in checks.json writes them out)"
+                f"{most[0].dataset}) for {largest}{len(most)} {what}: if this is common knowledge, "
+                "add them to checks.exclude (see attribute.warnings in checks.json)"
             )
             break

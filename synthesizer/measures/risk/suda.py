@@ -1,9 +1,9 @@
-"""Special uniques (SUDA2): records that very few of their keys already single out.
+"""Special uniques (SUDA2): records that very few keys single out.
 
-The attack: an intruder who knows only one or two things of a person finds the one record that
-shows them. A minimal sample unique is a set of key values that a single record has, while it
-shares every part of the set with others. The smaller and the more numerous a record's minimal
-uniques, the more likely is it unique in the population too, and the less need one know to find it.
+The attack: an intruder who knows one or two values of a person finds the only record with them. A
+minimal sample unique is a set of key values of exactly one record, all parts of which other
+records have, too. The smaller and the more numerous the minimal uniques of a record, the more
+likely it is unique in the population.
 
 Sources: Elliot, Manning and Ford (2002), A computational algorithm for handling the special
 uniques problem, International Journal of Uncertainty, Fuzziness and Knowledge-Based Systems 10,
@@ -31,24 +31,24 @@ from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
 from synthesizer.measures.measure import Case, Measure
 from synthesizer.measures.measure_options import Switched
 from synthesizer.measures.risk.comparable import GroupsOf, problems_of
-from synthesizer.measures.risk.minimal_uniques import Cells, count_sets, minimal_uniques
+from synthesizer.measures.risk.minimal_uniques import KeyCells, count_sets, minimal_uniques
 
 Missing = Literal["value", "unknown"]
 
-# Sets of keys looked at: 16 keys in full, 25 keys up to sets of 5, 80 up to 3.
-_MOST_SETS = 100_000
-# Sets looked at unasked: sets times records, at least six keys in full, at most twelve.
-_MOST_CHEAP, _FEW_SETS, _MANY_SETS = 300_000_000, 300, 5_000
+# Largest number of sets of keys: 16 keys in full, 25 keys up to sets of 5, 80 up to 3.
+_MAX_SETS = 100_000
+# Defaults: sets times records, and numbers of sets (at least six keys in full, at most twelve).
+_MAX_SET_RECORDS, _FEW_SETS, _MANY_SETS = 300_000_000, 300, 5_000
 
 
 class SudaOptions(Switched):
     """Special uniques: SUDA2 and DIS-SUDA."""
 
     max_size: int | None = Field(
-        None, ge=1, description="largest set of keys that is looked at; all keys when absent"
+        None, ge=1, description="largest number of keys in a set; limited by time when absent"
     )
     sampling_fraction: float = Field(
-        0.01, gt=0, le=1, description="share of the population that the data hold (DIS-SUDA)"
+        0.01, gt=0, le=1, description="share of the population that is in the data (DIS-SUDA)"
     )
 
 
@@ -56,30 +56,32 @@ class SudaSize(Row):
     """Minimal uniques with one number of keys."""
 
     size: int = column("Keys in the set", "count")
-    found: int = column("Sets found", "count", "minimal uniques of all records")
+    found: int = column("Minimal uniques", "count", "of all records")
     records: int = column("Records", "count", "records that have at least one")
 
 
 class SudaBand(Row):
-    """Scored records by DIS-SUDA, in a band of a tenth; its upper end is in it."""
+    """Number of scored records in a band of DIS-SUDA of width 0.1, upper end included."""
 
     above: float = column("Above", "share")
     up_to: float = column("Up to", "share")
     records: int = column("Records", "count")
 
 
-_MATCH = "probability that a unique match is right"
+_MATCH = "probability that a unique match of the keys is the right {record}"
 UNIQUES = FigureKind(
     "uniques",
     "uniques",
-    "{records} whose values of all keys nobody shares",
+    "{records} with unique key values",
     "a count",
 )
-SHARE_UNIQUE = FigureKind("share_unique", "share unique", "share of the {records} that are unique")
+SHARE_UNIQUE = FigureKind(
+    "share_unique", "share unique", "share of the {records} with unique key values"
+)
 SPECIAL_UNIQUES = FigureKind(
     "special_uniques",
     "special uniques",
-    "uniques with the highest tenth of SUDA scores",
+    "uniques with SUDA scores in the highest tenth: few keys suffice to single them out",
     "a count",
 )
 SHARE_SPECIAL = FigureKind(
@@ -91,40 +93,40 @@ DIS = FigureKind("data_intrusion_simulation", "DIS", _MATCH)
 LARGEST_DIS_SUDA = FigureKind(
     "largest_dis_suda",
     "largest DIS-SUDA",
-    f"{_MATCH}, for the {{record}} most at risk",
+    f"{_MATCH}, maximum over the uniques",
 )
-MEAN_DIS_SUDA = FigureKind("mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, averaged over the uniques")
+MEAN_DIS_SUDA = FigureKind("mean_dis_suda", "mean DIS-SUDA", f"{_MATCH}, mean over the uniques")
 
 
 class SudaResult(Result):
-    """Counts and shares of special uniques: nothing of single records."""
+    """Counts and shares of special uniques, without single records."""
 
     keys: tuple[str, ...]
     """Variables that an intruder may know."""
-    max_size: int = column("most keys of a minimal unique that was looked for", "count")
+    max_size: int = column("largest number of keys in a set", "count")
     sampling_fraction: float = column("share of the population that is in the data", "share")
     missing: Missing
-    """Whether a missing code is a value like any other, or identifies nobody."""
+    """Whether a missing code is a value, or does not identify."""
     n: int = column("records", "count")
     uniques: int = column("unique by all keys", "count")
-    uniques_without_score: int = column("of them, with larger minimal uniques alone", "count")
+    uniques_without_score: int = column("of them, with larger minimal uniques only", "count")
     special_uniques: int = column("special uniques (the top tenth of the scores)", "count")
     minimal_uniques: tuple[SudaSize, ...]
     """By number of keys, 1 to ``max_size``."""
     contributions: dict[str, float | None]
-    """Share of the sum of all scores that comes from minimal uniques with the key. As one minimal
-    unique may have several keys, these add up to more than 1; None without any."""
+    """Share of the sum of all scores from minimal uniques with the key; a minimal unique counts for
+    each of its keys, so that the sum exceeds 1. None without any."""
     scores: dict[str, float | None]
     """Quantiles of the scores of the uniques; None without uniques."""
     dis_scores: tuple[SudaBand, ...]
     """Scored records by DIS-SUDA."""
     dis: float | None = column("probability that a unique match is right, whole file", "share")
-    largest_dis_suda: float | None = column("the same, of the record most at risk", "share")
-    mean_dis_suda: float | None = column("the same, mean of the scored uniques", "share")
+    largest_dis_suda: float | None = column("maximum over the scored uniques", "share")
+    mean_dis_suda: float | None = column("mean over the scored uniques", "share")
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Uniques, special uniques and the probabilities that unique matches are right."""
+        """Uniques, special uniques and probabilities that unique matches are right."""
         n, scored = self.n, self.uniques - self.uniques_without_score
         return (
             UNIQUES.of(self.uniques, n),
@@ -139,23 +141,23 @@ class SudaResult(Result):
 
 @dataclass(frozen=True, eq=False)
 class SudaScores:
-    """What `suda` says of every record."""
+    """Scores of all records by `suda`."""
 
     keys: tuple[str, ...]
     """Variables that an intruder may know."""
     max_size: int
-    """Largest number of keys in a minimal unique that was looked for."""
+    """Largest number of keys in a set."""
     sampling_fraction: float
     """Share of the population that is in the data."""
     missing: Missing
-    """How missing codes count."""
+    """Whether a missing code is a value, or does not identify."""
     unique: BoolArray
-    """Where no other record has the same values of all keys, shape (n,)."""
+    """Which records have unique values of all keys, shape (n,)."""
     scores: FloatArray
-    """SUDA scores, 0 where a record has no minimal unique, shape (n,)."""
+    """SUDA scores, 0 without a minimal unique, shape (n,)."""
     dis_scores: FloatArray
-    """Probability that a unique match with the record is right, 0 where it is not unique; NaN
-    where it is unique but all its minimal uniques are larger than ``max_size``; shape (n,)."""
+    """Probability that a unique match with the record is right, shape (n,); 0 if it is not unique,
+    NaN if all its minimal uniques are larger than ``max_size``."""
     special: BoolArray
     """Uniques at or above the top-decile cut of the scores of the uniques, shape (n,)."""
     minimal: npt.NDArray[np.int32]
@@ -163,18 +165,18 @@ class SudaScores:
     contributions: dict[str, float | None]
     """See `SudaResult`."""
     record_contributions: npt.NDArray[np.float32] | None
-    """The same for each record, 0 where its score is 0, shape (n, keys); only if asked for."""
+    """Contributions by record, 0 if its score is 0, shape (n, keys); None by default."""
     dis: float | None
     """Probability that a unique match is right, for the whole file; None without uniques."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Those of the result."""
+        """Figures of the result."""
         return self.result.figures
 
     @property
     def result(self) -> SudaResult:
-        """Counts and shares: nothing of single records."""
+        """Counts and shares, without single records."""
         scored = self.dis_scores[self.unique & (self.scores > 0)]
         minimal = zip(self.minimal.sum(axis=0), (self.minimal > 0).sum(axis=0), strict=True)
         return SudaResult(
@@ -200,7 +202,7 @@ class SudaScores:
 
 
 def _quantiles(values: FloatArray) -> dict[str, float | None]:
-    """Describe the scores of the uniques."""
+    """Return quantiles of the scores of the uniques."""
     points = {"lowest": 0.0, "median": 0.5, "9th decile": 0.9, "99th percentile": 0.99}
     points["highest"] = 1.0
     return {
@@ -229,11 +231,11 @@ def suda(
     record_contributions: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> SudaScores:
-    """Find all minimal sample uniques and score the records by them.
+    """Return the SUDA scores of all records, from all their minimal sample uniques.
 
     A minimal unique of k of the ATT keys scores (ATT - k) (ATT - k - 1) ... (ATT - M + 1) with
-    M = ``max_size``, which is (ATT - k)! where all sizes are looked at; the score of a record is
-    the sum over its minimal uniques. (Elliot et al. write the product down to ATT - M: for M < ATT
+    M = ``max_size``, which is (ATT - k)! if all sizes are searched. The score of a record is the
+    sum over its minimal uniques. (Elliot et al. write the product down to ATT - M: for M < ATT
     their scores are ATT - M times these.)
 
     Parameters
@@ -247,36 +249,35 @@ def suda(
     options : SudaOptions, optional
         Options of the check, as under ``checks: {suda: ...}``.
     max_size : int, optional
-        Largest number of keys in a minimal unique that is looked for, in place of that of the
-        options; default all.
+        Largest number of keys in a set, in place of that of the options; default all.
     sampling_fraction : float, optional
         Share of the population that is in the data, in (0, 1], in place of that of the options;
         default 0.01. DIS scores depend on it.
     missing : {"value", "unknown"}
-        "value": a missing code is a value like any other. "unknown": nobody is found, or confused
-        with others, by a missing code: on every set of keys only records without one are compared.
+        "value": a missing code is a value. "unknown": a missing code does not identify, so that on
+        each set of keys only records without missing codes are compared.
     record_contributions : bool
-        Whether to keep the contributions of the keys for every record.
+        Whether to return the contributions of the keys for each record.
     progress : function of (done: int, total: int), optional
-        Told after each set of keys.
+        Called after each set of keys.
 
     Returns
     -------
     SudaScores
-        Scores, masks and counts in the order of the records; its ``result`` sums them up.
+        Scores, masks and counts in the order of the records; ``result`` has their summary.
 
     Raises
     ------
     DataError
-        For unknown keys, sizes and fractions out of range, and more than 100,000 sets of keys.
+        For unknown keys, sizes and fractions out of range, or more than 100,000 sets of keys.
 
     Notes
     -----
-    Every set of up to ``max_size`` keys is counted, but only for records that share each of its
-    parts with others, and once for all that are alike. Hence time grows at most with the number
-    of sets times that of distinct keys. Beside the result, memory is that of the distinct keys
-    plus one bit for each of them and each set of two neighbouring sizes: 100,000 records with 20
-    keys and sets of up to 4 take 7 seconds and 100 MB, with 10 keys in full 2 seconds and 25 MB.
+    Each set of up to ``max_size`` keys is counted once for identical records, and only for records
+    that are not unique on a part of the set. Time grows at most with the number of sets times that
+    of distinct combinations. Memory is that of the distinct combinations plus one bit for each of
+    them and each set of two neighbouring sizes: 100,000 records with 20 keys and sets of up to 4
+    take 7 seconds and 100 MB, with 10 keys in full 2 seconds and 25 MB.
 
     Examples
     --------
@@ -295,7 +296,7 @@ def suda(
     sampling_fraction = options.sampling_fraction
     size = len(keys) if options.max_size is None else options.max_size
     _check(table, keys, groups, size, sampling_fraction, missing)
-    cells = Cells.of(table, keys, groups, unknown=missing == "unknown")
+    cells = KeyCells.of(table, keys, groups, unknown=missing == "unknown")
     weights = _weights(len(keys), size)
     counts, by_key, by_record = minimal_uniques(cells, weights, record_contributions, progress)
     n, rows, scores = table.n_rows, cells.records, counts @ np.asarray(weights)
@@ -334,10 +335,10 @@ def special_uniques(
     groups: GroupsOf = None,
     suda: SudaScores | None = None,
 ) -> BoolArray:
-    """Return where a unique's SUDA score is at or above the top-decile cut among the uniques.
+    """Return which records are special uniques: uniques with a SUDA score in the highest tenth.
 
-    Where many scores are equal to the cut, more than a tenth of the uniques are special.
-    Parameters and errors are those of `suda`, whose result may be handed in.
+    With ties at the cut more than a tenth of the uniques are special. Parameters and errors are
+    those of `suda`, whose result can be passed.
 
     Examples
     --------
@@ -350,10 +351,10 @@ def special_uniques(
     n = as_table(data, keys).n_rows
     problems = []
     if result.keys != tuple(keys):
-        problems.append("the SUDA result is of other keys: compute it with these")
+        problems.append("the SUDA result has other keys: compute it with these")
     if len(result.unique) != n:
         problems.append(
-            f"the SUDA result is of {len(result.unique)} records and the data have {n}: "
+            f"the SUDA result has {len(result.unique)} records and the data have {n}: "
             "compute it with these data"
         )
     if problems:
@@ -366,7 +367,7 @@ _suda = suda
 
 
 def affordable_size(n_keys: int, n_records: int) -> int:
-    """Return the largest ``max_size`` with which `suda` takes seconds, not minutes.
+    """Return the largest ``max_size`` for which `suda` takes seconds, not minutes.
 
     Time grows with the number of sets of keys and with the number of records.
 
@@ -375,11 +376,11 @@ def affordable_size(n_keys: int, n_records: int) -> int:
     >>> affordable_size(12, 10_000), affordable_size(12, 1_000_000), affordable_size(6, 10**7)
     (12, 3, 6)
     """
-    return _largest_size(n_keys, min(max(_MOST_CHEAP // n_records, _FEW_SETS), _MANY_SETS))
+    return _largest_size(n_keys, min(max(_MAX_SET_RECORDS // n_records, _FEW_SETS), _MANY_SETS))
 
 
 def _largest_size(n_keys: int, most_sets: int) -> int:
-    """Return the largest size up to which there are no more sets of keys than given."""
+    """Return the largest size of sets whose number is at most ``most_sets``."""
     size = 1
     while size < n_keys and count_sets(n_keys, size + 1) <= most_sets:
         size += 1
@@ -404,12 +405,11 @@ def _check(
     total = count_sets(len(keys), max_size)
     if keys and not 1 <= max_size <= len(keys):
         problems.append(f"max_size ({max_size}) must be between 1 and the {len(keys)} keys")
-    elif total > _MOST_SETS:
-        largest = _largest_size(len(keys), _MOST_SETS)
+    elif total > _MAX_SETS:
+        largest = _largest_size(len(keys), _MAX_SETS)
         problems.append(
-            f"{len(keys)} keys have {total:,} sets of up to {max_size}, more than the "
-            f"{_MOST_SETS:,} that can be looked at: set max_size to at most {largest},"
-            " or name fewer keys"
+            f"{len(keys)} keys have {total:,} sets of up to {max_size}, more than the limit of "
+            f"{_MAX_SETS:,}: set max_size to at most {largest}, or name fewer keys"
         )
     if problems:
         raise DataError(problems)
@@ -423,7 +423,7 @@ def _weights(n_keys: int, max_size: int) -> list[float]:
 
 
 def _spread(values: npt.NDArray[Any], rows: IntArray, n: int) -> npt.NDArray[Any]:
-    """Return values of some records among zeros for the others."""
+    """Return an array of n with values at some rows, and 0 elsewhere."""
     result = np.zeros((n, *values.shape[1:]), dtype=values.dtype)
     result[rows] = values
     return result
@@ -437,12 +437,11 @@ def _special(scores: FloatArray, unique: BoolArray) -> BoolArray:
 
 
 def data_intrusion_simulation(uniques: int, paired: int, sampling_fraction: float) -> float | None:
-    """Estimate the probability that a unique match between a sample and a known person is right.
+    """Return the estimated probability that a unique match of a sample with a person is right.
 
-    With U uniques, P records whose key exactly one other record has, and the share f of the
+    With U uniques, P records whose key values exactly one other record has, and the share f of the
     population that is in the sample, it is U f / (U f + P (1 - f)); None without uniques. It is 1
-    for a whole population, and also where there are no pairs to tell from how many keys the
-    population shares.
+    for a whole population, and without pairs, which makes the estimate useless.
 
     Examples
     --------
@@ -454,12 +453,11 @@ def data_intrusion_simulation(uniques: int, paired: int, sampling_fraction: floa
 
 
 def score_exponent(n_keys: int) -> float:
-    """Return the power of the SUDA score that the odds of a right match are proportional to.
+    """Return the exponent e of the odds of a right match, which are proportional to score^e.
 
-    Inferred, not taken from a paper: published scores of sdcMicro for 3, 4 and 6 keys obey
-    1 + (8 - n_keys) / 20 to every digit given; other numbers of keys
-    follow the same line. It is held above 0, so that the odds never fall with the score (from 28
-    keys on). This affects how DIS is spread, not DIS itself.
+    Inferred, not from a paper: published scores of sdcMicro for 3, 4 and 6 keys fit
+    1 + (8 - n_keys) / 20 in all digits; other numbers of keys use the same line. The exponent is at
+    least above 0 (from 28 keys on). It affects how DIS is distributed, not DIS itself.
 
     Examples
     --------
@@ -470,11 +468,10 @@ def score_exponent(n_keys: int) -> float:
 
 
 def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> FloatArray:
-    """Spread the file's DIS over its uniques by their SUDA scores (DIS-SUDA).
+    """Return the DIS of the file distributed over its uniques by SUDA scores (DIS-SUDA).
 
-    Among unique matches of a record there are (1 - p) / p wrong ones for each right one. This
-    ratio is taken to be proportional to score ** -exponent, and its mean over the records is that
-    of the whole file, (1 - dis) / dis.
+    A unique match with a record has the odds (1 - p) / p of being wrong. They are assumed to be
+    proportional to score ** -exponent, with the mean (1 - dis) / dis of the file.
 
     Examples
     --------
@@ -490,7 +487,7 @@ def dis_suda_scores(scores: FloatArray, dis: float | None, n_keys: int) -> Float
 
 
 def _measured(case: Case) -> SudaScores:
-    options, keys = case.settings.suda, case.asked.keys
+    options, keys = case.settings.suda, case.required_scenario.keys
     size = options.max_size or affordable_size(len(keys), case.original.n_rows)
     return suda(
         case.original,
@@ -508,7 +505,7 @@ MEASURES = (
         words="special uniques",
         options=SudaOptions,
         compute=_measured,
-        kept=attrgetter("result"),
+        saved=attrgetter("result"),
         figures=(
             UNIQUES,
             SHARE_UNIQUE,

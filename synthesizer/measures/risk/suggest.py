@@ -1,11 +1,10 @@
-"""Suggested keys and target for runs whose configuration names none.
+"""Suggested keys and target for runs whose configuration has none.
 
-Keys are variables that somebody may know of a person: coded, or whole numbers with few values.
-They are added one by one until a fair share of the records is unique. The target is a coded
-variable with 3 to 20 levels, or with two if its name is sensitive, that no single key gives away
-by itself. No two of them are the same in other words (one a function of the other in these data),
-or moments of one variable of a panel.
-Of a panel what never changes comes first, then first values, and attributes of careers last.
+Keys are variables that an intruder may know: coded, or whole numbers with few values. They are
+added one by one until at least a fifth of the records is unique. The target is a coded variable
+with 3 to 20 levels, or with two if its name is sensitive, that no single key determines. No two
+of them are functions of each other in the data, or moments of one variable of a panel. In a panel
+constant variables come first, then first values, and attributes of careers last.
 """
 
 from __future__ import annotations
@@ -17,46 +16,46 @@ import numpy as np
 from synthesizer.data.pairs import Data, as_table, check_lists, column_names
 from synthesizer.data.table import Column, Kind, Table
 from synthesizer.measures.figure import Result
-from synthesizer.measures.risk.determined import told_share
+from synthesizer.measures.risk.determined import share_right_by_key
 from synthesizer.measures.risk.identity import statistical_uniques
 
-# Names raise the priority of a variable and are never needed.
+# Words in names raise the priority of a variable.
 _DEMOGRAPHIC = (
     "age", "sex", "gender", "region", "area", "state", "puma", "province", "county", "district",
     "canton", "municip", "place", "city", "race", "rac", "ethnic", "marital", "msp", "civ",
     "nation", "birth", "household", "tenure", "own", "occupation",
 )  # fmt: skip
 _SCHOOLING = ("edu", "school", "schl", "degree")
-"""Often known, and hardly a secret: keys behind those, and no target if there is another."""
+"""Often known and rarely sensitive: keys after the demographic ones, and targets last."""
 _SENSITIVE = (
     "income", "pinc", "hinc", "hhinc", "earn", "wage", "pay", "salary", "wealth", "health",
     "disab", "disease", "diagn", "depress", "relig", "benefit", "debt", "illness", "smok", "alc",
     "drug", "abuse", "politic", "vote", "party", "crime",
 )  # fmt: skip
-_ENOUGH_UNIQUES = 0.2
-_TOO_MANY_UNIQUES = 0.6
-_MOST_LEVELS = 150
-_EXCEPTIONS = 0.01
-_LOPSIDED = 0.9
-"""Most records that have the same of two answers, for these to be a target."""
+_MIN_SHARE_UNIQUE = 0.2
+_MAX_SHARE_UNIQUE = 0.6
+_MAX_KEY_LEVELS = 150
+_MAX_EXCEPTIONS = 0.01
+_MAX_MODAL_SHARE = 0.9
+"""Largest share of the more frequent level of a target with two levels."""
 NO_SCENARIO = (
-    "no keys and target could be found for the risk measures that need them, which are left out; "
-    "name them under checks: keys, target"
+    "no suitable keys and target exist, and the risk measures that need them are left out; set "
+    "checks: keys, target"
 )
-"""The note where the original has no two variables that would do."""
+"""Note for an original without suitable variables."""
 
 
 class Suggestion(Result):
-    """Keys and target to start from."""
+    """Suggested keys and target."""
 
     keys: tuple[str, ...]
-    """What others may know of a person."""
+    """Variables that an intruder may know."""
     target: str | None
-    """What should stay secret; None where nothing suits."""
+    """Sensitive variable; None without a suitable one."""
     share_of_uniques: float
-    """Share of the records that nobody shares these keys with."""
+    """Share of the records with unique key values."""
     reason: str
-    """Why these, in plain words."""
+    """Reason for these keys and target."""
 
 
 def suggest(
@@ -66,14 +65,14 @@ def suggest(
     target: str | None = None,
     max_keys: int = 6,
 ) -> Suggestion:
-    """Suggest keys and target; whatever is given is kept. The same table gives the same answer.
+    """Return suggested keys and target; those that are given stay.
 
     Parameters
     ----------
     table : Table or DataFrame
         Original records.
     keys, target : optional
-        Fixed by the user.
+        Given by the user.
     max_keys : int
         Largest number of keys, at least 1.
 
@@ -111,7 +110,7 @@ def suggest(
 
 
 def _distinct(column: Column) -> int:
-    """Return the number of distinct values that occur; 0 for what cannot be a key."""
+    """Return the number of distinct values; 0 for a variable that cannot be a key."""
     if column.variable.kind is Kind.ID or len(column) == 0:
         return 0
     if column.is_coded:
@@ -123,9 +122,9 @@ def _distinct(column: Column) -> int:
 
 
 def _rank(name: str, words: Sequence[str]) -> int:
-    """Return 0 for names that hold a word at their beginning or after a separator, else 1.
+    """Return 0 for names with one of the words at the start or after a separator, else 1.
 
-    Attributes of careers are none of these, whatever they are called.
+    Attributes of careers always have 1.
     """
     if name.startswith("career."):
         return 1
@@ -135,7 +134,7 @@ def _rank(name: str, words: Sequence[str]) -> int:
 
 
 def _variable(table: Table, name: str) -> str:
-    """Return the variable of a panel whose moment a column is; the name itself of others.
+    """Return the variable of a panel that a column is a moment of; else the name itself.
 
     States of careers belong to the variable whose first values are the first states.
     """
@@ -150,7 +149,7 @@ def _variable(table: Table, name: str) -> str:
 
 
 def _moment(name: str, order: Sequence[str]) -> int:
-    """Return the place of a column's moment in an order; attributes of careers come last."""
+    """Return the position of a column's moment in an order; attributes of careers come last."""
     if name.startswith("career."):
         return len(order) + 1
     moment = name.partition("@")[2]
@@ -161,32 +160,32 @@ def _is_same(table: Table, one: str, other: str) -> bool:
     """Return whether two columns are moments of one variable, or one is a function of the other."""
     if _variable(table, one) == _variable(table, other):
         return True
-    return _tells(table[one], table[other]) or _tells(table[other], table[one])
+    return _determines(table[one], table[other]) or _determines(table[other], table[one])
 
 
-def _tells(key: Column, target: Column) -> bool:
-    """Return whether a column is a function of another, but for one record in a hundred at most.
+def _determines(key: Column, target: Column) -> bool:
+    """Return whether a column determines another, with at most 1 % exceptions.
 
-    With exceptions it must be told ten times more often than by guessing.
+    With exceptions it must have at most a tenth of the errors of guessing.
     """
-    told = told_share(key, target)
-    if told == 1 or told < 1 - _EXCEPTIONS or not target.is_coded:
-        return told == 1
-    return 10 * (1 - told) < 1 - _modal_share(target)
+    share_right = share_right_by_key(key, target)
+    if share_right == 1 or share_right < 1 - _MAX_EXCEPTIONS or not target.is_coded:
+        return share_right == 1
+    return 10 * (1 - share_right) < 1 - _modal_share(target)
 
 
 def _pick_keys(
     table: Table, distinct: dict[str, int], target: str | None, max_keys: int, *, fixed: bool
 ) -> tuple[str, ...]:
-    """Pick keys beside a target; where it is fixed, none that is the same in other words."""
-    names = [n for n, size in distinct.items() if 2 <= size <= _MOST_LEVELS and n != target]
+    """Return keys for a target; if it is ``fixed``, without functions of it."""
+    names = [n for n, size in distinct.items() if 2 <= size <= _MAX_KEY_LEVELS and n != target]
     if target is not None and target in table:
         variable = _variable(table, target)
         names = [name for name in names if _variable(table, name) != variable]
         if fixed:
             names = [name for name in names if not _is_same(table, name, target)]
-    # Coded variables before numbers; sorting is stable, so that the column order decides ties.
-    # What is sensitive is rather sought than known, unless it is demographic as well.
+    # Coded variables before numbers; ties by column order. Sensitive variables come last, unless
+    # they are demographic, too.
     names.sort(
         key=lambda name: (
             name.startswith("career."),
@@ -198,17 +197,17 @@ def _pick_keys(
         )
     )
     chosen: list[str] = []
-    done: set[str] = set()  # variables that are told already
+    done: set[str] = set()  # variables that are used already
     for name in names:
         variable = _variable(table, name)
         if variable in done or any(_is_same(table, name, other) for other in chosen):
             done.add(variable)
             continue
         share = statistical_uniques(table, [*chosen, name]).mean()
-        if chosen and share > _TOO_MANY_UNIQUES:
+        if chosen and share > _MAX_SHARE_UNIQUE:
             continue
         chosen.append(name)
-        if len(chosen) == max_keys or share >= _ENOUGH_UNIQUES:
+        if len(chosen) == max_keys or share >= _MIN_SHARE_UNIQUE:
             break
     return tuple(chosen)
 
@@ -234,9 +233,9 @@ def _best_target(table: Table, distinct: dict[str, int], keys: Sequence[str]) ->
 
 
 def _may_be_sought(column: Column, size: int) -> bool:
-    """Whether a variable has 3 to 20 levels, or two answers that its name says are sensitive."""
+    """Whether a variable has 3 to 20 levels, or two levels and a sensitive name."""
     if size == 2:
-        return _rank(column.name, _SENSITIVE) == 0 and _modal_share(column) < _LOPSIDED
+        return _rank(column.name, _SENSITIVE) == 0 and _modal_share(column) < _MAX_MODAL_SHARE
     return 3 <= size <= 20
 
 
@@ -245,21 +244,21 @@ def _modal_share(column: Column) -> float:
 
 
 def _given_away(table: Table, keys: Sequence[str], target: str) -> bool:
-    """Return whether one key tells the target of nine in ten records where guessing does not."""
+    """Return whether one key determines the target of 90 % of the records, unlike guessing."""
     truth = table[target]
     limit = max(0.9, (1 + _modal_share(truth)) / 2)
-    return any(told_share(table[key], truth) >= limit for key in keys)
+    return any(share_right_by_key(table[key], truth) >= limit for key in keys)
 
 
 def _reason(keys: Sequence[str], target: str | None, share: float, table: Table) -> str:
     if not keys or target is None:
         return (
-            "No keys and target could be suggested: name variables that others may know as keys, "
-            "and one with 3 to 20 levels that should stay secret as target."
+            "No suitable keys and target: name variables that an intruder may know as keys, and a "
+            "sensitive one with 3 to 20 levels as target."
         )
     levels = _distinct(table[target]) if target in table else 0
     return (
-        f"The keys ({', '.join(keys)}) are variables that others may know of a person; together "
+        f"The keys ({', '.join(keys)}) are variables that an intruder may know; together "
         f"they are unique for {share:.0%} of the records. The target ({target}) has {levels} "
-        "values and no single key gives it away. Name your own to replace them."
+        "levels, and no single key determines it. Set checks: keys, target to replace them."
     )

@@ -1,8 +1,8 @@
-"""Targeted correct attribution probability (TCAP): the intruder who asks for agreement.
+"""Targeted correct attribution probability (TCAP): guesses only where synthetic records agree.
 
-The attack: an intruder looks up a known key in the synthetic data and believes what is read off
-there only when the synthetic records with that key agree (nearly) all on the target. TCAP is the
-share of those beliefs that are right.
+The attack: an intruder looks up the keys of a person in the synthetic data, and guesses the target
+only if (nearly) all synthetic records with these key values agree on it. TCAP is the share of right
+guesses.
 
 Sources: Elliot (2014), Final report on the disclosure risk associated with the synthetic data
 produced by the SYLLS team; Taub and Elliot (2019), The synthetic data challenge; Little, Elliot
@@ -36,9 +36,9 @@ from synthesizer.measures.scenario import Tolerance
 
 
 def agreement(one: Codes, other: Codes) -> float | None:
-    """Return the agreement of two classifications expected from their margins alone.
+    """Return the agreement of two independent classifications, from their margins.
 
-    Each holds the number of records by level; None where there are no records.
+    ``one`` and ``other`` are numbers of records by level; None without records.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def agreement(one: Codes, other: Codes) -> float | None:
 
 
 class Classes:
-    """Equivalence classes: how often each target occurs with each key, over all datasets so far."""
+    """Equivalence classes: counts of each target by combination of keys, in the datasets so far."""
 
     def __init__(self, n_keys: int, n_targets: int) -> None:
         self._n_keys, self.n_targets = n_keys, n_targets
@@ -58,7 +58,7 @@ class Classes:
         self._counts = np.empty(0, dtype=np.int64)
 
     def add(self, keys: Codes, targets: Codes) -> None:
-        """Count more records; keys of -1 belong to no class."""
+        """Add records; those with keys of -1 belong to no class."""
         use = keys >= 0
         pairs, counts = np.unique(keys[use] * self.n_targets + targets[use], return_counts=True)
         every = np.concatenate([self._pairs, pairs])
@@ -67,12 +67,12 @@ class Classes:
         self._counts = np.bincount(position, weights=weights).astype(np.int64)
 
     def modal(self) -> tuple[Codes, Codes, Codes]:
-        """Return per key the size of its class, its most frequent target and that one's count.
+        """Return by key the size of the class, its most frequent target and the count of that.
 
-        Of equally frequent targets the one with the lowest code; -1 for an empty class.
+        Ties go to the target with the lowest code; -1 for an empty class.
         """
         keys = self._pairs // self.n_targets
-        # The sort is stable and pairs ascend: of equal counts the first target comes first.
+        # A stable sort of ascending pairs: of equal counts the first target comes first.
         order = np.lexsort((-self._counts, keys))
         first = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]
         size = np.bincount(keys, weights=self._counts, minlength=self._n_keys).astype(np.int64)
@@ -83,63 +83,62 @@ class Classes:
 
 
 class TcapRow(Row):
-    """What the first ``m`` datasets give away to an intruder who asks for agreement."""
+    """Guesses from the first ``m`` datasets pooled."""
 
     m: int
-    """The first m datasets pooled."""
+    """Number of pooled datasets."""
     records: int = column("Records", "count", "original records")
-    matched: int = column("Matched", "count", "those whose key occurs in the pooled datasets")
+    matched: int = column("Matched", "count", "records whose keys occur in the pooled datasets")
     attributed: int = column(
-        "Attributed", "count", "those whose class there agrees on one target to the share tau"
+        "Guessed", "count", "records of whose matches a share of tau has one target"
     )
-    correct: int = column("Right", "count", "those of them whose true target is that one")
+    correct: int = column("Right", "count", "right guesses")
     guessed: int = column(
         "Right by guessing",
         "count",
-        "those of the attributed whose true target is the most frequent one of the original",
+        "guessed records whose target is the most frequent one of the original",
     )
     baseline: float | None = column(
         "Baseline",
         "share",
-        "mean baseline CAP (eq. 5 of Taub et al. 2018) of the attributed; None without any",
+        "mean baseline CAP (eq. 5 of Taub et al. 2018) of the guessed records; none without any",
     )
     chance: float | None = column(
         "Chance",
         "share",
-        "share of the attributed that would be right if attributed and true targets, as often as "
-        "they are, had nothing to do with each other",
+        "share of right guesses if guesses were independent of true targets",
     )
 
     @property
     @shown("TCAP", "share")
     def tcap(self) -> float | None:
-        """Correct of the attributed records, in [0, 1]; None where nothing is attributed."""
+        """Share of right guesses, in [0, 1]; None without guesses."""
         return _share(self.correct, self.attributed)
 
     @property
     @shown("Of the matched", "share")
     def of_matched(self) -> float | None:
-        """Correct of all matched records, as synthpop counts; None where none is matched."""
+        """Right guesses divided by matched records, as in synthpop; None without matches."""
         return _share(self.correct, self.matched)
 
     @property
     @shown("Of all", "share")
     def of_records(self) -> float:
-        """Correct of all records; with tau = 1 this is DiSCO."""
+        """Right guesses divided by all records; with tau = 1 this is DiSCO."""
         return self.correct / self.records
 
     @property
     @shown("Guessing", "share")
     def guess(self) -> float | None:
-        """Share of the attributed that the original's most frequent target guesses right."""
+        """Share of the guessed records with the most frequent target of the original."""
         return _share(self.guessed, self.attributed)
 
 
 TCAP = FigureKind(
     "tcap",
     "TCAP",
-    "how often a guess is right where the synthetic {records} with the same keys agree on one "
-    "target",
+    "share of right guesses among {records} whose synthetic matches by the keys agree on one "
+    "target value",
     title="TCAP, all datasets together",
     limit=Limit(some=True, exact=True),
     is_axis=True,
@@ -147,23 +146,23 @@ TCAP = FigureKind(
 TCAP_OF_MATCHED = FigureKind(
     "tcap_of_matched",
     "TCAP of matched {records}",
-    "share of all {records} whose keys are found with such a right guess",
+    "share of such right guesses among all {records} whose key values occur in the synthetic data",
 )
 
 
 class TcapResult(OfTarget):
-    """Targeted CAP of nested datasets."""
+    """Targeted CAP by number of pooled datasets."""
 
     tau: float
     """Share of a class that must agree on one target."""
     original: TcapRow
-    """The original, released as it is."""
+    """Value of releasing the original."""
     synthetic: tuple[TcapRow, ...]
     """By number of pooled datasets."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """TCAP of all datasets together, relative to attributed and to matched records."""
+        """TCAP of all datasets together, relative to guessed and to matched records."""
         row, released = self.synthetic[-1], self.original
         chance = None if row.chance is None else row.chance * row.attributed / row.matched
         detail = f"target: {self.target}, tau = {self.tau:g}; more datasets agree less often"
@@ -198,20 +197,19 @@ def tcap(
     tolerance: Tolerance | None = None,
     tau: float = 1.0,
 ) -> TcapResult:
-    """Return the targeted CAP of original and synthetic data for nested m = 1, ..., M.
+    """Return the targeted CAP of the original, and of the first m = 1, ..., M datasets pooled.
 
-    Of the pooled synthetic records with one key (an equivalence class) the most frequent target
-    is attributed to the original records with that key, if its share in the class is at least
-    ``tau``. Ties, which only ``tau`` of one half or less lets through, go to the value that comes
-    first among the original's levels (the smallest number). Original records are counted, each
-    once; Taub and Elliot (2019) average over the synthetic records of the same classes.
+    The guess is the most frequent target of the pooled synthetic records with the same keys (an
+    equivalence class), if its share in the class is at least ``tau``. Ties (with ``tau`` of 0.5 or
+    less) go to the first of the original's levels (the smallest number). Each original record
+    counts once; Taub and Elliot (2019) average over the synthetic records of the same classes.
 
     Parameters
     ----------
     original, synthetic, keys, target, groups
         As in `synthesizer.measures.risk.cap.cap`.
     tolerance : Tolerance, optional
-        Refused for a numeric target: a class agrees on a group, not on an interval.
+        Refused for a numeric target: classes need groups.
     tau : float
         In (0, 1].
 
@@ -223,7 +221,7 @@ def tcap(
     Raises
     ------
     DataError
-        For unknown keys or target, a tau out of range and the like, all at once.
+        With all problems, such as unknown keys or target, or tau out of range.
 
     Examples
     --------
@@ -242,13 +240,13 @@ def tcap(
         raise DataError(problems)
     check_comparable(original, tables, names)
     coder = JointCoder(original, keys, groups)
-    # A value that the original lacks has a code of its own: it decides whether a class agrees.
+    # Values that the original lacks have codes, too, since they affect the agreement.
     columns = [table[target] for table in (original, *tables)]
     together = stacked_columns(columns)
     targets = ColumnCoder.fit(together, fixed_groups(original, groups).get(target))
     truth, *theirs = split(targets.encode(together), columns)
     size = 1 + max(int(codes.max(initial=0)) for codes in (truth, *theirs))
-    attack = partial(_row, ours=coder.codes, truth=truth, tau=tau)
+    attack = partial(_row, keys_of_original=coder.codes, truth=truth, tau=tau)
     released = Classes(coder.size, size)
     released.add(coder.codes, truth)
     classes = Classes(coder.size, size)
@@ -271,26 +269,26 @@ def _problems(
     if not 0 < tau <= 1:
         yield f"tau ({tau}) must be above 0 and at most 1"
     if tolerance is not None and target in original and not original[target].is_coded:
-        yield f"TCAP knows no tolerance for the numeric target {target!r}: give groups in its place"
+        yield f"TCAP has no tolerance for the numeric target {target!r}: give groups instead"
 
 
 def _share(count: int, whole: int) -> float | None:
     return count / whole if whole else None
 
 
-def _row(m: int, classes: Classes, *, ours: Codes, truth: Codes, tau: float) -> TcapRow:
-    """Ask the classes about the original records, by their keys and targets."""
+def _row(m: int, classes: Classes, *, keys_of_original: Codes, truth: Codes, tau: float) -> TcapRow:
+    """Return the row of the classes for the original records, by keys and targets."""
     size, target, top = classes.modal()
-    # A quotient, not a product: 9 / 10 is the same number as the 0.9 that is asked for.
+    # A quotient, not a product, so that 9 / 10 equals a tau of 0.9.
     agrees = np.zeros(len(size), dtype=bool)
     agrees[size > 0] = top[size > 0] / size[size > 0] >= tau
-    chosen = agrees[ours]
-    attributed, true = target[ours][chosen], truth[chosen]
+    chosen = agrees[keys_of_original]
+    attributed, true = target[keys_of_original][chosen], truth[chosen]
     counts = np.bincount(truth, minlength=classes.n_targets)
     return TcapRow(
         m=m,
-        records=len(ours),
-        matched=int((size[ours] > 0).sum()),
+        records=len(keys_of_original),
+        matched=int((size[keys_of_original] > 0).sum()),
         attributed=len(true),
         correct=int((attributed == true).sum()),
         guessed=int((true == counts.argmax()).sum()),
@@ -307,10 +305,10 @@ MEASURES = (
         "scenario",
         after="regression on m",
         switch="cap",
-        # a class agrees on a value, never on an interval around each of its values
+        # classes need groups, not intervals
         compute=lambda case: (
             None
-            if case.asked.tolerance
+            if case.required_scenario.tolerance
             else tcap(*case.pair, **case.by_class, tau=case.settings.tau)
         ),
         figures=(TCAP, TCAP_OF_MATCHED),

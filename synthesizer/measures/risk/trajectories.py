@@ -1,20 +1,20 @@
-"""Whole histories as keys: who is found by a few periods of a career, and what is told of the rest.
+"""Careers as keys: persons singled out by a few periods, and guesses of their other periods.
 
-The attack: somebody knows a person's state in k periods, a stretch of consecutive periods, when she
-moved, or the order of her states. Where nobody else of the original has the same, she stands out.
-The intruder looks for a synthetic person who has the same and takes the rest of that person's
-history for hers. Much of it will be right with fresh persons too, since careers are slow: what the
-release adds is what it tells beyond a new sample of the same population.
+The attack: an intruder knows a person's states in k periods, or in consecutive periods, the periods
+of all moves, or the order of the states. A person who is unique by these in the original can be
+singled out. The intruder takes a synthetic person with the same values and guesses the other
+periods from them. Many guesses are right with new persons, too, since careers change slowly; the
+release adds the excess over a new sample of the same population.
 
-A fresh person tells of a unique one what one of two original persons who share a key tells of the
-other: leaving out one person after the other, the rest being the data, gives without bias what a
-new sample would show (Good 1953). Its error has the terms of those who share a key by two and by
-three; they follow from Poisson counts, as those of Robbins (1968) for unseen species do.
+What a new person reveals about a unique one is estimated without bias by leaving one person out:
+it is what one of two original persons with the same key reveals about the other (Good 1953). The
+variance has terms of persons who share a key by two and by three; they follow from Poisson counts,
+as those of Robbins (1968) for unseen species.
 
 Sources: k points of a trajectory and the share of persons whom they single out (unicity): de
 Montjoye, Hidalgo, Verleysen and Blondel (2013), Unique in the crowd, Scientific Reports 3, 1376.
-Minimal sets that single somebody out, here of periods: Elliot, Manning and Ford (2002), Int. J.
-Uncertainty, Fuzziness and Knowledge-Based Systems 10. Attributes read off matches that are unique:
+Minimal sets that single a person out, here of periods: Elliot, Manning and Ford (2002), Int. J.
+Uncertainty, Fuzziness and Knowledge-Based Systems 10. Attributes guessed from unique matches:
 Little, Elliot and Allmendinger (2022), Comparing the utility and disclosure risk of synthetic data
 with samples of microdata, Privacy in Statistical Databases. Good (1953), The population frequencies
 of species, Biometrika 40; Robbins (1968), Annals of Mathematical Statistics 39.
@@ -40,60 +40,60 @@ from synthesizer.measures.risk.comparable import wilson
 from synthesizer.measures.risk.suda import SudaSize, affordable_size, suda
 from synthesizer.measures.utility.sequences import career_of
 
-_LOOKS = 2_000_000
+_MAX_LOOKS = 2_000_000
 """Persons times sets of periods of one kind, beyond which fewer sets are drawn."""
-_FEWEST = 3
+_MIN_DRAWS = 3
 _LARGEST = 2**62
 MOVES = "periods of the moves"
-"""What is known of somebody whose states are not."""
+"""Knowledge of an intruder without states."""
 
 
 class TrajectoryOptions(Switched):
-    """Options of the intruder who knows parts of a history."""
+    """Options of the intruder who knows parts of a career."""
 
-    points: int = Field(4, ge=1, le=20, description="most periods that an intruder knows")
+    points: int = Field(4, ge=1, le=20, description="largest number of random periods known")
     stretch: int | None = Field(
-        None, ge=2, description="consecutive periods that an intruder knows; a quarter of all"
+        None, ge=2, description="number of consecutive periods known; a quarter of all when absent"
     )
     draws: int = Field(
-        50, ge=1, le=MAX_REPEATS, description="random sets of periods; all where there are fewer"
+        50, ge=1, le=MAX_REPEATS, description="number of random sets of periods; at most all"
     )
-    worst: int = Field(10, ge=0, le=1000, description="persons most at risk who are listed")
+    worst: int = Field(10, ge=0, le=1000, description="number of persons at highest risk to list")
 
 
 class KnownRow(Row):
-    """What an intruder knows of a career, whom it singles out, and what the synthetic data tell.
+    """One kind of knowledge: persons singled out by it, and guesses of their other periods.
 
-    Told are the periods that the intruder does not know and reads off a synthetic person who shares
-    what he knows with exactly one original person.
+    A hit is a synthetic person with the known values of exactly one original person. The guess is
+    the other periods of the synthetic person.
     """
 
     known: str = column("Known", "text")
-    sets: int = column("Sets", "count", "sets of periods that were looked at")
-    unique: float = column("Unique", "share", "{records} whom nobody shares it with")
-    found: float | None = column("There again", "share", "of these, those whom a dataset has")
-    most: float | None = column("Fresh, at most", "share", "the same of a new sample, at most")
-    hits: float = column("Hits", "share", "synthetic {records} who share it with exactly one")
-    chance_hits: float = column("Fresh hits", "share", "the same of fresh {records}")
-    right: float | None = column("Rest right", "share", "of hits: other periods that are right")
-    chance_right: float | None = column("Fresh, right", "share", "the same of fresh {records}")
-    told: float = column("Told", "share", "hits times the rest right")
-    chance: float = column("Fresh told", "share", "the same of a new sample")
-    low: float = column("Beyond, low", "number", "told minus that of a new sample: 95 %")
-    high: float = column("Beyond, high", "number", "upper end")
+    sets: int = column("Sets", "count", "number of sets of periods")
+    unique: float = column("Unique", "share", "original {records} with unique known values")
+    found: float | None = column("Repeated", "share", "of these, those that a dataset has")
+    most: float | None = column("New sample, at most", "share", "repeated by a new sample, at most")
+    hits: float = column("Hits", "share", "synthetic {records} that match exactly one original")
+    chance_hits: float = column("New sample, hits", "share", "hits of a new sample")
+    right: float | None = column("Right", "share", "right guesses of other periods, of hits")
+    chance_right: float | None = column("New sample, right", "share", "right guesses, of its hits")
+    told: float = column("Guessed", "share", "hits times right")
+    chance: float = column("New sample, guessed", "share", "its hits times right")
+    low: float = column("Excess, low", "number", "guessed minus new sample: 95 % interval")
+    high: float = column("Excess, high", "number", "upper end")
 
 
 class PersonRow(Row):
-    """Those most at risk, by position: the order of the column of persons, or of the rows if wide.
+    """Persons at highest risk, by position in the column of persons, or of the row of a wide file
 
-    The risk is the share of the unknown periods that an intruder gets right: 0 in sets of periods
-    by which a person is not unique or that no synthetic person has.
+    The risk is the share of the unknown periods that an intruder guesses right. It is 0 for sets of
+    periods by which a person is not unique or which no synthetic person has.
     """
 
     position: int = column("Person", "count", "from 1")
     unique: float = column("Unique", "share", "of the sets of periods")
-    found: float = column("There again", "share", "of the sets, in a dataset")
-    risk: float = column("Risk", "share", "periods told, mean over the sets")
+    found: float = column("Repeated", "share", "of the sets, in a dataset")
+    risk: float = column("Risk", "share", "periods guessed right, mean over the sets")
     low: float = column("Low", "share", "of the 95 % interval over sets of periods")
     high: float = column("High", "share")
     suda: float = column("SUDA", "number", "score by sets of periods")
@@ -102,32 +102,30 @@ class PersonRow(Row):
 UNICITY = FigureKind(
     "unicity",
     "unicity of careers",
-    "share of the {records} whose states in {} nobody shares, mean over random periods: of the "
-    "original, before anything is synthesised",
+    "share of the original {records} whose states in {} are unique, mean over random periods",
     on_screen=True,
 )
-_TOLD = (
-    "how much of the rest of a career an intruder who knows {} reads off rightly, where the "
-    "synthetic {records} who share it point to one of the original; chance is what a new sample "
-    "reveals"
+_GUESSED = (
+    "share of the other periods of a career that an intruder who knows {} guesses right from "
+    "synthetic {records} that point to one original {record}; chance: from a new sample"
 )
-CAREERS_TOLD = FigureKind("careers_told", "told by {}", _TOLD, on_screen=True)
-MOVES_TOLD = FigureKind("moves_told", "told by moves", _TOLD, on_screen=True)
+CAREERS_GUESSED = FigureKind("careers_told", "careers guessed from {}", _GUESSED, on_screen=True)
+MOVES_GUESSED = FigureKind("moves_told", "careers guessed from moves", _GUESSED, on_screen=True)
 LARGEST_CAREER_RISK = FigureKind(
     "largest_career_risk",
     "risk of the {record} most at risk",
-    "how much of the other periods an intruder who knows {} reads off rightly about the {record} "
-    "of whom it is most, mean over random periods",
+    "share of the other periods that an intruder who knows {} guesses right, for the {record} "
+    "where it is largest, mean over random periods",
 )
 _BEYOND = (
-    "panels: how much more of a career an intruder who knows {what} reads off of {records} who "
-    "were in the data than of others; about 0 adds nothing, below 0 is as good as 0"
+    "panels: share of a career that an intruder who knows {what} guesses right, training {records} "
+    "minus holdout {records}; below 0 is as good as 0"
 )
 CAREERS_BEYOND = FigureKind(
     "careers_beyond",
-    "told by {} of the fitted",
+    "excess guessed from {}",
     _BEYOND.replace("{what}", "a few periods of it"),
-    title="careers told by a few periods, fitted minus unseen",
+    title="careers guessed from a few periods, training minus holdout",
     ideal=0.0,
     checks=("trajectories", "differential_confidentiality"),
     limit=Limit(low=-1, judged="low"),
@@ -135,9 +133,9 @@ CAREERS_BEYOND = FigureKind(
 )
 MOVES_BEYOND = FigureKind(
     "moves_beyond",
-    "told by moves of the fitted",
-    _BEYOND.replace("{what}", "in which periods somebody moves"),
-    title="careers told by moves, fitted minus unseen",
+    "excess guessed from moves",
+    _BEYOND.replace("{what}", "the periods of all moves"),
+    title="careers guessed from moves, training minus holdout",
     ideal=0.0,
     checks=("trajectories", "differential_confidentiality"),
     limit=Limit(low=-1, judged="low"),
@@ -146,33 +144,33 @@ MOVES_BEYOND = FigureKind(
 
 
 class Trajectories(Measured):
-    """Careers as keys: {records} who stand out by parts of them, and what the datasets tell."""
+    """Careers as keys: {records} singled out by parts of them, and guesses from the datasets."""
 
     n: int
     """Persons of the original."""
     n_synthetic: int
     """Persons of all datasets."""
     points: int
-    """Most periods that are known."""
+    """Largest number of random periods known."""
     known: tuple[KnownRow, ...] = Field(
-        description="What an intruder may know, whom it singles out, and what the synthetic data "
-        "tell beside a new sample: beyond it about 0 is good, and an interval above 0 is a leak"
+        description="Persons singled out by kinds of knowledge, and guesses of their other periods "
+        "compared with a new sample: an excess of about 0 is good, an interval above 0 is a leak"
     )
     minimal: tuple[SudaSize, ...] = Field(
-        description="Minimal sets of periods that single somebody out (SUDA), by their size"
+        description="Minimal sets of periods that single a person out (SUDA), by size"
     )
     worst: tuple[PersonRow, ...]
-    """Those most at risk by so many random periods, the first one most."""
+    """Persons at highest risk by ``points`` random periods, the highest first."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Who is unique, what is told by random periods and by moves, and who is told most."""
+        """Unicity, guesses from random periods and from moves, and the largest risk of a person."""
         row = self.known[self.points - 1]
         moves = next(kind for kind in self.known if kind.known == MOVES)
         figures = [
             UNICITY.of(row.unique, self.n, item=row.known),
-            self._told(CAREERS_TOLD, row),
-            self._told(MOVES_TOLD, moves),
+            self._guessed(CAREERS_GUESSED, row),
+            self._guessed(MOVES_GUESSED, moves),
         ]
         if self.worst:
             first = self.worst[0]
@@ -183,62 +181,60 @@ class Trajectories(Measured):
             )
         return tuple(figures)
 
-    def _told(self, kind: FigureKind, row: KnownRow) -> Figure:
+    def _guessed(self, kind: FigureKind, row: KnownRow) -> Figure:
         return kind.of(
             row.told, self.n_synthetic, item=row.known, chance=row.chance, original=row.unique
         )
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Where an intruder is told no less than the original itself would tell."""
+        """Warning about guesses as good as from the original."""
         return tuple(
-            f"careers: who knows {row.known} is told {row.told:.4f}, no less than by the original "
-            f"itself ({row.unique:.4f}): a copy tells so much, and so do careers that repeat those "
-            "of single {records}, whatever a new sample would tell"
+            f"careers: an intruder who knows {row.known} guesses {row.told:.4f} of the other "
+            f"periods, at least as much as from the original ({row.unique:.4f}). A copy gives this "
+            "value, and so do careers that repeat those of single {records}"
             for row in self.known
             if row.told >= row.unique > 0
         )
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the tables rest on."""
+        """Notes on the tables."""
         return (
-            "Absence is a state that may be known. A new sample is what one original person "
-            "tells of another who shares what is known, each left out in turn: it tells much "
-            "where careers are slow, and nothing about anybody in the data. Above it lie syntheses "
-            "that repeat persons, and those whose careers are more varied than the population's: "
-            "the half split tells which.",
+            "Absence is a state that may be known. The value of a new sample is estimated by "
+            "leaving one original person out; it is high if careers change slowly. Higher values "
+            "come from repeated persons, or from careers that vary more than in the population: "
+            "the train-holdout test distinguishes these.",
         )
 
 
 class HalvesRow(Row):
-    """What is told of {records} who were fitted and of those who were not, by one synthesis."""
+    """Guesses about training and about holdout {records}, by one kind of knowledge."""
 
     known: str = column("Known", "text")
-    fitted: float = column("Told of fitted", "share", "told, as of the whole original")
-    unseen: float = column("Told of unseen", "share", "the same of {records} not fitted")
-    low: float = column("Beyond, low", "number", "fitted minus unseen: 95 % interval")
-    high: float = column("Beyond, high", "number", "upper end")
+    fitted: float = column("Training", "share", "periods guessed of training {records}")
+    unseen: float = column("Holdout", "share", "periods guessed of holdout {records}")
+    low: float = column("Excess, low", "number", "training minus holdout: 95 % interval")
+    high: float = column("Excess, high", "number", "upper end")
 
 
 class TrajectoryHalves(Measured):
-    """Careers as keys, of a fitted and of an unseen half: what is told beyond anybody's career."""
+    """Careers as keys, of a training and of a holdout half."""
 
     n: int
     """Persons of each half."""
     n_synthetic: int
-    """Synthetic persons made from the fitted half."""
+    """Synthetic persons made from the training half."""
     points: int
-    """Most periods that are known."""
+    """Largest number of random periods known."""
     known: tuple[HalvesRow, ...] = Field(
-        description="What the synthetic data tell of {records} that they were made from and of "
-        "others, by what an intruder knows: the difference is the risk that the release adds, "
-        "about 0 is good"
+        description="Guesses about training and about holdout {records}, by what an intruder "
+        "knows: the difference is the risk that the release adds, about 0 is good"
     )
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The differences by random periods, and by moves."""
+        """Differences for random periods, and for moves."""
         moves = next(kind for kind in self.known if kind.known == MOVES)
         rows = ((CAREERS_BEYOND, self.known[self.points - 1]), (MOVES_BEYOND, moves))
         return tuple(
@@ -259,25 +255,25 @@ Form = Callable[[IntArray], IntArray]
 
 @dataclass(frozen=True)
 class _Known:
-    """A kind of knowledge: what is looked at of careers, and sets of its columns."""
+    """A kind of knowledge: a form of careers, and sets of its columns."""
 
     name: str
     sets: Sequence[IntArray]
     form: Form = lambda careers: careers
     in_periods: bool = True
-    """Whether the columns are periods, which nobody has to guess."""
+    """Whether the columns are periods, which need no guess."""
     is_whole: bool = False
-    """Whether these are all sets that there are, so that nothing is left to chance."""
+    """Whether these are all sets, not a random choice."""
 
     def keys(self, careers: IntArray) -> Iterator[tuple[IntArray, int]]:
-        """Yield for each set numbers of careers that are alike, and how many periods it tells."""
+        """Yield for each set the codes of careers by it, and the number of known periods."""
         looked = self.form(careers)
         for chosen in self.sets:
             yield _numbered(looked[:, chosen]), len(chosen) if self.in_periods else 0
 
 
 def _numbered(cells: IntArray) -> IntArray:
-    """Number rows, equal ones alike, shape (r,)."""
+    """Return codes of rows, equal for equal rows, shape (r,)."""
     base = int(cells.max()) + 1
     codes, size = cells[:, 0].astype(np.int64), base
     for values in cells.T[1:]:
@@ -293,7 +289,7 @@ def _moves(careers: IntArray) -> IntArray:
 
 
 def _order(careers: IntArray) -> IntArray:
-    """Return the states of the runs one after the other, then zeros."""
+    """Return the states of the spells in order, then zeros."""
     starts = np.column_stack([np.ones(len(careers), dtype=bool), _moves(careers) > 0])
     states = np.zeros(careers.shape, dtype=np.int64)
     place = np.cumsum(starts, axis=1) - 1
@@ -305,8 +301,8 @@ def _order(careers: IntArray) -> IntArray:
 def knowledge(
     n_periods: int, n: int, options: TrajectoryOptions, rng: np.random.Generator
 ) -> Iterator[_Known]:
-    """Yield what an intruder may know; random periods first, from one on."""
-    draws = min(options.draws, max(_LOOKS // n, _FEWEST))
+    """Yield the kinds of knowledge; random periods first, from one period on."""
+    draws = min(options.draws, max(_MAX_LOOKS // n, _MIN_DRAWS))
     for points in range(1, min(options.points, n_periods - 1) + 1):
         is_whole = comb(n_periods, points) <= draws
         sets = (
@@ -324,56 +320,56 @@ def knowledge(
     yield _Known("order of the states", [np.arange(n_periods)], _order, in_periods=False)
 
 
-def _alike(one: IntArray, other: IntArray, told: int) -> FloatArray:
-    """Return the share of the periods that are not told in which careers agree, shape (r,)."""
-    same = (one == other).sum(axis=1) - told
-    return np.asarray(same / (one.shape[1] - told))
+def _alike(one: IntArray, other: IntArray, n_known: int) -> FloatArray:
+    """Return the share of the other periods in which careers agree, shape (r,)."""
+    same = (one == other).sum(axis=1) - n_known
+    return np.asarray(same / (one.shape[1] - n_known))
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
-    """What careers tell of original ones by one kind of knowledge, means over its sets."""
+class _Matches:
+    """Guesses about original careers by one kind of knowledge, means over its sets."""
 
-    told: FloatArray
-    """Of every synthetic person: share of the rest that is right, 0 without a hit, shape (s,)."""
+    right: FloatArray
+    """For each synthetic person the share of right guesses, 0 without a hit, shape (s,)."""
     hits: float
-    """Synthetic persons who point to one original person."""
-    found: FloatArray
-    """Of every original person: share of the sets in which she is unique and there again."""
+    """Number of synthetic persons that match one original person."""
+    repeated: FloatArray
+    """For each original person the share of sets in which they are unique and repeated."""
     risk: FloatArray
-    """Of every original person: share of the rest that is right, mean over her matches."""
+    """For each original person the share of right guesses, mean over their matches."""
     weight: FloatArray
-    """Of every original person: the sum of what is told of her."""
+    """For each original person the sum of right guesses."""
 
     @classmethod
-    def of(cls, known: _Known, original: IntArray, careers: IntArray) -> _Told:
+    def of(cls, known: _Known, original: IntArray, careers: IntArray) -> _Matches:
         n, sets = len(original), len(known.sets)
-        told, hits = np.zeros(len(careers)), 0
-        found, risk, weight = np.zeros((3, n))
+        right, hits = np.zeros(len(careers)), 0
+        repeated, risk, weight = np.zeros((3, n))
         for codes, periods in known.keys(np.concatenate([original, careers])):
-            ours, theirs = codes[:n], codes[n:]
-            alone = np.bincount(ours, minlength=int(codes.max()) + 1) == 1
+            of_original, of_synthetic = codes[:n], codes[n:]
+            alone = np.bincount(of_original, minlength=int(codes.max()) + 1) == 1
             owner = np.empty(len(alone), dtype=np.int64)
-            owner[ours] = np.arange(n)
-            hit = np.flatnonzero(alone[theirs])
-            person = owner[theirs[hit]]
-            right = _alike(original[person], careers[hit], periods)
-            told[hit] += right
+            owner[of_original] = np.arange(n)
+            hit = np.flatnonzero(alone[of_synthetic])
+            person = owner[of_synthetic[hit]]
+            share = _alike(original[person], careers[hit], periods)
+            right[hit] += share
             hits += len(hit)
             matches = np.bincount(person, minlength=n)
-            rights = np.bincount(person, weights=right, minlength=n)
-            found += matches > 0
+            rights = np.bincount(person, weights=share, minlength=n)
+            repeated += matches > 0
             risk += rights / np.maximum(matches, 1)
             weight += rights
-        return cls(told / sets, hits / sets, found / sets, risk / sets, weight / sets)
+        return cls(right / sets, hits / sets, repeated / sets, risk / sets, weight / sets)
 
     @property
     def spread(self) -> float:
-        """Variance of the sum, over which original persons there are and happen to be unique.
+        """Variance of the sum over samples of original persons, who may be unique or not.
 
-        Sums of squares without the part that comes from which synthetic persons were drawn.
+        Sums of squares without the part of the sampling of synthetic persons.
         """
-        return max(float((self.weight**2).sum() - (self.told**2).sum()), 0.0)
+        return max(float((self.weight**2).sum() - (self.right**2).sum()), 0.0)
 
 
 @dataclass(eq=False)
@@ -382,49 +378,49 @@ class _Seen:
 
     n: int = 0
     hits: float = 0.0
-    told: float = 0.0
+    right: float = 0.0
     squares: float = 0.0
-    found: float = 0.0
+    repeated: float = 0.0
 
-    def add(self, dataset: _Told) -> None:
-        self.n += len(dataset.told)
+    def add(self, dataset: _Matches) -> None:
+        self.n += len(dataset.right)
         self.hits += dataset.hits
-        self.told += float(dataset.told.sum())
-        self.squares += float((dataset.told**2).sum())
-        self.found += float(dataset.found.sum())
+        self.right += float(dataset.right.sum())
+        self.squares += float((dataset.right**2).sum())
+        self.repeated += float(dataset.repeated.sum())
 
     @property
     def mean(self) -> float:
-        return self.told / self.n
+        return self.right / self.n
 
     @property
     def variance(self) -> float:
-        """Of the mean, from the spread over synthetic persons."""
+        """Variance of the mean over synthetic persons."""
         return max(self.squares / self.n - self.mean**2, 0.0) / max(self.n - 1, 1)
 
 
 @dataclass(frozen=True)
 class _Fresh:
-    """What the original says of itself and of new samples."""
+    """Uniques of the original, and estimates for new samples."""
 
     unique: float
     hits: float
-    told: float
+    right: float
     variance: float
-    """Of what a new sample tells: see the module."""
+    """Variance of ``right``: see the module."""
 
 
 class TrajectoryIntruder:
-    """Looks at careers of datasets that come in one by one; none of them is kept.
+    """Compare careers of datasets that are added one by one and not stored.
 
     Parameters
     ----------
     original : ndarray of int, shape (n, T)
         States from 0 on by person and period, of at least 2 periods.
     options : TrajectoryOptions, optional
-        How much is known, and how many sets of periods are looked at.
+        Knowledge of the intruder, and number of sets of periods.
     seed : int or Seed
-        Draws the sets.
+        Seed of the sets.
 
     Examples
     --------
@@ -449,28 +445,28 @@ class TrajectoryIntruder:
         rng = seeded(seed).generator("trajectories")
         self._known = tuple(knowledge(n_periods, n, self.options, rng))
         self._points = min(self.options.points, n_periods - 1)
-        # of every person, by the most random periods
-        self._unique, self._found, self._risk = np.zeros((3, n))
-        self._fresh = [self._of_original(place) for place in range(len(self._known))]
+        # sums by person, for the largest number of random periods
+        self._unique, self._repeated, self._risk = np.zeros((3, n))
+        self._fresh = [self._of_original(kind) for kind in range(len(self._known))]
         self._seen, self._datasets = [_Seen() for _ in self._known], 0
 
-    def _of_original(self, place: int) -> _Fresh:
-        """Return what is unique, and what one person tells of another, each left out in turn."""
-        careers, known = self._original, self._known[place]
+    def _of_original(self, kind: int) -> _Fresh:
+        """Return the share of unique persons, and leave-one-out estimates for a new sample."""
+        careers, known = self._original, self._known[kind]
         n, sets = len(careers), len(known.sets)
         unique, twins = 0, 0
-        # of every person: what one who alone shares it tells of her, and what two do
+        # by person: right guesses from one, and from two other persons with the same key
         by_two, by_three = np.zeros((2, n))
-        for codes, told in known.keys(careers):
+        for codes, n_known in known.keys(careers):
             counts = np.bincount(codes)[codes]
             unique += int((counts == 1).sum())
-            if place == self._points - 1:
+            if kind == self._points - 1:
                 self._unique += counts == 1
             for size, sums in ((2, by_two), (3, by_three)):
                 members = np.flatnonzero(counts == size)
                 groups = members[np.argsort(codes[members], kind="stable")].reshape(-1, size)
                 pairs = [
-                    _alike(careers[groups[:, a]], careers[groups[:, b]], told)
+                    _alike(careers[groups[:, a]], careers[groups[:, b]], n_known)
                     for a, b in combinations(range(size), 2)
                 ]
                 if len(groups):
@@ -481,52 +477,52 @@ class TrajectoryIntruder:
         return _Fresh(
             unique=unique / sets / n,
             hits=twins / sets / n,
-            told=float(by_two.sum()) / n,
+            right=float(by_two.sum()) / n,
             variance=max(spread, 1.0) / n**2,
         )
 
     def add(self, synthetic: IntArray) -> None:
-        """Look at the next dataset, of the same states and periods."""
+        """Add the next dataset, with the same states and periods."""
         careers = np.asarray(synthetic)
-        for place, (known, seen) in enumerate(zip(self._known, self._seen, strict=True)):
-            told = _Told.of(known, self._original, careers)
-            seen.add(told)
-            if place == self._points - 1:
-                self._found += told.found
-                self._risk += told.risk
+        for kind, (known, seen) in enumerate(zip(self._known, self._seen, strict=True)):
+            matches = _Matches.of(known, self._original, careers)
+            seen.add(matches)
+            if kind == self._points - 1:
+                self._repeated += matches.repeated
+                self._risk += matches.risk
         self._datasets += 1
 
     def result(self) -> Trajectories:
-        """Return what the datasets so far tell, at least one."""
+        """Return the result of the datasets so far, at least one."""
         minimal, scores = self._suda()
         return Trajectories(
             n=len(self._original),
             n_synthetic=self._seen[0].n,
             points=self._points,
-            known=tuple(self._row(place) for place in range(len(self._known))),
+            known=tuple(self._row(kind) for kind in range(len(self._known))),
             minimal=minimal,
             worst=tuple(self._worst(scores)),
         )
 
-    def _row(self, place: int) -> KnownRow:
-        known, seen, fresh = self._known[place], self._seen[place], self._fresh[place]
+    def _row(self, kind: int) -> KnownRow:
+        known, seen, fresh = self._known[kind], self._seen[kind], self._fresh[kind]
         error = TWO_SIDED * float(np.sqrt(seen.variance + fresh.variance))
-        hits, beyond = seen.hits / seen.n, seen.mean - fresh.told
+        hits, beyond = seen.hits / seen.n, seen.mean - fresh.right
         unique = fresh.unique * len(self._original) * self._datasets
-        found = seen.found / unique if unique else None
+        repeated = seen.repeated / unique if unique else None
         most = fresh.hits * seen.n / (unique or 1)
         return KnownRow(
             known=known.name,
             sets=len(known.sets),
             unique=fresh.unique,
-            found=found,
-            most=None if found is None else min(most, 1.0),
+            found=repeated,
+            most=None if repeated is None else min(most, 1.0),
             hits=hits,
             chance_hits=fresh.hits,
             right=seen.mean / hits if hits else None,
-            chance_right=fresh.told / fresh.hits if fresh.hits else None,
+            chance_right=fresh.right / fresh.hits if fresh.hits else None,
             told=seen.mean,
-            chance=fresh.told,
+            chance=fresh.right,
             low=beyond - error,
             high=beyond + error,
         )
@@ -534,7 +530,7 @@ class TrajectoryIntruder:
     def _worst(self, scores: FloatArray) -> Iterator[PersonRow]:
         known = self._known[self._points - 1]
         sets = len(known.sets)
-        risk, found = self._risk / self._datasets, self._found / self._datasets
+        risk, repeated = self._risk / self._datasets, self._repeated / self._datasets
         for person in np.argsort(-risk, kind="stable")[: self.options.worst]:
             value = float(risk[person])
             if not value:
@@ -543,7 +539,7 @@ class TrajectoryIntruder:
             yield PersonRow(
                 position=int(person) + 1,
                 unique=float(self._unique[person] / sets),
-                found=float(found[person]),
+                found=float(repeated[person]),
                 risk=value,
                 low=low,
                 high=high,
@@ -551,7 +547,7 @@ class TrajectoryIntruder:
             )
 
     def _suda(self) -> tuple[tuple[SudaSize, ...], FloatArray]:
-        """Return the minimal sets of periods that single somebody out, and everybody's score."""
+        """Return the minimal sets of periods that single a person out, and scores by person."""
         n, n_periods = self._original.shape
         levels = tuple(map(str, range(int(self._original.max()) + 1)))
         periods = Table(
@@ -573,11 +569,11 @@ def trajectories_of_halves(
     options: TrajectoryOptions | None = None,
     seed: AnySeed = 0,
 ) -> TrajectoryHalves:
-    """Return what careers tell of those they were made from and of others, shapes (n, T).
+    """Return guesses about training and about holdout careers, shapes (n, T).
 
-    Of the larger side as many persons are taken as of the smaller. The error of the difference has
-    the spread over synthetic persons, of whom each tells of both sides, and that over the persons
-    of both sides who happen to be unique, as Poisson counts have it.
+    The larger side is cut at random to the size of the smaller. The variance of the difference has
+    a part from synthetic persons, who give guesses about both sides, and a part from the persons
+    of both sides who may be unique or not (Poisson counts).
 
     Examples
     --------
@@ -596,8 +592,8 @@ def trajectories_of_halves(
     made, n_periods = np.concatenate(synthetic), fitted.shape[1]
     rows = []
     for known in knowledge(n_periods, n, options, rng):
-        seen, other = (_Told.of(known, side, made) for side in sides)
-        difference = seen.told - other.told
+        seen, other = (_Matches.of(known, side, made) for side in sides)
+        difference = seen.right - other.right
         variance = difference.var(ddof=1) / len(made) if len(made) > 1 else 0.0
         variance += (seen.spread + other.spread) / len(made) ** 2
         beyond = float(difference.mean())
@@ -605,8 +601,8 @@ def trajectories_of_halves(
         rows.append(
             HalvesRow(
                 known=known.name,
-                fitted=float(seen.told.mean()),
-                unseen=float(other.told.mean()),
+                fitted=float(seen.right.mean()),
+                unseen=float(other.right.mean()),
                 low=beyond - error,
                 high=beyond + error,
             )
@@ -617,10 +613,10 @@ def trajectories_of_halves(
 
 
 _OF_PERIODS = Seed(0)
-"""Periods that an intruder knows are the same whatever the seed, so that runs can be compared."""
+"""Known periods do not depend on the seed of the run, so that runs can be compared."""
 
 
-def _told(case: Case) -> Collecting | None:
+def _measured(case: Case) -> Collecting | None:
     if len(case.periods.times) < 2:
         return None
     career = career_of(case)
@@ -628,7 +624,7 @@ def _told(case: Case) -> Collecting | None:
     return seeing(career, TrajectoryIntruder(original, options, seed=_OF_PERIODS))
 
 
-def _told_of_halves(case: Case) -> TrajectoryHalves | None:
+def _measured_halves(case: Case) -> TrajectoryHalves | None:
     run, options = case.halves, case.settings.trajectories
     if len(case.periods.times) < 2 or not options.enabled:
         return None
@@ -642,12 +638,12 @@ MEASURES = (
         "datasets",
         after="replicated_careers",
         of_person=True,
-        words="panels: persons found by parts of their careers, and what is told of the rest",
+        words="panels: persons singled out by parts of careers, and guesses of the other periods",
         options=TrajectoryOptions,
         needs=("panel",),
-        compute=_told,
+        compute=_measured,
         result=Trajectories,
-        figures=(UNICITY, CAREERS_TOLD, MOVES_TOLD, LARGEST_CAREER_RISK),
+        figures=(UNICITY, CAREERS_GUESSED, MOVES_GUESSED, LARGEST_CAREER_RISK),
     ),
     Measure(
         "trajectories of halves",
@@ -655,7 +651,7 @@ MEASURES = (
         after="trajectories",
         switch=None,
         needs=("panel",),
-        compute=_told_of_halves,
+        compute=_measured_halves,
         result=TrajectoryHalves,
         figures=(CAREERS_BEYOND, MOVES_BEYOND),
     ),

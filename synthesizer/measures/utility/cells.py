@@ -1,8 +1,8 @@
-"""Two data sets made comparable, their groups and the counts of cells: what measures start from.
+"""Comparable data sets, groups of their variables, and counts of cells.
 
-The cells of a table are those that occur on either side. A table with few possible cells is
-counted densely, any other by the combinations that occur: the full table of all variables is never
-laid out.
+The cells of a table are those that occur in either file. A table with few possible cells is counted
+as an array, any other by the combinations that occur; the full table of all variables is never
+allocated.
 
 Cells of numbers and dates for a histogram are few, equally wide, with edges that read well. They
 reach from the 0.5 to the 99.5 per cent quantile, so that a few extreme values do not squeeze all
@@ -35,18 +35,18 @@ from synthesizer.data.table import BoolArray, Column, FloatArray, IntArray, Kind
 from synthesizer.measures.figure import Result
 
 QuantilesOf = Literal["both", "original"]
-"""What quantile groups of numbers are computed from."""
+"""Records from which quantile groups of numbers are computed."""
 WAYS = {1: "one", 2: "two", 3: "three"}
 """Orders of tables, in words."""
 
-# With fewer groups than this, quantiles have collapsed on a frequent value.
-_FEWEST_GROUPS = 3
-# Beyond this many possible cells counting goes by the cells that occur.
+# With fewer quantile groups (because of a frequent value) intervals of equal width are used.
+_MIN_GROUPS = 3
+# Largest number of possible cells of a table that is counted as an array.
 _DENSE_CELLS = 2**20
 
 
 class Comparison(Result):
-    """What a comparison of synthetic datasets with the original rests on."""
+    """Sizes of the original and of the synthetic datasets of a comparison."""
 
     n: int
     """Number of original records."""
@@ -63,13 +63,13 @@ C = TypeVar("C", bound=Comparison)
 
 
 def combine_datasets(results: Sequence[C], last: str) -> C:
-    """Return results computed for one dataset after the other as one, in that order."""
+    """Return the results of single datasets as one result, in that order."""
     if not results:
         raise DataError("there is no result to combine: give at least one")
     none: dict[str, Any] = {"n_synthetic": (), "datasets": ()}
     frame = results[0].model_copy(update=none)
     if any(result.model_copy(update=none) != frame for result in results):
-        raise DataError(f"results to combine must be of the same original, variables and {last}")
+        raise DataError(f"results to combine must have the same original, variables and {last}")
     joined = {name: tuple(v for r in results for v in getattr(r, name)) for name in none}
     return frame.model_copy(update=joined)
 
@@ -91,14 +91,14 @@ class GroupedPair:
 def breaks_of(values: FloatArray, groups: int) -> FloatArray:
     """Return the inner breaks between groups of numbers; a group holds its lower break.
 
-    At most ``groups`` distinct values are groups of their own. Otherwise quantiles; where they
-    collapse to fewer than three groups because one value is so frequent, intervals of equal width.
+    Each value is a group if there are at most ``groups``. Else groups are quantiles, or intervals
+    of equal width if a frequent value leaves fewer than three quantile groups.
     """
     few = _few_distinct(values, groups)
     if few is not None:
         return few[1:]
     quantiles = np.unique(np.quantile(values, np.arange(groups + 1) / groups))
-    if len(quantiles) - 1 < min(_FEWEST_GROUPS, groups):
+    if len(quantiles) - 1 < min(_MIN_GROUPS, groups):
         quantiles = np.linspace(quantiles[0], quantiles[-1], groups + 1)
     return np.asarray(quantiles[1:-1])
 
@@ -109,16 +109,18 @@ def group_pair(
     """Return one variable of both tables in the same groups, matched by label."""
     if original.is_coded:
         texts = _union(original.variable.labels, synthetic.variable.labels)
-        ours, theirs = (_by_label(column, texts) for column in (original, synthetic))
-        return GroupedPair(original.name, len(texts), ours, theirs, texts)
+        of_original, of_synthetic = (_by_label(column, texts) for column in (original, synthetic))
+        return GroupedPair(original.name, len(texts), of_original, of_synthetic, texts)
     values = original.data[original.is_observed].astype(np.float64)
     if quantiles_of == "both":
         values = np.concatenate([values, synthetic.data[synthetic.is_observed]])
     breaks = breaks_of(values, groups)
     texts = _union(original.variable.missing, synthetic.variable.missing)
-    ours, theirs = (_by_break(column, breaks, texts) for column in (original, synthetic))
+    of_original, of_synthetic = (
+        _by_break(column, breaks, texts) for column in (original, synthetic)
+    )
     labels = (*interval_labels([f"{value:.10g}" for value in breaks]), *texts)
-    return GroupedPair(original.name, len(labels), ours, theirs, labels)
+    return GroupedPair(original.name, len(labels), of_original, of_synthetic, labels)
 
 
 def group_tables(
@@ -137,9 +139,9 @@ def group_tables(
 
 
 def _few_distinct(values: FloatArray, groups: int) -> FloatArray | None:
-    """Return the distinct values when there are at most ``groups``, else None.
+    """Return the distinct values if there are at most ``groups``, else None.
 
-    A few values at the beginning mostly settle it, which spares sorting a million.
+    The first values are checked before all values are sorted.
     """
     if len(np.unique(values[:1000])) > groups:
         return None
@@ -148,12 +150,12 @@ def _few_distinct(values: FloatArray, groups: int) -> FloatArray | None:
 
 
 def _union(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """Return the labels of two sides, each once, those of the first in front."""
+    """Return the labels of both sides, each once, those of the first side first."""
     return tuple(dict.fromkeys((*first, *second)))
 
 
 def _positions(labels: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.intp]:
-    """Return where labels stand among texts that hold them all."""
+    """Return the positions of labels among texts."""
     position = {text: code for code, text in enumerate(texts)}
     return np.array([position[label] for label in labels], dtype=np.intp)
 
@@ -161,7 +163,7 @@ def _positions(labels: Sequence[str], texts: Sequence[str]) -> npt.NDArray[np.in
 def stacked_codes(original: Column, synthetic: Column) -> npt.NDArray[np.intp]:
     """Return the codes of both sides matched by label, the original's first, shape (n_o + n_s,).
 
-    Of numbers 0 is an observed one, and each missing code has its own.
+    Observed numbers have code 0, and each missing code has a further one.
     """
     sides = [_states(column) for column in (original, synthetic)]
     texts = _union(sides[0][0], sides[1][0])
@@ -169,7 +171,7 @@ def stacked_codes(original: Column, synthetic: Column) -> npt.NDArray[np.intp]:
 
 
 def _states(column: Column) -> tuple[Sequence[str], npt.NDArray[Any]]:
-    """Return labels and codes; of numbers those of their missing codes, behind an observed one."""
+    """Return labels and codes; for numbers an observed one, then the missing codes."""
     if column.is_coded:
         return column.variable.labels, column.data
     return ("", *(f"code {code}" for code in column.variable.missing)), column.missing_state()
@@ -189,7 +191,7 @@ def _by_break(column: Column, breaks: FloatArray, texts: tuple[str, ...]) -> npt
 
 
 def interval_labels(breaks: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the groups between breaks, which are given as they are to be written."""
+    """Return the labels of the groups between breaks, which are texts."""
     if not breaks:
         return ("all values",)
     inner = [f"[{low}, {high})" for low, high in pairwise(breaks)]
@@ -213,14 +215,14 @@ def compared(
     synthetic : the same, or a sequence of them
         Synthetic datasets of any sizes.
     names : sequence of str, optional
-        Variables; default all but identifiers.
+        Variables; by default all but identifiers.
     problems : sequence of str
-        What the measure found wrong with its other arguments, to be told at the same time.
+        Problems with other arguments, to be raised together.
 
     Raises
     ------
     DataError
-        For unknown variables, empty or different tables, all problems at once.
+        With all problems, such as unknown variables, or empty or different tables.
 
     Examples
     --------
@@ -245,26 +247,26 @@ def compared(
 
 
 def check_original(original: Table, names: Sequence[str], problems: Sequence[str]) -> None:
-    """Raise DataError with these problems, unknown variables, and a table without records."""
+    """Raise DataError with these problems, unknown variables, and an empty table."""
     problems = [*name_problems(names, original.names), *problems]
     if not original.n_rows:
-        problems.append("the original has no records: give it some")
+        problems.append("the original has no records: add at least one")
     if problems:
         raise DataError(problems)
 
 
 def table_problems(ways: Sequence[int], groups: int) -> list[str]:
-    """Return what is wrong with the orders of tables and the number of groups."""
+    """Return the problems with the orders of tables and the number of groups."""
     problems = []
     if not ways or not set(ways) <= set(WAYS):
-        problems.append("ways must be of 1, 2 and 3: name at least one")
+        problems.append("ways must have at least one of 1, 2 and 3")
     if groups < 2:
         problems.append(f"groups ({groups}) must be at least 2")
     return problems
 
 
 class Cells(NamedTuple):
-    """One table: its variables, counts of its cells, and association where it has two."""
+    """One table: variables, counts of cells, and association of two variables."""
 
     names: tuple[str, ...]
     original: FloatArray
@@ -283,8 +285,10 @@ def tables_of(pairs: Sequence[GroupedPair], ways: Sequence[int]) -> Iterator[Cel
             if whole is None:
                 yield Cells(names, *_sparse_counts(chosen), _NONE)
             elif order == 2:
-                ours, theirs = (cramers_v(side.reshape(-1, chosen[1].size)) for side in whole)
-                yield Cells(names, *_occurring(*whole), (ours, theirs))
+                of_original, of_synthetic = (
+                    cramers_v(side.reshape(-1, chosen[1].size)) for side in whole
+                )
+                yield Cells(names, *_occurring(*whole), (of_original, of_synthetic))
             else:
                 yield Cells(names, *_occurring(*whole), _NONE)
 
@@ -322,15 +326,18 @@ def cell_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray]:
 
 
 def _all_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray] | None:
-    """Return the counts of all cells, also of those that nobody has; None of too many."""
+    """Return the counts of all cells, including empty ones; None for too many cells."""
     cells = math.prod(pair.size for pair in pairs)
     if cells > _DENSE_CELLS:
         return None
-    ours, theirs = pairs[0].original, pairs[0].synthetic
+    of_original, of_synthetic = pairs[0].original, pairs[0].synthetic
     for pair in pairs[1:]:
-        ours = ours * pair.size + pair.original
-        theirs = theirs * pair.size + pair.synthetic
-    o, s = (np.bincount(codes, minlength=cells).astype(np.float64) for codes in (ours, theirs))
+        of_original = of_original * pair.size + pair.original
+        of_synthetic = of_synthetic * pair.size + pair.synthetic
+    o, s = (
+        np.bincount(codes, minlength=cells).astype(np.float64)
+        for codes in (of_original, of_synthetic)
+    )
     return o, s
 
 
@@ -343,7 +350,7 @@ def divergence(p: FloatArray, q: FloatArray) -> float:
     """Return the Jensen-Shannon divergence of shares with base-2 logarithms, in [0, 1]."""
     middle = (p + q) / 2
     parts = (float(x[x > 0] @ np.log2(x[x > 0] / middle[x > 0])) for x in (p, q))
-    # Rounding may leave it a little outside its range.
+    # Rounding may leave it slightly outside [0, 1].
     return min(max(sum(parts) / 2, 0.0), 1.0)
 
 
@@ -357,7 +364,7 @@ def _sparse_counts(pairs: Sequence[GroupedPair]) -> tuple[FloatArray, FloatArray
 
 
 def _stacked(pair: GroupedPair, name: str) -> Column:
-    """Return a variable of both sides as one column; labels only have to be distinct."""
+    """Return a variable of both sides as one column with distinct labels."""
     levels = tuple(map(str, range(pair.size)))
     variable = Variable(name=name, kind=Kind.CATEGORICAL, levels=levels)
     return Column(variable, np.concatenate([pair.original, pair.synthetic]).astype(np.int32))
@@ -371,7 +378,7 @@ def _list_problems(names: Sequence[str]) -> Iterator[str]:
 
 
 def name_problems(names: Sequence[str], columns: Collection[str]) -> list[str]:
-    """Return a problem for each name that is not known; a text alone is no list of names."""
+    """Return a problem for each unknown name, or for a text in place of a list."""
     each = () if isinstance(names, str) else dict.fromkeys(names)
     return [
         f"variable {name!r} is not in the data: name one of its columns"
@@ -387,7 +394,7 @@ _MINUTES_A_DAY = 1440
 _MONTHS = (1, 3, 6, 12)
 # 1970-01-01 was a Thursday: weeks begin 4 days later.
 _MONDAY = 4
-# Steps below this share of the numbers themselves are lost in their rounding.
+# Smallest relative step that rounding does not hide.
 _FINEST = 1e-12
 
 
@@ -408,7 +415,7 @@ class NumberCells:
         return self.edges[1:-1]
 
     def reach(self, values: FloatArray) -> tuple[bool, bool, BoolArray]:
-        """Return what labels depend on."""
+        """Return whether there are values below or above, and which cells have several values."""
         mixed = np.zeros(len(self.edges) - 1, dtype=np.bool_)
         if not len(values):
             return False, False, mixed
@@ -418,7 +425,7 @@ class NumberCells:
         return bool(values.min() < self.edges[0]), bool(values.max() >= self.edges[-1]), mixed
 
     def labels(self, below: bool, above: bool, mixed: BoolArray) -> tuple[str, ...]:
-        """Return what is in every cell in words, given what `reach` found in all datasets."""
+        """Return the labels of the cells, from the results of `reach` over all datasets."""
         text = day_text if self.is_date else number_text
         texts = [text(edge) for edge in self.edges]
         labels = [f"[{low}, {high})" for low, high in pairwise(texts)]
@@ -435,16 +442,16 @@ class NumberCells:
 
 
 def number_cells(values: FloatArray, cells: int, *, is_date: bool = False) -> NumberCells | None:
-    """Return cells for observed values, None where there is none.
+    """Return cells for observed values, None without any.
 
     Parameters
     ----------
     values : ndarray of float
-        The original's, without missing ones.
+        Observed values of the original.
     cells : int
-        Most cells, at least 2.
+        Largest number of cells, at least 2.
     is_date : bool
-        Whether values are days, whose edges are those of weeks, months or years.
+        Whether values are days; edges are then those of weeks, months or years.
 
     Examples
     --------
@@ -474,7 +481,7 @@ def number_cells(values: FloatArray, cells: int, *, is_date: bool = False) -> Nu
 
 
 def _number_edges(low: float, high: float, cells: int, is_whole: bool) -> Iterator[FloatArray]:
-    """Yield equally wide edges that hold both ends, from fine to coarse steps."""
+    """Yield edges of equal width that include both ends, from fine to coarse steps."""
     least = max(high / cells - low / cells, _FINEST * max(abs(low), abs(high)))
     least = max(least, 1.0 if is_whole else float(np.finfo(float).tiny))
     exponent = math.floor(math.log10(least))
@@ -491,7 +498,7 @@ def _number_edges(low: float, high: float, cells: int, is_whole: bool) -> Iterat
 
 
 def _date_edges(low: float, high: float, cells: int, is_whole: bool) -> Iterator[FloatArray]:
-    """Yield edges at minutes and hours, days, weeks, months and years that hold both ends."""
+    """Yield edges at minutes, hours, days, weeks, months and years that include both ends."""
     steps = [] if is_whole else [(minutes / _MINUTES_A_DAY, 0) for minutes in _MINUTES]
     for step, start in [*steps, (1.0, 0), (7.0, _MONDAY)]:
         first, last = (math.floor((day - start) / step) for day in (low, high))
@@ -513,12 +520,12 @@ def _month(day: float) -> int:
 
 
 def number_text(value: float) -> str:
-    """Write a number as short as it is exact to 15 digits."""
+    """Return the shortest text of a number that is exact to 15 digits."""
     return f"{value + 0.0:.15g}"
 
 
 def day_text(day: float) -> str:
-    """Write days since 1970-01-01 as ISO date, with the time where there is one.
+    """Return days since 1970-01-01 as an ISO date, with the time if there is one.
 
     >>> day_text(1.0), day_text(0.5)
     ('1970-01-02', '1970-01-01T12:00')
@@ -530,7 +537,7 @@ def day_text(day: float) -> str:
 
 
 EMPTY = "(empty)"
-"""How an empty cell is shown."""
+"""Label of an empty cell."""
 NEW_LEVELS = "new levels"
 OTHER_LEVELS = "other levels"
 NEW_CODES = "new missing codes"
@@ -540,24 +547,24 @@ Codes = npt.NDArray[np.unsignedinteger]
 
 @dataclass(frozen=True, eq=False)
 class FixedGroups:
-    """Groups of one variable; values are matched by label, never by position of a level."""
+    """Groups of one variable; values are matched by label."""
 
     labels: tuple[str, ...]
     """Names of all groups: those of values, then the missing codes."""
     n_values: int
-    """How many groups are of values."""
+    """Number of groups of values."""
     position: Mapping[str, int]
-    """Group of every label of the original, as it is written in the source."""
+    """Group of each label of the original, as in the source."""
     new_level: int | None = None
-    """Group of levels that the original does not have; None for numbers."""
+    """Group of levels that the original lacks; None for numbers."""
     others: int = 0
-    """How many levels the last group of values stands for; 0 when there is no such group."""
+    """Number of levels that the last group of values joins; 0 without such a group."""
     breaks: FloatArray | None = None
     """Inner breaks of numbers, ascending; a group holds its lower break."""
 
     @property
     def size(self) -> int:
-        """Number of groups, with those that may turn out empty."""
+        """Number of groups, including empty ones."""
         return len(self.labels)
 
     @property
@@ -566,11 +573,11 @@ class FixedGroups:
         return np.arange(self.size) >= self.n_values
 
     def codes(self, column: Column) -> Codes:
-        """Return the group of every record, shape (n,), in the smallest type that holds them."""
+        """Return the group of each record, shape (n,), in the smallest integer type."""
         if column.is_coded:
             return self._by_label(column.variable)[column.data]
         codes = np.zeros(len(column), dtype=self._dtype)
-        # A pass for each break is several times faster than a binary search for so few of them.
+        # For few breaks a pass for each is several times faster than a binary search.
         for one in () if self.breaks is None else self.breaks:
             codes += column.data >= one
         if column.states is not None and column.variable.missing:
@@ -583,7 +590,7 @@ class FixedGroups:
         return np.bincount(self.codes(column), minlength=self.size)
 
     def shown(self, counts: IntArray) -> BoolArray:
-        """Return which groups are shown, shape (size,): new ones only where there is a record.
+        """Return which groups are shown, shape (size,): new ones only if they have records.
 
         ``counts`` are the records of all datasets together, shape (size,).
         """
@@ -607,17 +614,16 @@ class FixedGroups:
 
 
 def level_groups(column: Column, most: int) -> FixedGroups:
-    """Return groups of a coded variable: its most frequent levels, the rest together.
+    """Return groups of a coded variable: up to ``most`` frequent levels, and all others together.
 
-    Levels are in their own order for ordered and boolean variables, else by size; at most ``most``
-    of the original's have a group of their own.
+    Levels of ordered and boolean variables are in their order, others by size.
     """
     variable = column.variable
     counts = np.bincount(column.data, minlength=variable.n_codes)[: len(variable.levels)]
-    kept = np.argsort(-counts, kind="stable")[:most]
+    largest = np.argsort(-counts, kind="stable")[:most]
     if variable.kind is not Kind.CATEGORICAL:
-        kept = np.sort(kept)
-    labels = [variable.levels[code] for code in kept]
+        largest = np.sort(largest)
+    labels = [variable.levels[code] for code in largest]
     others = len(variable.levels) - len(labels)
     values = [*labels, NEW_LEVELS, *([OTHER_LEVELS] if others else [])]
     position = dict.fromkeys(variable.levels, len(values) - 1)
@@ -634,10 +640,7 @@ def level_groups(column: Column, most: int) -> FixedGroups:
 def number_groups(
     variable: Variable, breaks: FloatArray | None, labels: Sequence[str]
 ) -> FixedGroups:
-    """Return groups of the original's number or date between ascending breaks; None for one group.
-
-    There is one more label than breaks.
-    """
+    """Return labelled groups of a number or date between ascending breaks; None for one."""
     return FixedGroups(
         labels=(*labels, *_shown_codes(variable.missing), NEW_CODES),
         n_values=len(labels),

@@ -1,4 +1,4 @@
-"""Coefficients of the original beside those of synthetic datasets: differences and their test."""
+"""Comparison of original and synthetic coefficients: differences and their test."""
 
 from __future__ import annotations
 
@@ -14,15 +14,14 @@ from synthesizer.data.table import FloatArray
 from synthesizer.measures.figure import Figure, FigureKind, Result, Row, column
 from synthesizer.measures.utility.combining import FIXED, CombinedEstimates, Lower, Rule, Upper
 from synthesizer.measures.utility.fits import Fit
-from synthesizer.measures.utility.formulas import Family
+from synthesizer.measures.utility.formulas import ModelFamily
 
 
 class CoefficientComparison(Row):
     """One coefficient of the original and of the synthetic datasets.
 
-    The synthetic standard error and interval say what the synthetic data lead a researcher to
-    expect of the same analysis of the original: the mean variance times k/n. What they say about
-    the population is in `FitComparison.combined`.
+    The synthetic standard error and interval are predictions of those of the original: the mean
+    variance times k/n. Inference about the population is in `FitComparison.combined`.
     """
 
     name: str = column("Coefficient", "text", "with the outcome before it in multinomial models")
@@ -36,36 +35,35 @@ class CoefficientComparison(Row):
     synthetic_high: Upper = column("To", "number")
     difference: Upper = column("Difference", "number", "synthetic minus original")
     standardised: float | None = column(
-        "Difference in SE", "number", "over the original's standard error; None where that is 0"
+        "Difference in SE", "number", "in standard errors of the original; none if that is 0"
     )
     overlap: float | None = column(
-        "Overlap", "number", "mean share of each interval that lies in the other one (Karr et al. "
-        "2006), 1 for equal ones, negative for intervals that do not touch; None where an interval "
-        "has no length",
+        "Overlap", "number", "mean share of each interval inside the other (Karr et al. 2006): 1: "
+        "equal, below 0: they do not touch, none without a length",
     )  # fmt: skip
 
 
 class LackOfFit(Result):
-    """Test of all differences at once against those that a correct synthesis would show."""
+    """Joint test of all differences against their distribution under correct models."""
 
     statistic: Upper
-    """Squared distance of the coefficients over the covariance of their differences (or, for rule
-    ``partially``, Hotelling's, scaled to an F)."""
+    """Squared Mahalanobis distance of the coefficients (for rule ``partially`` Hotelling's, scaled
+    to an F)."""
     df: int
     """Number of coefficients."""
     df_error: int | None
-    """Second degrees of freedom where the statistic refers to F, None where to chi-square."""
+    """Second degrees of freedom of an F statistic, None for chi-square."""
     p_value: float
-    """Probability of differences as large under a correct synthesis."""
+    """Probability of differences as large under correct models."""
 
     @property
     def ratio(self) -> float:
-        """About 1 for a correct synthesis: chi-square over its degrees of freedom, or F."""
+        """Chi-square divided by its degrees of freedom, or F: about 1 under correct models."""
         return self.statistic if self.df_error is not None else self.statistic / self.df
 
 
 class FittedData(Row):
-    """Which records of one dataset were used."""
+    """Numbers of records of one dataset that were used or left out."""
 
     dataset: int = column("Dataset", "count", "0 for the original")
     n: int = column("Records used", "count")
@@ -83,13 +81,13 @@ class FittedData(Row):
 
     @property
     def unused(self) -> float:
-        """Share of the records that take no part, in [0, 1]."""
+        """Share of the records that were left out, in [0, 1]."""
         left_out = self.n_missing + self.n_unknown
         return left_out / (self.n + left_out) if left_out else 0.0
 
 
 def titled(formula: str, group: Mapping[str, str], weights: str | None = None) -> str:
-    """Return a formula with the group that it is fitted to, and its weights.
+    """Return a formula with its group and weights.
 
     Examples
     --------
@@ -106,29 +104,29 @@ def titled(formula: str, group: Mapping[str, str], weights: str | None = None) -
 MEAN_CI_OVERLAP = FigureKind(
     "mean_ci_overlap",
     "mean CI overlap",
-    "mean share of each coefficient's confidence interval that the original and the synthetic one "
-    "have in common; negative where they do not touch; chance: what a right synthesis has",
+    "mean overlap of original and synthetic confidence intervals of coefficients, as a share of "
+    "their lengths; below 0: they do not touch; chance: correct models",
     "about 1 is good",
     on_screen=True,
 )
 LOWEST_CI_OVERLAP = FigureKind(
     "lowest_ci_overlap",
     "lowest CI overlap",
-    "the same for the coefficient whose intervals differ most",
+    "overlap of the confidence intervals of the coefficient where it is lowest",
     "about 1 is good",
 )
 MEAN_STANDARDISED_DIFFERENCE = FigureKind(
     "mean_standardised_difference",
     "mean standardised difference",
-    "mean size of the differences between synthetic and original coefficients, in standard errors "
-    "of the original",
+    "mean absolute difference of synthetic and original coefficients, in standard errors of the "
+    "original",
     "about 0 is good",
 )
 LACK_OF_FIT = FigureKind(
     "lack_of_fit",
     "lack of fit",
-    "all differences between synthetic and original coefficients at once, over what a correct "
-    "synthesis would show by chance; far above 1 the synthesis distorts this model",
+    "joint distance of all synthetic and original coefficients, divided by its expectation under "
+    "correct models; far above 1: the synthesis distorts this fit",
     "about 1 is good",
 )
 FIT_KINDS = (MEAN_CI_OVERLAP, LOWEST_CI_OVERLAP, MEAN_STANDARDISED_DIFFERENCE, LACK_OF_FIT)
@@ -138,7 +136,7 @@ class FitComparison(Result):
     """The same model fitted to the original and to synthetic datasets."""
 
     formula: str
-    family: Family
+    family: ModelFamily
     rule: Rule
     clusters: str | None
     """Variable of clusters."""
@@ -149,11 +147,11 @@ class FitComparison(Result):
     combined: CombinedEstimates
     """Inference about the population from the synthetic datasets alone."""
     lack_of_fit: LackOfFit | None
-    """None where it cannot be computed; ``notes`` say why."""
+    """None if it cannot be computed, with the reason in ``notes``."""
     datasets: tuple[FittedData, ...]
     """The original first."""
     notes: tuple[str, ...]
-    """What a reader must know: datasets without a fit, what could not be computed."""
+    """Notes, such as datasets without a fit, and what could not be computed."""
     weights: str | None = None
     """Variable of weights."""
     strata: str | None = None
@@ -162,20 +160,20 @@ class FitComparison(Result):
     replicates: str | None = None
     """Its replicate weights: columns and method."""
     offset: str | None = None
-    """What was added to the linear predictor."""
+    """Offset of the linear predictor."""
     effects: tuple[str, ...] = ()
-    """Fixed effects: variables whose levels have constants of their own that are not shown."""
+    """Variables with fixed effects, which are not shown."""
     group: Mapping[str, str] = Field(default_factory=dict)
-    """Values of the variables that make the group of records it was fitted to; empty for all."""
+    """Values of the variables of the group; empty for all records."""
 
     @property
     def title(self) -> str:
-        """The formula, and group and weights behind it."""
+        """The formula with group and weights."""
         return titled(self.formula, self.group, self.weights)
 
     @property
     def errors(self) -> str:
-        """How standard errors were computed, in plain words; the same way for every dataset."""
+        """Sentence about the type of standard errors, which is the same for all datasets."""
         design = [n for n in (self.strata, self.psu) if n is not None]
         if self.replicates is not None:
             return f"design-based, by the replicate weights {self.replicates}"
@@ -197,15 +195,15 @@ class FitComparison(Result):
 
     @property
     def mean_overlap(self) -> float | None:
-        """Mean overlap of the intervals over the coefficients that have one."""
+        """Mean overlap over the coefficients that have one."""
         return _mean([coefficient.overlap for coefficient in self.coefficients])
 
     @property
     def expected_overlap(self) -> float | None:
-        """Mean overlap that a right synthesis of this kind has; None for partial synthesis.
+        """Expected mean overlap under correct models; None for partial synthesis.
 
-        Estimates of m datasets of k records from n are off the original's by a normal error whose
-        variance is (n/k)/m of its own, or (1 + n/k)/m with parameters drawn anew.
+        Estimates of m datasets of k records from n have a normal error around the original's, with
+        (n/k)/m of its variance, or (1 + n/k)/m with parameters drawn anew.
         """
         sizes = [data.n for data in self.datasets[1:] if data.problem is None]
         if self.rule == "partially" or not sizes:
@@ -250,25 +248,25 @@ def _mean(values: list[float | None]) -> float | None:
 
 def compare_coefficients(
     names: tuple[str, ...],
-    ours: Fit,
+    original_fit: Fit,
     synthetic: FloatArray,
     expected: FloatArray,
     level: float,
 ) -> tuple[CoefficientComparison, ...]:
-    """Compare coefficients one by one.
+    """Return the comparison of each coefficient.
 
-    ``synthetic`` (q,) are the means of the synthetic datasets, ``expected`` (q,) the standard
-    errors that they lead to expect of the original's.
+    ``synthetic`` (q,) are means over the synthetic datasets, ``expected`` (q,) the predicted
+    standard errors of the original.
     """
-    half = scipy.stats.t.ppf((1 + level) / 2, ours.df)
-    error, difference = ours.std_errors, synthetic - ours.coefficients
-    low, high = ours.coefficients - half * error, ours.coefficients + half * error
+    half = scipy.stats.t.ppf((1 + level) / 2, original_fit.df)
+    error, difference = original_fit.std_errors, synthetic - original_fit.coefficients
+    low, high = original_fit.coefficients - half * error, original_fit.coefficients + half * error
     synthetic_low, synthetic_high = synthetic - half * expected, synthetic + half * expected
     common = np.minimum(high, synthetic_high) - np.maximum(low, synthetic_low)
     with np.errstate(all="ignore"):
         overlap = (common / (high - low) + common / (synthetic_high - synthetic_low)) / 2
         columns: dict[str, Any] = {
-            "original": ours.coefficients,
+            "original": original_fit.coefficients,
             "original_error": error,
             "original_low": low,
             "original_high": high,
@@ -292,18 +290,18 @@ def _defined(values: FloatArray) -> list[float | None]:
 
 
 def lack_of_fit(
-    ours: Fit, q: FloatArray, rule: Rule, ratios: FloatArray
+    original_fit: Fit, q: FloatArray, rule: Rule, ratios: FloatArray
 ) -> tuple[LackOfFit | None, str | None]:
-    """Return the lack-of-fit test, or why there is none.
+    """Return the lack-of-fit test, or the reason why there is none.
 
     ``q`` (m, p) are the coefficients of the m datasets, ``ratios`` (m,) their n/k.
     """
     m, p = q.shape
     if rule == "redrawn":
         return None, (
-            "no lack-of-fit test: rule 'redrawn' knows no variance of differences from the original"
+            "no lack-of-fit test: for rule 'redrawn' the variance of differences is unknown"
         )
-    difference = q.mean(axis=0) - ours.coefficients
+    difference = q.mean(axis=0) - original_fit.coefficients
     if rule == "partially":
         if m <= p:
             return None, (
@@ -313,7 +311,7 @@ def lack_of_fit(
         covariance = np.atleast_2d(np.cov(q, rowvar=False)) / m
     else:
         extra = ratios if rule in FIXED else 1 + ratios  # parameters drawn anew
-        covariance = ours.covariance * extra.mean() / m
+        covariance = original_fit.covariance * extra.mean() / m
     distance = _distance(difference, covariance)
     if distance is None:
         return None, (

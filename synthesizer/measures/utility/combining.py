@@ -58,7 +58,7 @@ FIXED: tuple[Rule, ...] = ("simple", "design")
 
 
 def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False, designed: bool = False) -> Rule:
-    """Return the rule for data of a kind; it applies to one dataset unless something was kept.
+    """Return the combining rule for a kind of synthesis.
 
     Parameters
     ----------
@@ -66,9 +66,9 @@ def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False, designed: bool
         Whether parameters were drawn anew for each dataset (from their posterior distribution, or
         by a refit to a bootstrap sample).
     keeps : bool
-        Whether some values are the original's own (partial synthesis).
+        Whether some original values were kept (partial synthesis).
     redrawn : bool
-        Whether each dataset has a sample of its own that was drawn anew by the design of a survey.
+        Whether the sample of each dataset was drawn anew by the design of a survey.
     designed : bool
         Whether there are several datasets whose variances are those by the units of a survey.
 
@@ -87,28 +87,28 @@ def rule_for(*, proper: bool, keeps: bool, redrawn: bool = False, designed: bool
 
 
 def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = False) -> list[str]:
-    """Return why a rule does not fit data of a kind, in plain words; empty where it does."""
+    """Return the reasons why a rule does not fit a kind of synthesis; empty if it does."""
     best = rule_for(proper=proper, keeps=keeps, redrawn=redrawn)
     if (rule == "redrawn") != redrawn and not keeps:
         return [
-            f"rule '{rule}' is not for these data, whose samples "
-            f"{'were' if redrawn else 'were not'} drawn anew by the design of a survey "
-            f"(see its design): its intervals would be of the wrong width; use rule '{best}'"
+            f"rule '{rule}' does not fit these data, whose samples "
+            f"{'were' if redrawn else 'were not'} drawn anew by the design of a survey: "
+            f"intervals would have the wrong length; use rule '{best}'"
         ]
     if keeps and rule != "partially":
         return [
-            f"rule '{rule}' is for data in which every value is synthetic, and these keep original "
-            "values: its intervals would be of the wrong width; use rule 'partially'"
+            f"rule '{rule}' needs data whose values are all synthetic, and these keep original "
+            "values: intervals would have the wrong length; use rule 'partially'"
         ]
     if rule in ("fully", "proper") and not proper:
         return [
-            f"rule '{rule}' is for data whose parameters were drawn anew for each dataset, and "
-            f"these were fixed (proper: false): use rule '{best}', or synthesise with proper: true"
+            f"rule '{rule}' needs parameters that were drawn anew for each dataset, and these were "
+            f"fixed (proper: false): use rule '{best}', or synthesise with proper: true"
         ]
     if rule in ("simple", "design") and proper:
         return [
-            f"rule '{rule}' is for data drawn with fixed parameters, and these were drawn anew for "
-            f"each dataset (proper: true), so that its intervals would be too narrow: use rule "
+            f"rule '{rule}' needs fixed parameters, and these were drawn anew for each dataset "
+            f"(proper: true), so that intervals would be too short: use rule "
             f"'{best}'"
         ]
     return []
@@ -117,14 +117,13 @@ def kind_problems(rule: Rule, *, proper: bool, keeps: bool, redrawn: bool = Fals
 def rule_problems(
     rule: str, m: int, *, n: float | None = None, k: float | None = None, level: float = 0.95
 ) -> Iterator[str]:
-    """Yield why a rule does not apply to m datasets of k records from n original ones."""
+    """Yield the reasons why a rule does not apply to m datasets of k records from n."""
     if rule not in get_args(Rule):
         yield f"rule ({rule!r}) must be one of {', '.join(get_args(Rule))}"
     if rule in ("fully", "partially", "design", "redrawn") and m == 1:
         yield (
-            f"rule '{rule}' needs at least two synthetic datasets, there is one: generate more, "
-            "or use rule 'simple' if all values were drawn with fixed parameters, 'proper' if "
-            "with parameters drawn anew"
+            f"rule '{rule}' needs at least two synthetic datasets: generate more, or use rule "
+            "'simple' (all values drawn with fixed parameters) or 'proper' (parameters drawn anew)"
         )
     if not 0 < level < 1:
         yield f"level ({level}) must be between 0 and 1"
@@ -138,8 +137,8 @@ def rule_problems(
         )
     if rule == "partially" and n is not None and k is not None and n != k:
         yield (
-            f"rule 'partially' is for datasets with as many records as the original, not {k:g} "
-            f"from {n:g}: use 'fully', 'simple' or 'proper', as the data were made"
+            f"rule 'partially' needs datasets with as many records as the original ({n:g}), not "
+            f"{k:g}: use 'fully', 'simple' or 'proper', by the kind of synthesis"
         )
 
 
@@ -149,13 +148,13 @@ def _or(missing: float) -> BeforeValidator:
 
 _finite = PlainSerializer(lambda value: value if math.isfinite(value) else None)
 Upper = Annotated[float, Field(allow_inf_nan=True), _or(math.inf), _finite]
-"""A number that may be infinite, which is None in a file."""
+"""A number that may be infinite; infinity is null in a file."""
 Lower = Annotated[float, Field(allow_inf_nan=True), _or(-math.inf), _finite]
-"""The same where infinite means below everything."""
+"""A number that may be minus infinity, which is null in a file."""
 
 
 class CombinedRow(Row):
-    """One combined estimate as a table shows it; None for what is infinite."""
+    """One combined estimate; infinite numbers are None."""
 
     name: str = column("Coefficient", "text")
     estimate: float = column("Estimate", "number")
@@ -166,16 +165,16 @@ class CombinedRow(Row):
 
 
 class CombinedEstimates(Result):
-    """Estimates from m synthetic datasets; tuples hold one value for each of p estimates."""
+    """Estimates from m synthetic datasets; tuples have one value for each of p estimates."""
 
     rule: Rule
-    """Which rule was applied."""
+    """Combining rule."""
     m: int
     """Number of synthetic datasets."""
     level: float
     """Confidence level of the intervals, in (0, 1)."""
     names: tuple[str, ...]
-    """What is estimated."""
+    """Names of the estimates."""
     estimate: tuple[Upper, ...]
     """Q: mean over the datasets."""
     within: tuple[Upper, ...]
@@ -187,12 +186,12 @@ class CombinedEstimates(Result):
     df: tuple[Upper, ...]
     """Degrees of freedom of the t distribution; infinite for the normal one."""
     low: tuple[Lower, ...]
-    """Lower ends of the intervals; infinite where the degrees of freedom are next to none."""
+    """Lower ends of the intervals; infinite with nearly no degrees of freedom."""
     high: tuple[Upper, ...]
     """Upper ends."""
     adjusted: tuple[bool, ...]
-    """Where (k/n) U, the variance of a simple random sample, stands in the place of a fully
-    synthetic T that was not positive, or a redrawn T that was below it."""
+    """Whether (k/n) U, the variance of a simple random sample, replaces a T that was not positive
+    (``fully``) or below it (``redrawn``)."""
 
     @property
     def std_error(self) -> tuple[float, ...]:
@@ -221,16 +220,15 @@ def combine(
     level: float = 0.95,
     names: Sequence[str] | None = None,
 ) -> CombinedEstimates:
-    """Combine estimates from m synthetic datasets for inference about the population.
+    """Return combined estimates from m synthetic datasets for inference about the population.
 
     The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
     (m - 1)(1 + U / (B/m))^2 for ``partially`` and ``design``,
     (m - 1)(1 - (1 + k/n) U / ((1 + 1/m) B))^2 for ``redrawn``; ``simple`` and ``proper`` refer to
-    the normal distribution, unless ``df`` says with how many degrees of freedom the variances were
-    estimated.
-    The fully synthetic T may come out negative. Then T* = (k/n) U stands in its place (Reiter
-    2002), with the normal distribution: it estimates the variance in the original alone and no
-    longer rests on B. For such estimates ``n`` and ``k`` are needed.
+    the normal distribution, unless ``df`` has the degrees of freedom of the variances.
+    The total variance T of ``fully`` may be negative. Then T* = (k/n) U replaces it (Reiter 2002),
+    with the normal distribution: the variance in the original alone, without B. It needs ``n`` and
+    ``k``.
 
     Parameters
     ----------
@@ -241,13 +239,13 @@ def combine(
     n, k : float, optional
         Records of the original and of each synthetic dataset.
     df : array_like of float, optional
-        Degrees of freedom of the variances, shape (p,) or a number: of a survey, primary sampling
-        units less strata. Intervals of ``simple``, ``proper``, ``partially`` and ``design`` have no
-        more.
+        Degrees of freedom of the variances, shape (p,) or a number; for a survey, primary sampling
+        units minus strata. They limit those of ``simple``, ``proper``, ``partially`` and
+        ``design``.
     level : float
         Confidence level in (0, 1).
     names : sequence of str, optional
-        What is estimated; default 1, 2, ...
+        Names of the estimates; by default 1, 2, ...
 
     Returns
     -------
@@ -257,8 +255,8 @@ def combine(
     Raises
     ------
     DataError
-        With every problem: unequal shapes, negative or missing numbers, a rule that does not
-        apply to so many datasets or records.
+        With all problems: unequal shapes, negative or missing numbers, a rule that does not
+        apply to this number of datasets or records.
 
     Examples
     --------
@@ -281,7 +279,7 @@ def combine(
 
 
 def _matrix(values: npt.ArrayLike) -> FloatArray:
-    """Return (m, p); what is no array of numbers becomes an array without dimensions."""
+    """Return an array of shape (m, p), or without dimensions if the values are not numbers."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -361,7 +359,7 @@ def _combined(
 
 
 def _needed(ratio: float | None, adjusted: BoolArray, names: Sequence[str]) -> float:
-    """Return k/n, which an adjustment cannot do without."""
+    """Return k/n; raise DataError if an adjustment needs it and it is unknown."""
     if ratio is None and adjusted.any():
         shown = ", ".join(name for name, is_so in zip(names, adjusted, strict=True) if is_so)
         raise DataError(
@@ -372,7 +370,7 @@ def _needed(ratio: float | None, adjusted: BoolArray, names: Sequence[str]) -> f
 
 
 def _quotient(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return one / other, infinite where the other is zero (and zero where both are)."""
+    """Return one / other; infinite if the other is 0, and 0 if both are."""
     safe = np.where(other > 0, other, 1.0)
     with np.errstate(over="ignore"):
         return np.where(other > 0, one / safe, np.where(one > 0, np.inf, 0.0))

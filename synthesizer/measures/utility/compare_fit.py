@@ -1,4 +1,4 @@
-"""The same model on original and synthetic data: would a researcher find the same?
+"""Comparison of the same model fitted to original and synthetic data.
 
 Sources: Karr, Kohnen, Oganian, Reiter and Sanil (2006), A framework for evaluating the utility of
 data altered to protect confidentiality, The American Statistician 60(3), for the overlap of
@@ -25,7 +25,7 @@ from synthesizer.data.pairs import Data, as_table, as_tables, check_comparable, 
 from synthesizer.data.table import FloatArray, Kind, Table
 from synthesizer.data.values import finite_number
 from synthesizer.measures.measure_options import Label, Labels, Part, each_once
-from synthesizer.measures.survey_design import Design, ReplicateWeights
+from synthesizer.measures.survey_design import ReplicateWeights, SurveyDesign
 from synthesizer.measures.utility.coefficients import (
     FitComparison,
     FittedData,
@@ -37,8 +37,8 @@ from synthesizer.measures.utility.fits import Extras, Fit, fit_model, informativ
 from synthesizer.measures.utility.fixed_effects import Codes
 from synthesizer.measures.utility.formulas import (
     Atom,
-    Family,
     Model,
+    ModelFamily,
     atom_values,
     learn_model,
     parse_atom,
@@ -46,28 +46,28 @@ from synthesizer.measures.utility.formulas import (
     unknown_names,
 )
 
-Said = Mapping[str, Declaration] | None
-"""What is said of variables."""
+Declarations = Mapping[str, Declaration] | None
+"""Declarations of variables by name."""
 
 
 class FitRequest(Part):
-    """A model that a researcher might fit, compared between original and synthetic data.
+    """A model of a researcher, to be fitted to original and synthetic data.
 
-    ``family`` is ``ols`` (a number), ``logit`` (two values; the second level, or 1, is what is
-    modelled), ``poisson`` (counts) or ``multinomial`` (categories against the first level).
+    ``family`` is ``ols`` (a number), ``logit`` (two values; models the second level, or 1),
+    ``poisson`` (counts) or ``multinomial`` (categories against the first level).
 
-    ``rule`` says how the data were synthesised: ``simple`` (all values, with fixed parameters),
+    ``rule`` is how the data were synthesised: ``simple`` (all values, with fixed parameters),
     ``design`` (the same, with the variance by the units of a survey in several datasets),
     ``proper`` (all values, parameters drawn anew for each dataset), ``fully`` (the same, for many
-    datasets), ``partially`` (some values replaced); see `utility.combining`. When absent it is
-    ``design`` where that applies and ``simple`` elsewhere.
+    datasets), ``partially`` (some values replaced); see `utility.combining`. The default is
+    ``design`` for surveys and ``simple`` otherwise.
 
-    With ``clusters``, such as persons, covariances are cluster-robust ones. With ``weights``
-    estimates maximise the weighted log-likelihood, errors are robust ones and records with weight 0
-    take no part; see `fits.fit_model`. With ``strata`` and ``psu`` errors and degrees of freedom
-    are design-based ones by svy (extra ``survey``), see `survey_design`; ``replicates`` stand in
-    their place. Datasets that lack these have the errors of strata and psu, or robust ones: a note
-    says so. The values of clusters, strata and psu need not be the same in both.
+    With ``clusters``, such as persons, covariances are cluster-robust. With ``weights``, estimates
+    maximise the weighted log-likelihood, errors are robust, and records of weight 0 are ignored
+    (`fits.fit_model`). With ``strata`` and ``psu``, or with ``replicates``, errors and degrees of
+    freedom are design-based (extra ``survey``, see `survey_design`). For datasets that lack these
+    columns, a note names the errors used. Values of clusters, strata and psu may differ between
+    the data.
 
     Examples
     --------
@@ -76,9 +76,9 @@ class FitRequest(Part):
     """
 
     formula: str = Field(description="such as income ~ age + sex:region")
-    family: Family = Field("ols", description="ols, logit, poisson or multinomial")
+    family: ModelFamily = Field("ols", description="ols, logit, poisson or multinomial")
     rule: Rule | None = Field(
-        None, description="how the m fits are combined; by the kind of synthesis when absent"
+        None, description="combining rule of the m fits; by the kind of synthesis when absent"
     )
     clusters: Label | None = Field(None, description="variable of cluster-robust errors")
     weights: Literal[False] | Label | None = Field(
@@ -92,10 +92,10 @@ class FitRequest(Part):
         "the configuration",
     )
     psu: Label | None = Field(
-        None, description="variable of the units of the survey that were drawn first, within strata"
+        None, description="variable of the primary sampling units of the survey, within strata"
     )
     replicates: ReplicateWeights | None = Field(
-        None, description="replicate weights of the survey; go before strata and psu"
+        None, description="replicate weights of the survey, used in place of strata and psu"
     )
     offset: str | None = Field(None, description="of poisson: a variable or I(log(hours))")
     by: Annotated[Labels, AfterValidator(each_once)] = Field(
@@ -110,22 +110,22 @@ class FitRequest(Part):
 
     @model_validator(mode="after")
     def _groups(self) -> Self:
-        """Refuse groups of which each has one value of a variable of the model."""
+        """Raise ValueError if a variable of the groups is in the model, where it is constant."""
         try:
             names = self.model_copy(update={"by": ()}).names
-        except ExpressionError:  # told where the formula is read
+        except ExpressionError:  # raised when the formula is read
             return self
         both = [name for name in dict.fromkeys(self.by) if name in names]
         if both:
             raise ValueError(
-                f"by names {listed(both)} of the model, of which each group has one value: take "
-                "it out of one of the two, or, of a number, name a variable of its classes"
+                f"by names {listed(both)}, which is in the model and constant in each group: "
+                "remove it from one of the two, or group by a variable of its classes"
             )
         return self
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every variable that the fit needs.
+        """All variables of the fit.
 
         Raises
         ------
@@ -143,9 +143,9 @@ class FitRequest(Part):
         psu: str | None = None,
         replicates: ReplicateWeights | None = None,
     ) -> tuple[FitRequest, ...]:
-        """Return the fit, and behind it the one by the survey weight, if it names no other.
+        """Return the fit, and the fit with the survey weight if it has no weights.
 
-        What is weighted has the design-based errors of the survey, where its model can.
+        Weighted fits have design-based errors if their family allows them.
 
         Examples
         --------
@@ -168,13 +168,13 @@ class FitRequest(Part):
 
     @property
     def has_design(self) -> bool:
-        """Whether errors follow from how the records of a survey were sampled."""
+        """Whether errors are design-based."""
         return (self.strata, self.psu, self.replicates) != (None, None, None)
 
     def ruled(self, natural: Rule) -> FitRequest:
-        """Return the fit with the rule of the kind of synthesis, unless it names its own.
+        """Return the fit with the rule of the kind of synthesis, unless it has a rule.
 
-        Whether ``simple`` or ``design`` applies to a survey shows where it is fitted.
+        The choice between ``simple`` and ``design`` is made when it is fitted.
         """
         is_open = natural == "simple" and self.has_design
         return (
@@ -188,31 +188,31 @@ class FitRequest(Part):
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Variables whose values need not be the same in original and synthetic data."""
+        """Variables that may have different values in original and synthetic data."""
         further = (self.clusters, self.strata, self.psu)
         return (*self.effects, *(name for name in further if name is not None))
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Variables that records carry as numbers: weights and offset."""
+        """Numeric variables beside the formula: weights and offset."""
         weight = () if self.weight is None else (self.weight,)
         return (*weight, *(() if self.added is None else self.added.names))
 
     @property
     def added(self) -> Atom | None:
-        """The offset, as it is written in a formula."""
+        """The offset as an atom of a formula."""
         return None if self.offset is None else parse_atom(self.offset, "offset")
 
     @property
     def weight(self) -> str | None:
-        """Variable that weighs the records; None without one."""
+        """Variable of weights; None without one."""
         return None if self.weights is False else self.weights
 
-    def read(self, data: Data, table: Table, declared: Said = None) -> Extras:
-        """Return what the records of one dataset carry.
+    def read(self, data: Data, table: Table, declared: Declarations = None) -> Extras:
+        """Return clusters, effects, weights and offset of the records of one dataset.
 
-        Clusters and effects are read from ``data`` as it came, with codes of its own; weights and
-        offset from ``table``, which has the original's kinds.
+        Clusters and effects are codes of the values of ``data``; weights and offset are numbers of
+        ``table``, which has the kinds of the original.
         """
         return Extras(
             None if self.clusters is None else _group_codes(data, self.clusters, declared),
@@ -222,8 +222,8 @@ class FitRequest(Part):
             self.design(data, declared),
         )
 
-    def design(self, data: Data, declared: Said = None) -> Design | None:
-        """Return how the records of a survey were sampled; None where nothing says it."""
+    def design(self, data: Data, declared: Declarations = None) -> SurveyDesign | None:
+        """Return the sampling design of the records; None without one."""
         how = (self.weight, self.strata, self.psu, self.replicates)
         return design_of(data, *how, declared=declared)
 
@@ -235,14 +235,14 @@ def design_of(
     psu: str | None,
     replicates: ReplicateWeights | None,
     *,
-    declared: Said = None,
-) -> Design | None:
-    """Return the replicate weights of a dataset, its strata and units, or None without any.
+    declared: Declarations = None,
+) -> SurveyDesign | None:
+    """Return replicate weights, or strata and units, of a dataset; None without any.
 
     Raises
     ------
     DataError
-        If replicate weights are missing, or not as many as their scales.
+        If replicate weights are missing, or their number is not that of the scales.
     """
     if replicates is not None:
         names = replicates.among(column_names(data), but=[weight])
@@ -251,11 +251,11 @@ def design_of(
     if strata is None and psu is None:
         return None
     h, i = (None if name is None else _group_codes(data, name, declared) for name in (strata, psu))
-    return Design(h, i)
+    return SurveyDesign(h, i)
 
 
-def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) -> Design:
-    """Return the design that the replicate weights of a dataset are."""
+def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) -> SurveyDesign:
+    """Return the design of the replicate weights of a dataset."""
     if problems := replicates.problems(names):
         raise DataError(f"replicates: {problem}" for problem in problems)
     table = as_table(data, names, dict.fromkeys(names, Declaration(kind=Kind.NUMERIC)))
@@ -263,13 +263,13 @@ def _replicated(replicates: ReplicateWeights, data: Data, names: Sequence[str]) 
     if wrong := int((~np.isfinite(values)).any(axis=1).sum()):
         raise DataError(
             f"replicates: {plural(wrong, 'record')} without one of the weights {names[0]!r} to "
-            f"{names[-1]!r}: give every record all of them, 0 where it counts for nobody"
+            f"{names[-1]!r}: give every record all of them (0 for records that do not count)"
         )
-    return Design(None, None, values, replicates.scales(len(names)))
+    return SurveyDesign(None, None, values, replicates.scales(len(names)))
 
 
-def _group_codes(data: Data, name: str, declared: Said) -> Codes:
-    """Return the group of each record of a dataset, -1 where it is missing."""
+def _group_codes(data: Data, name: str, declared: Declarations) -> Codes:
+    """Return the code of the group of each record, -1 if it is missing."""
     column = as_table(data, [name], declared)[name]
     observed = column.is_observed
     codes = np.full(len(column), -1, dtype=np.int64)
@@ -278,7 +278,7 @@ def _group_codes(data: Data, name: str, declared: Said) -> Codes:
 
 
 def _numbers(what: str, atom: Atom, table: Table) -> FloatArray:
-    """Return numbers, also where a file has so few distinct ones that they pass for levels."""
+    """Return numbers, also of a variable with so few values that it was read as levels."""
     number = atom if atom.kind == "I" else Atom("I", quote_name(atom.text))
     try:
         return np.asarray(atom_values(number, table).data, dtype=np.float64)
@@ -295,14 +295,14 @@ def _weights(table: Table, name: str) -> FloatArray:
     wrong = [f"{count:,} {what}" for what, count in counts.items() if count]
     if wrong:
         raise DataError(
-            f"weights {name!r}: of {len(values):,} there are {', '.join(wrong)}: leave out those "
-            "records, or give every record a weight, 0 where it counts for nobody"
+            f"weights {name!r}: {', '.join(wrong)} of {len(values):,}: leave out those records, or "
+            "give every record a weight (0 for records that do not count)"
         )
     return values
 
 
 MUCH_UNUSED = 0.2
-"""Share of records without a part in a fit from which on it is told."""
+"""Share of records left out of a fit from which on there is a note."""
 
 
 @public
@@ -315,7 +315,7 @@ def compare_fit(
     declared: Declared | None = None,
     **options: Any,
 ) -> FitComparison:
-    """Fit a model to the original and to every synthetic dataset and compare the coefficients.
+    """Fit a model to the original and to each synthetic dataset, and compare the coefficients.
 
     Parameters
     ----------
@@ -325,23 +325,23 @@ def compare_fit(
         m synthetic datasets.
     formula : str or FitRequest
         For example ``pay ~ age*sex + C(grade) + I(age ** 2)``; see
-        `utility.formulas`. Nothing in it is run as code. Categories have treatment
-        coding with the first level that occurs in the original as reference. Behind ``|`` stand
-        fixed effects of many levels (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
-        `synthesizer.measures.utility.fits`; their levels need not be the original's.
+        `utility.formulas`. It is not run as code. Categories have treatment coding; the
+        reference is the first level in the original. After ``|`` come fixed effects of many levels
+        (``pay ~ age | agency + year``; ``ols`` and ``poisson``), see
+        `synthesizer.measures.utility.fits`; their levels may differ from the original's.
     level : float
         Confidence level of the intervals, in (0, 1).
     declared : mapping of str to Declaration, optional
-        Kinds and missing codes of variables of frames; inferred where absent.
+        Kinds and missing codes of variables of frames; inferred by default.
     **options
-        Those of `FitRequest`: ``family``, ``rule``, ``clusters``, ``weights``, ``strata``, ``psu``,
-        ``replicates``, ``offset``.
+        Options of `FitRequest`: ``family``, ``rule``, ``clusters``, ``weights``, ``strata``,
+        ``psu``, ``replicates``, ``offset``.
 
     Returns
     -------
     FitComparison
         The lack-of-fit test takes the covariance V of the original's coefficients: under a
-        correct synthesis the mean difference has covariance V (n/k)/m for ``simple`` and
+        correct models the mean difference has covariance V (n/k)/m for ``simple`` and
         V (1 + n/k)/m for ``proper`` and ``fully``, and the statistic is chi-square. For
         ``partially`` it has B/m, B the covariance between datasets, and Hotelling's statistic is
         an F; it needs more datasets than coefficients.
@@ -349,8 +349,8 @@ def compare_fit(
     Raises
     ------
     DataError
-        With every problem of the request; if the original has no fit; or if too few synthetic
-        datasets have one. One dataset without a fit is left out and told in ``notes``.
+        With all problems of the request, or if the original or too many synthetic datasets have
+        no fit. A single dataset without a fit is left out; ``notes`` names it.
 
     Examples
     --------
@@ -364,14 +364,14 @@ def compare_fit(
     problems = Problems()
     request = _requested(formula, options, problems)
     if request.by:
-        problems.append("by: compare_fit is of all records; use compare_fit_by")
+        problems.append("by: compare_fit uses all records; use compare_fit_by for groups")
     return _compare(request, original, several, level, declarations_of(declared), problems)
 
 
 def _requested(
     formula: str | FitRequest, options: Mapping[str, Any], problems: Problems
 ) -> FitRequest:
-    """Return what was asked for; of options with a problem, which is told, the default."""
+    """Return the request; options with a problem, which is added to ``problems``, have defaults."""
     content: dict[str, Any] = {"formula": formula, **options}
     if isinstance(formula, FitRequest):
         content = {name: getattr(formula, name) for name in formula.model_fields_set} | {**options}
@@ -389,12 +389,12 @@ def _compare(
     original: Data,
     several: Sequence[Data],
     level: float,
-    declared: Said = None,
+    declared: Declarations = None,
     problems: Problems | None = None,
     *,
     is_group: bool = False,
 ) -> FitComparison:
-    """Compare the fits; a group may have other sizes than the original's by any rule."""
+    """Return the comparison; sizes of groups are not checked against the rule."""
     problems = Problems() if problems is None else problems
     problems += _problems(request, original, several, level, is_group=is_group)
     problems.settle(DataError)
@@ -404,9 +404,9 @@ def _compare(
     check_comparable(table, tables, names)
     extras = _extras_of_original(request, original, table, declared)
     model = learn_model(parsed, table, request.family, extras.usable)
-    ours, fit = _fit(model, lambda: extras, table, 0)
+    original_fit, fit = _fit(model, lambda: extras, table, 0)
     if fit is None:
-        raise DataError(f"the original has no fit: {ours.problem}")
+        raise DataError(f"the original has no fit: {original_fit.problem}")
     synthetic_fits = [
         _fit(model, partial(request.read, data, dataset, declared), dataset, number)
         for number, (data, dataset) in enumerate(zip(several, tables, strict=True), start=1)
@@ -415,23 +415,25 @@ def _compare(
     has_units = request.psu is not None or (request.replicates is not None and not lacking)
     designed = has_units and len([fit for _, fit in synthetic_fits if fit is not None]) > 1
     rule = request.rule or rule_for(proper=False, keeps=False, designed=designed)
-    result = _compared(request, rule, level, model, (ours, fit), synthetic_fits)
-    # the kinds of a table were decided by who made it
+    result = _compared(request, rule, level, model, (original_fit, fit), synthetic_fits)
+    # the kinds of a table are declared
     notes = [] if isinstance(original, Table) else [*_taken_for_categories(model, declared)]
     if lacking:
         notes.insert(0, _without_replicates(request, original, table, model, extras, fit))
     return result.model_copy(update={"notes": (*notes, *result.notes)})
 
 
-def _taken_for_categories(model: Model, declared: Said) -> Iterator[str]:
-    """Say which numbers have a coefficient for each value, though nobody asked for categories."""
+def _taken_for_categories(model: Model, declared: Declarations) -> Iterator[str]:
+    """Yield a note for each number that was read as categories without a declaration."""
     for atom, levels in model.levels.items():
-        said = None if declared is None else declared.get(atom.text)
-        is_asked = atom.kind != "name" or (said is not None and said.declared_kind is not None)
+        known_declarations = None if declared is None else declared.get(atom.text)
+        is_asked = atom.kind != "name" or (
+            known_declarations is not None and known_declarations.declared_kind is not None
+        )
         if len(levels) > 2 and not is_asked and None not in map(finite_number, levels):
             yield (
-                f"{atom} has {len(levels)} different numbers and is taken for categories: write "
-                f"I({atom.spelling}) for one slope, C({atom.spelling}) if that is right"
+                f"{atom} has {len(levels)} different numbers and is used as categories: write "
+                f"I({atom.spelling}) for a slope, or C({atom.spelling}) to confirm"
             )
 
 
@@ -444,7 +446,7 @@ def _lacking(request: FitRequest, several: Sequence[Data]) -> bool:
 def _without_replicates(
     request: FitRequest, original: Data, table: Table, model: Model, extras: Extras, fit: Fit
 ) -> str:
-    """Say what the errors of datasets without replicate weights lack."""
+    """Return a note on the errors of datasets without replicate weights."""
     others = request.model_copy(update={"replicates": None})
     other = _fit(model, lambda: replace(extras, design=others.design(original)), table, 0)[1]
     named = [name for name in (request.strata, request.psu) if name is not None]
@@ -452,12 +454,12 @@ def _without_replicates(
         f"are linearised, by {' and '.join(named)}" if named else "are those of independent records"
     )
     if other is None:
-        return f"the synthetic datasets have no replicate weights: their errors {how}"
+        return f"the synthetic datasets have no replicate weights, and their errors {how}"
     factor = float(np.median(fit.std_errors / other.std_errors))
     return (
-        f"the synthetic datasets have no replicate weights: their errors {how}; the original's by "
-        f"replicate weights are {factor:.2f} times as large (median of the coefficients): multiply "
-        "the synthetic ones by it"
+        f"the synthetic datasets have no replicate weights, and their errors {how}; the original "
+        f"errors by replicate weights are {factor:.2f} times as large (median of the "
+        "coefficients): multiply the synthetic ones by this factor"
     )
 
 
@@ -469,7 +471,7 @@ def _problems(
     *,
     is_group: bool,
 ) -> Problems:
-    """Return every problem of a request and the data that it is of."""
+    """Return all problems of a request and its data."""
     problems = Problems(_rule_problems(request, level, [original, *synthetic], is_group=is_group))
     names = [] if request.weight is None else [request.weight]
     free: list[str] = []
@@ -493,30 +495,30 @@ def _family_problems(request: FitRequest) -> Iterator[str]:
     family, effects = request.family, request.effects
     if effects and family not in ("ols", "poisson"):
         yield (
-            f"fixed effects (behind '|') are for families 'ols' and 'poisson', not '{family}': "
-            "write variables with few levels as terms, such as C(year)"
+            f"fixed effects (after '|') need family 'ols' or 'poisson', not '{family}': write "
+            "variables with few levels as terms, such as C(year)"
         )
     if request.has_design and not request.has_design_errors:
         yield (
-            "strata, psu and replicates are for families 'ols', 'logit' and 'poisson' without "
-            "fixed effects, clusters and offset: leave them out, or take the units as clusters"
+            "strata, psu and replicates need family 'ols', 'logit' or 'poisson' without fixed "
+            "effects, clusters and offset: leave them out, or use the units as clusters"
         )
     if request.offset is not None and family != "poisson":
-        yield f"an offset is for family 'poisson', not '{family}': leave it out"
+        yield f"an offset needs family 'poisson', not '{family}': leave it out"
 
 
 Group = Mapping[str, str]
-"""Values of the variables that make a group, as they are written."""
+"""Values of the variables of a group, as texts."""
 MOST_GROUPS = 200
 
 
 def groups_of(original: Table, by: Sequence[str]) -> list[dict[str, str]]:
-    """Return the groups of the original's records, in the order of the values of each variable.
+    """Return the groups of the original records, in the order of the values.
 
     Raises
     ------
     DataError
-        If a variable is unknown, nobody has a value of all of them, or there are too many groups.
+        If a variable is unknown, no record has all values, or there are too many groups.
 
     Examples
     --------
@@ -561,19 +563,19 @@ def compare_group(
     group: Group,
     level: float = 0.95,
 ) -> FitComparison:
-    """Compare the fits to a group of records; `compare_fit` tells of the errors.
+    """Return the comparison of the fits to a group of records; errors are those of `compare_fit`.
 
-    Datasets without a record of the group are left out and told.
+    Datasets without a record of the group are left out, with a note.
     """
     request = request.model_copy(update={"by": ()})
     if not group:
         return _compare(request, original, synthetic, level)
     parts = {i: records_of(table, group) for i, table in enumerate(synthetic, start=1)}
-    found = [part for part in parts.values() if part.n_rows]
+    fitted_parts = [part for part in parts.values() if part.n_rows]
     empty = [str(i) for i, part in parts.items() if not part.n_rows]
-    if not found:
+    if not fitted_parts:
         raise DataError("no synthetic dataset has a record of the group: leave it out")
-    fit = _compare(request, records_of(original, group), found, level, is_group=True)
+    fit = _compare(request, records_of(original, group), fitted_parts, level, is_group=True)
     lost = [f"synthetic datasets without a record of the group: {listed(empty)}"] if empty else []
     return fit.model_copy(update={"group": dict(group), "notes": (*fit.notes, *lost)})
 
@@ -589,26 +591,26 @@ def compare_fit_by(
     declared: Declared | None = None,
     **options: Any,
 ) -> dict[tuple[str, ...], FitComparison | DataError]:
-    """Fit a model to every group of records, as `compare_fit` does to all of them.
+    """Fit a model to each group of records and compare the coefficients, as `compare_fit`.
 
     Parameters
     ----------
     original, synthetic, formula
         See `compare_fit`.
     by : str or sequence of str
-        Variables; each combination of values that the original has is a group.
+        Variables; each combination of their values in the original is a group.
     level, declared, **options
         See `compare_fit`.
 
     Returns
     -------
     dict
-        By the values of a group its comparison, or why it has none.
+        Comparison of each group, or the reason why there is none, by the values of the group.
 
     Raises
     ------
     DataError, OptionError
-        With every problem of the data, the formula and the names; not for a group alone.
+        With all problems of data, formula and names; a single group without a fit is no error.
 
     Examples
     --------
@@ -625,12 +627,12 @@ def compare_fit_by(
     request = _requested(formula, {**options, "by": by}, problems)
     if not request.by and not problems:
         problems.append("by: names no variable: name at least one, or use compare_fit")
-    # what is wrong with all groups
+    # problems of all groups
     problems += _problems(request, original, several, level, is_group=True)
     problems.settle(DataError)
-    said = declarations_of(declared)
+    known_declarations = declarations_of(declared)
     free = (*request.effects, *filter(None, [request.clusters]))
-    table, tables = as_tables(original, several, request.names, said, persons=free)
+    table, tables = as_tables(original, several, request.names, known_declarations, persons=free)
     fits: dict[tuple[str, ...], FitComparison | DataError] = {}
     for group in groups_of(table, request.by):
         try:
@@ -644,19 +646,21 @@ def compare_fit_by(
 def _rule_problems(
     request: FitRequest, level: float, data: Sequence[Data], *, is_group: bool
 ) -> Iterator[str]:
-    """Yield what is wrong with rule and level; the original comes first in ``data``."""
+    """Yield the problems of rule and level; the original comes first in ``data``."""
     sizes = [d.n_rows if isinstance(d, Table) else len(d) for d in data]
     yield from rule_problems(request.rule or "simple", len(sizes) - 1, n=1, k=1, level=level)
     for number, size in enumerate(sizes[1:], start=1):
         if request.rule == "partially" and size != sizes[0] and not is_group:
             yield (
-                "rule 'partially' is for datasets with as many records as the original, "
-                f"synthetic dataset {number} has {size}, not {sizes[0]}: use 'fully', "
-                "'simple' or 'proper', as the data were made"
+                f"rule 'partially' needs datasets with as many records as the original "
+                f"({sizes[0]}), and synthetic dataset {number} has {size}: use 'fully', "
+                "'simple' or 'proper', by the kind of synthesis"
             )
 
 
-def _extras_of_original(request: FitRequest, data: Data, table: Table, declared: Said) -> Extras:
+def _extras_of_original(
+    request: FitRequest, data: Data, table: Table, declared: Declarations
+) -> Extras:
     try:
         extras = request.read(data, table, declared)
         if request.replicates is not None and (extras.design is None or not extras.design.scales):
@@ -664,7 +668,7 @@ def _extras_of_original(request: FitRequest, data: Data, table: Table, declared:
         if extras.design is not None and extras.design.n_single:
             raise DataError(
                 f"{plural(extras.design.n_single, 'stratum', 'strata')} of {request.strata!r} with "
-                "a single unit, which has no variance: join strata that are alike"
+                "a single unit, which has no variance: join similar strata"
             )
         return extras
     except DataError as error:
@@ -676,7 +680,7 @@ def _extras_of_original(request: FitRequest, data: Data, table: Table, declared:
 def _fit(
     model: Model, read: Callable[[], Extras], table: Table, number: int
 ) -> tuple[FittedData, Fit | None]:
-    """Return the fit of one dataset, or why there is none."""
+    """Return the fit of one dataset, None without one, with the records used."""
     used = FittedData(dataset=number, n=0, n_missing=0, n_unknown=0)
     try:
         extras = read()
@@ -687,9 +691,9 @@ def _fit(
             raise DataError(data.problems)
         y, X = data.y, data.X
         if extras.effects:
-            kept = informative(extras.effects, y, model.family)
-            if not kept.all():
-                extras, y, X = extras.take(kept), y[kept], X[kept]
+            usable_rows = informative(extras.effects, y, model.family)
+            if not usable_rows.all():
+                extras, y, X = extras.take(usable_rows), y[usable_rows], X[usable_rows]
             used = _with(used, n=len(y), n_uninformative=used.n - len(y))
         return used, fit_model(model.family, y, X, model.names, **vars(extras))
     except DataError as error:
@@ -711,7 +715,7 @@ def _compared(
     rule: Rule,
     level: float,
     model: Model,
-    ours: tuple[FittedData, Fit],
+    original_fit: tuple[FittedData, Fit],
     fits: list[tuple[FittedData, Fit | None]],
 ) -> FitComparison:
     fitted = [(used, fit) for used, fit in fits if fit is not None]
@@ -721,19 +725,19 @@ def _compared(
         if fit is None
     ]
     _check_enough(rule, len(fitted), lost)
-    names, n = _names(model), ours[0].n
+    names, n = _names(model), original_fit[0].n
     sizes = np.array([used.n for used, _ in fitted], dtype=np.float64)
     q = np.array([fit.coefficients for _, fit in fitted])
     u = np.array([np.diag(fit.covariance) for _, fit in fitted])
-    # What "partially" says does not rest on the numbers of records.
+    # Rule "partially" does not depend on the numbers of records.
     counts = {} if rule == "partially" else {"n": n, "k": float(sizes.mean())}
     if request.has_design and all(np.isfinite(fit.df) for _, fit in fitted):
         counts["df"] = min(fit.df for _, fit in fitted)
     combined = combine(q, u, rule=rule, level=level, names=names, **counts)
     expected = np.sqrt((u * (sizes / n)[:, None]).mean(axis=0))
-    lack, why = lack_of_fit(ours[1], q, rule, n / sizes)
+    lack, why = lack_of_fit(original_fit[1], q, rule, n / sizes)
     if lost:
-        lost.append(f"the results are of {len(fitted)} of {len(fits)} synthetic datasets")
+        lost.append(f"the results use {len(fitted)} of {len(fits)} synthetic datasets")
     return FitComparison(
         formula=request.formula.strip(),
         family=request.family,
@@ -746,11 +750,15 @@ def _compared(
         replicates=_in_words(request.replicates),
         offset=request.offset,
         effects=model.formula.effects,
-        coefficients=compare_coefficients(names, ours[1], q.mean(axis=0), expected, level),
+        coefficients=compare_coefficients(names, original_fit[1], q.mean(axis=0), expected, level),
         combined=combined,
         lack_of_fit=lack,
-        datasets=(ours[0], *(used for used, _ in fits)),
-        notes=(*lost, *_unused(ours[0], [used for used, _ in fits]), *([why] if why else [])),
+        datasets=(original_fit[0], *(used for used, _ in fits)),
+        notes=(
+            *lost,
+            *_unused(original_fit[0], [used for used, _ in fits]),
+            *([why] if why else []),
+        ),
     )
 
 
@@ -760,14 +768,17 @@ def _in_words(replicates: ReplicateWeights | None) -> str | None:
     return f"{', '.join(replicates.columns)} ({replicates.method})"
 
 
-def _unused(ours: FittedData, synthetic: Sequence[FittedData]) -> Iterator[str]:
-    """Say where many records take no part, or other shares of both sides."""
-    shares = {used.dataset: used.unused for used in (ours, *synthetic) if used.problem is None}
+def _unused(original_fit: FittedData, synthetic: Sequence[FittedData]) -> Iterator[str]:
+    """Yield a note if many records were left out, or different shares of both sides."""
+    shares = {
+        used.dataset: used.unused for used in (original_fit, *synthetic) if used.problem is None
+    }
     if max(shares.values()) < MUCH_UNUSED:
         return
     theirs = [share for number, share in shares.items() if number]
     yield (
-        f"{ours.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} of "
+        f"{original_fit.unused:.0%} of the original's and {min(theirs):.0%} to {max(theirs):.0%} "
+        f"of "
         "the synthetic records take no part (missing values, terms without a value, unknown "
         "levels): the fits are of the rest"
     )

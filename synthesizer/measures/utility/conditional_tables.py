@@ -1,15 +1,15 @@
-"""The worst pairs within the groups of a third variable: is the relation wrong for everybody?
+"""Conditional tables: the worst pairs within the groups of a third variable.
 
-Of a pair whose table is far off, the cells may differ because the margins do, or because the
-relation does; and two variables may agree in a table although they are related wrongly once a third
-one is held constant. So the worst pairs of the first dataset are tabulated within the groups of a
-third variable, the one that goes with both: its smaller Cramér's V (Cramér 1946, Mathematical
-Methods of Statistics, 21.9) with one of the pair is the largest there is in the original.
+The table of a pair may differ from the original because its margins do, or because the association
+does. A pair may also agree although its association given a third variable is wrong. So the worst
+pairs of the first dataset are tabulated within the groups of a third variable: the one whose
+smaller Cramér's V (Cramér 1946, Mathematical Methods of Statistics, 21.9) with one of the pair is
+largest in the original.
 
-Within each group g the counts are compared as in `utility.tables`, given the group's number of
-records on either side, and the conditional S_pMSE is the sum of VW over the sum of degrees of
-freedom: 1 in expectation for a right synthesis with fixed parameters, 1 + k/n for a new sample.
-Groups that only one side has are left out.
+Within each group the counts are compared as in `utility.tables`, given the size of the group in
+both files. The conditional S_pMSE is the sum of VW divided by the sum of degrees of freedom, with
+expectation 1 for correct models with fixed parameters, and 1 + k/n for a new sample. Groups of one
+file only are left out.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures, wo
 MOST_PAIRS = 10
 MOST_LEVELS = 12
 MOST_GROUPS = 6
-"""Levels of the third variable that are told apart."""
+"""Largest number of groups of the third variable; other levels are one."""
 
 
 class ConditionalRow(Row):
     """A pair of variables within the groups of a third one; means over the datasets."""
 
     variables: tuple[str, ...] = column("Pair", "text")
-    given: str = column("Within groups of", "text", "the variable that goes with both")
-    groups: int = column("Groups", "count", "that the original has")
-    s_pmse: float | None = column("Conditional S_pMSE", "number", "None for a single cell")
+    given: str = column("Within groups of", "text", "variable that is associated with both")
+    groups: int = column("Groups", "count", "of the original")
+    s_pmse: float | None = column("Conditional S_pMSE", "number", "none for a single cell")
 
 
 CONDITIONAL_MEAN = FigureKind(
     "conditional_mean",
     "mean conditional S_pMSE",
-    "distance of the tables of the worst pairs within the groups of the variable that goes with "
-    "both, mean, over what chance gives",
+    "mean S_pMSE of the tables of the worst pairs, within groups of a third variable that is "
+    "associated with both",
     "lower is better",
     on_screen=True,
 )
 CONDITIONAL_WORST = FigureKind(
     "conditional_worst",
     "largest conditional S_pMSE",
-    "the same of the pair where it is largest",
+    "S_pMSE of the pair where it is largest, within groups of a third variable",
     "lower is better",
 )
 
@@ -64,7 +64,7 @@ class ConditionalTables(Measured):
     n: int
     """Records of all files."""
     expected: tuple[float, float]
-    """S_pMSE of a right synthesis of this kind, and of a new sample of the population."""
+    """Expected S_pMSE with correct models, and of a new sample of the population."""
     rows: tuple[ConditionalRow, ...]
     """The pairs, the worst of the first dataset first."""
 
@@ -76,7 +76,7 @@ class ConditionalTables(Measured):
             return ()
         largest, worst = max(rows, key=lambda pair: pair[0])
         right, fresh = self.expected
-        good = f"expected of a right synthesis is {right:.3g}, of a new sample {fresh:.3g}"
+        good = f"expected with correct models: {right:.3g}, of a new sample: {fresh:.3g}"
         mean, pair = float(np.mean([value for value, _ in rows])), " and ".join(worst.variables)
         marks: dict[str, Any] = {"chance": right, "original": 0.0}
         where = f"{good}; here {pair} within the groups of {worst.given}"
@@ -87,16 +87,16 @@ class ConditionalTables(Measured):
 
 
 class ConditionalCounter:
-    """Conditional tables of one dataset after the other; only counts stay in memory.
+    """Conditional tables of datasets that are added one by one; only counts stay in memory.
 
     Parameters
     ----------
     original : Table
         Confidential records, shape (n, p), p at least 3.
     pairs : sequence of pairs of str
-        What is tabulated.
+        Pairs to be tabulated.
     names : sequence of str
-        Variables that may be the third one.
+        Candidates for the third variable.
     groups : int
         Quantile groups of numeric variables, at least 2.
     proper : bool
@@ -142,11 +142,13 @@ class ConditionalCounter:
         used = list(dict.fromkeys(name for triple in self._triples for name in triple))
         check_comparable(self._original, [synthetic], used, first=len(self._sizes) + 1)
         self._sizes.append(synthetic.n_rows)
-        theirs = self._counts(synthetic)
-        self._values.append([conditional_s(*both) for both in zip(self._ours, theirs, strict=True)])
+        of_synthetic = self._counts(synthetic)
+        self._values.append(
+            [conditional_s(*both) for both in zip(self._ours, of_synthetic, strict=True)]
+        )
 
     def result(self) -> ConditionalTables | None:
-        """Return the comparison of the datasets so far; None where there is no third variable."""
+        """Return the comparison of the datasets so far; None without a third variable."""
         if not self._triples:
             return None
         means = np.array(self._values).mean(axis=0)
@@ -169,7 +171,7 @@ class ConditionalCounter:
 
     def _counts(self, table: Table) -> list[FloatArray]:
         """Return the counts of every triple, shape (groups, cells) each."""
-        found = []
+        results = []
         for first, second, third in self._triples:
             chosen = (self._thirds[third], self._groups[first], self._groups[second])
             names = (third, first, second)
@@ -180,17 +182,17 @@ class ConditionalCounter:
             ]
             joint = (codes[0] * shape[1] + codes[1]) * shape[2] + codes[2]
             counts = np.bincount(joint, minlength=shape[0] * shape[1] * shape[2])
-            found.append(counts.reshape(shape[0], -1).astype(np.float64))
-        return found
+            results.append(counts.reshape(shape[0], -1).astype(np.float64))
+        return results
 
 
-def conditional_s(ours: FloatArray, theirs: FloatArray) -> float:
-    """Return the sum of VW over that of degrees of freedom, not a number without any.
+def conditional_s(of_original: FloatArray, of_synthetic: FloatArray) -> float:
+    """Return the sum of VW divided by the sum of degrees of freedom, NaN without any.
 
     ``ours`` and ``theirs`` are counts, shape (groups, cells).
     """
     total, df = 0.0, 0.0
-    for o, s in zip(ours, theirs, strict=True):
+    for o, s in zip(of_original, of_synthetic, strict=True):
         if o.any() and s.any():
             measures = dict(zip(CELL_MEASURES, cell_measures(o, s), strict=True))
             total, df = total + measures["VW"], df + measures["df"]
@@ -208,7 +210,7 @@ def _third(codes: dict[str, Codes], pair: tuple[str, str]) -> str | None:
 
 
 def cramers_v(first: Codes, second: Codes) -> float:
-    """Return Cramér's V of two variables, in [0, 1]; 0 where one of them is constant."""
+    """Return Cramér's V of two variables, in [0, 1]; 0 if one of them is constant."""
     rows, columns = int(first.max()) + 1, int(second.max()) + 1
     joint = first.astype(np.int64) * columns + second
     counts = np.bincount(joint, minlength=rows * columns).reshape(rows, columns)

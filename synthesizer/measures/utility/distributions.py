@@ -1,7 +1,7 @@
-"""The distribution of every variable and of pairs of variables, original beside synthetic.
+"""Distributions of variables and pairs of variables in original and synthetic data.
 
-The original alone decides the cells, see `utility.cells`. Every missing code is a cell of its own.
-Levels and missing codes that only synthetic data have are counted together.
+Cells are defined by the original, see `utility.cells`. Each missing code is a cell. Levels and
+missing codes that only synthetic data have are counted together.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _QUANTILES = {"min": 0.0, "q1": 0.25, "median": 0.5, "q3": 0.75, "max": 1.0}
 
 
 class Statistics(Row):
-    """Observed values of a number or date; None where there are none, or they overflow."""
+    """Statistics of a number or date; None without observed values, or after an overflow."""
 
     mean: float | None = column("mean", "number")
     sd: float | None = column("sd", "number", "standard deviation")
@@ -46,7 +46,7 @@ class Statistics(Row):
     max: float | None = column("max", "number")
 
 
-class Summary(Result):
+class NumberSummary(Result):
     """Statistics of the original, and of each synthetic dataset."""
 
     original: Statistics
@@ -60,25 +60,25 @@ class Distribution(Result):
     kind: str
     """Kind in the original."""
     labels: tuple[str, ...]
-    """What is in every cell; an empty cell of the source is "(empty)"."""
+    """Labels of the cells; an empty text of the source is "(empty)"."""
     missing: tuple[bool, ...]
-    """Which cells are missing codes; they are the last."""
+    """Which cells are missing codes; these come last."""
     edges: tuple[float, ...] | None
-    """Edges of the cells of a number or date (days since 1970-01-01), one more than the cells that
-    are not missing codes. The first and the last cell hold what lies beyond, as their labels say
-    then. None for levels, and where the original has no observed value."""
+    """Edges of the cells of a number or date (days since 1970-01-01), one more than cells of
+    values. The first and the last cell include values beyond. None for levels, and without an
+    observed value in the original."""
     original: tuple[float, ...]
     """Shares of the original records."""
     synthetic: tuple[tuple[float, ...], ...]
     """Shares of the records of each synthetic dataset."""
-    summary: Summary | None
+    summary: NumberSummary | None
     """For numbers and dates."""
     others: int = 0
-    """How many levels the label "other levels", the last before the missing codes, stands for."""
+    """Number of levels in the cell "other levels"."""
 
 
 class DistributionCounter:
-    """`distributions` of one dataset after the other; only counts stay in memory.
+    """`distributions` of datasets that are added one by one; only counts stay in memory.
 
     Identifiers are left out.
 
@@ -107,7 +107,7 @@ class DistributionCounter:
         self._datasets = 0
 
     def add(self, synthetic: Table) -> None:
-        """Count the next dataset; raises DataError where its variables are missing or differ."""
+        """Count the next dataset; raise DataError if its variables are missing or differ."""
         names = [counter.name for counter in self._counters]
         self._datasets += 1
         check_comparable(self._original, [synthetic], names, first=self._datasets)
@@ -131,9 +131,9 @@ def distributions(
     Parameters
     ----------
     original, synthetic, names
-        What is compared, by which variables, and what is refused: see `cells.compared`.
+        See `cells.compared`.
     cells : int
-        Most cells of numbers and most levels with a cell of their own, at least 2.
+        Largest number of cells of a number, and of levels with a separate cell, at least 2.
 
     Examples
     --------
@@ -169,7 +169,7 @@ class _LevelCounter:
         self,
         labels: tuple[str, ...],
         edges: FloatArray | None,
-        summary: Summary | None,
+        summary: NumberSummary | None,
     ) -> Distribution:
         groups = self._groups
         shown = groups.shown(np.sum(self._counts, axis=0))
@@ -205,7 +205,7 @@ class _NumberCounter(_LevelCounter):
 
     def result(self) -> Distribution:
         original, *synthetic = self._statistics
-        summary = Summary(original=original, synthetic=tuple(synthetic))
+        summary = NumberSummary(original=original, synthetic=tuple(synthetic))
         cells = self._cells
         if cells is None:
             return self._distribution(self._groups.labels[:1], None, summary)
@@ -230,7 +230,7 @@ def _counter(column: Column, cells: int) -> _LevelCounter:
     grid = number_cells(values, cells, is_date=is_date)
     if grid is None:
         return _NumberCounter(column, number_groups(column.variable, None, ["all values"]), None)
-    labels = [""] * (len(grid.edges) - 1)  # known when all datasets have been seen
+    labels = [""] * (len(grid.edges) - 1)  # set after the last dataset
     return _NumberCounter(column, number_groups(column.variable, grid.breaks, labels), grid)
 
 
@@ -260,7 +260,7 @@ def _statistics(values: FloatArray) -> Statistics:
 
 
 class PairTable(Result):
-    """Counts of two variables' combinations, original beside synthetic."""
+    """Counts of the combinations of two variables in original and synthetic data."""
 
     variables: tuple[str, str]
     """The variable of the rows and that of the columns."""
@@ -275,7 +275,7 @@ class PairTable(Result):
 
 
 class PairCounter:
-    """`pair_tables` of one dataset after the other; only counts stay in memory."""
+    """`pair_tables` of datasets that are added one by one; only counts stay in memory."""
 
     def __init__(
         self,
@@ -295,7 +295,7 @@ class PairCounter:
         self._datasets = 0
 
     def add(self, synthetic: Table) -> None:
-        """Count the next dataset; raises DataError where its variables are missing or differ."""
+        """Count the next dataset; raise DataError if its variables are missing or differ."""
         number = self._datasets + 1
         check_comparable(self._original, [synthetic], list(self._groups), first=number)
         self._datasets = number
@@ -307,7 +307,10 @@ class PairCounter:
         if not self._datasets:
             raise DataError("there is no synthetic dataset: generate at least one")
         counted = zip(self._pairs, self._ours, self._theirs, strict=True)
-        return tuple(self._table(pair, ours, theirs) for pair, ours, theirs in counted)
+        return tuple(
+            self._table(pair, of_original, of_synthetic)
+            for pair, of_original, of_synthetic in counted
+        )
 
     def _counts(self, table: Table) -> list[IntArray]:
         """Return the counts of every pair, shape (rows, columns) each."""
@@ -320,18 +323,20 @@ class PairCounter:
             tables.append(counts.reshape(shape))
         return tables
 
-    def _table(self, pair: tuple[str, str], ours: IntArray, theirs: IntArray) -> PairTable:
-        total = ours + theirs
+    def _table(
+        self, pair: tuple[str, str], of_original: IntArray, of_synthetic: IntArray
+    ) -> PairTable:
+        total = of_original + of_synthetic
         (rows, in_row), (columns, in_column) = (
             _shown(self._groups[name], total.sum(axis=1 - axis)) for axis, name in enumerate(pair)
         )
         chosen = np.ix_(in_row, in_column)
-        means = theirs[chosen] / self._datasets
+        means = of_synthetic[chosen] / self._datasets
         return PairTable(
             variables=pair,
             rows=rows,
             columns=columns,
-            original=tuple(tuple(row) for row in ours[chosen].tolist()),
+            original=tuple(tuple(row) for row in of_original[chosen].tolist()),
             synthetic=tuple(tuple(row) for row in means.tolist()),
         )
 
@@ -349,13 +354,13 @@ def pair_tables(
     Parameters
     ----------
     original, synthetic
-        What is compared, and what is refused: see `cells.compared`.
+        See `cells.compared`.
     pairs : sequence of (str, str)
         Variables of the rows and of the columns of every table.
     groups : int
         Number of quantile groups of numeric variables, at least 2.
     most_levels : int
-        Most levels with a row or column of their own, the most frequent; the rest are together.
+        Largest number of levels with a separate row or column; the others are joined.
 
     Examples
     --------
@@ -403,14 +408,14 @@ def pair_groups(column: Column, groups: int, most_levels: int) -> FixedGroups:
 
 
 def _dates(values: FloatArray, breaks: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Return breaks and how they are written; between whole days the next day is as good."""
+    """Return breaks and their texts; breaks between whole days are moved to the next day."""
     if (values == np.floor(values)).all():
         breaks = np.unique(np.ceil(breaks))
     return breaks, [day_text(value) for value in breaks]
 
 
 def _joint(rows: Codes, columns: Codes, shape: tuple[int, int]) -> Codes:
-    """Return the number of every record's combination, in the smallest type: half the time."""
+    """Return the code of each record's combination, in the smallest type for speed."""
     kind = np.min_scalar_type(shape[0] * shape[1])
     joint = rows.astype(kind)
     joint *= kind.type(shape[1])
@@ -424,13 +429,13 @@ def _shown(groups: FixedGroups, counts: IntArray) -> tuple[tuple[str, ...], Bool
 
 
 _CANDIDATES = 2
-"""Times the tables of pairs that are kept: so many are counted."""
+"""Ratio of the tables of pairs that are counted to those that are kept."""
 
 
 def _pair_tables(case: Case) -> Collecting:
-    """Collect the tables of all pairs where they are few, else of the worst over the datasets.
+    """Return the collector of tables of all pairs, or of the worst over the datasets.
 
-    These are among the worst of the first dataset, of which more are counted than are kept.
+    Candidates are twice as many of the worst pairs of the first dataset.
     """
     settings, counters = case.settings, list[PairCounter]()
     most = settings.pair_tables
@@ -470,7 +475,7 @@ MEASURES = (
         axis="utility",
         after="distributions",
         switch="two_way",
-        words="S_pMSE of every pair of variables",
+        words="S_pMSE of all pairs of variables",
         needs=("names",),
         compute=_pair_tables,
     ),

@@ -1,17 +1,17 @@
-"""As good as a sample of x per cent: how many of the original's records tell as much?
+"""Equivalent sample: the size of a random sample of the original that is as accurate.
 
 All pairs of variables are tabulated, numbers in quantile groups of the original, and the shares of
 the cells compared: the k-marginal score of the SDNist report (k = 2; Task, Bhagat and Howarth 2023,
 SDNist v2: Deidentified Data Report Tool, National Institute of Standards and Technology) is 1 minus
 half the sum of absolute differences, averaged over the pairs; SDNist writes it times 1,000. The
-same score of random samples of the original, from 1 to 100 per cent, gives the score a size that
-anybody understands.
+same score of random samples of the original, from 1 to 100 per cent, translates the score into a
+sample size.
 
 A cell's share p in a sample of f n of n records is off by p (1 - p) (1 - f) / (f n) in the mean
 square, so that the distance is in proportion to x = sqrt((1 - f) / f), and between two samples f is
-interpolated by x. For k synthetic records a right synthesis with fixed parameters has p (1 - p) / k
-and is as good as a share 1 / (1 + n/k) of the original; a new sample of the population, as
-1 / (2 + n/k): for k = n a half and a third.
+interpolated by x. For k synthetic records correct models with fixed parameters have p (1 - p) / k,
+which is as accurate as a share 1 / (1 + n/k) of the original; a new sample of the population is as
+accurate as 1 / (2 + n/k): for k = n a half and a third.
 """
 
 from __future__ import annotations
@@ -32,50 +32,50 @@ from synthesizer.measures.utility.distributions import pair_groups
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 MOST_PAIRS = 300
-"""Pairs that are tabulated; of more, so many at equal distances in their order."""
+"""Largest number of pairs that are tabulated, taken at equal distances."""
 MOST_LEVELS = 50
 
 
 class SampleRow(Row):
-    """A random sample of the original beside the whole."""
+    """Score of a random sample of the original."""
 
     share: float = column("Share of the original", "share")
     score: float = column("k-marginal", "share")
 
 
 class SyntheticRow(Row):
-    """A synthetic dataset beside the original."""
+    """Score of a synthetic dataset, and its equivalent sample."""
 
-    score: float = column("k-marginal", "share", "1 for equal tables; SDNist writes 1,000 times it")
-    sample: float = column("As good as a sample of", "share", "of the original's records")
+    score: float = column("k-marginal", "share", "1 for equal tables; SDNist multiplies by 1,000")
+    sample: float = column("Equivalent sample", "share", "of the original records")
 
 
 EQUIVALENT_SAMPLE = FigureKind(
     "equivalent_sample",
-    "as good as a sample of",
-    "share of the original's {records} that, drawn at random, are as accurate for the tables of "
-    "pairs as a synthetic dataset",
+    "equivalent sample",
+    "size of a random sample of the original, as a share of it, that is as accurate for two-way "
+    "tables as a synthetic dataset",
     "about 1 is good",
     on_screen=True,
 )
 K_MARGINAL = FigureKind(
     "k_marginal",
     "k-marginal",
-    "1 minus half the absolute differences of the shares of cells, mean over tables of pairs; "
-    "times 1,000 the score of the SDNist report",
+    "1 minus the mean total variation distance of two-way tables (the score of SDNist reports "
+    "divided by 1,000)",
     "about 1 is good",
 )
 
 
 class EquivalentSample(Measured):
-    """How large a sample of the original tells as much of pairs as the synthetic data."""
+    """Samples of the original that are as accurate for two-way tables as the synthetic data."""
 
     n: int
     """Original records."""
     n_synthetic: tuple[int, ...]
     """Records of each dataset."""
     proper: bool
-    """Whether parameters were drawn anew for each dataset: right is then what a new sample is."""
+    """Whether parameters were drawn anew for each dataset."""
     pairs: int
     """Pairs of variables that were tabulated."""
     datasets: tuple[SyntheticRow, ...]
@@ -85,7 +85,7 @@ class EquivalentSample(Measured):
 
     @property
     def expected(self) -> tuple[float, float]:
-        """Share that a right synthesis is as good as, and a new sample of the population."""
+        """Expected share with correct models, and of a new sample of the population."""
         ratio = self.n * len(self.n_synthetic) / sum(self.n_synthetic)
         fresh = 1 / (2 + ratio)
         return (fresh if self.proper else 1 / (1 + ratio), fresh)
@@ -97,15 +97,15 @@ class EquivalentSample(Measured):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The share, and the score that it comes from."""
+        """Equivalent sample, and k-marginal score."""
         right, fresh = self.expected
         n = self.n + sum(self.n_synthetic)
         return (
             EQUIVALENT_SAMPLE.of(
                 self.sample,
                 n,
-                f"a right synthesis has {right:.2f}, a new sample of the population {fresh:.2f}, "
-                "the original 1",
+                f"correct models have {right:.2f}, a new sample of the population {fresh:.2f}, the "
+                "original 1",
                 chance=right,
                 original=1.0,
             ),
@@ -119,9 +119,9 @@ class EquivalentSample(Measured):
 
 
 class SampleScale:
-    """Tells how large a sample of the original tells as much of pairs as datasets one by one.
+    """Equivalent samples of datasets that are added one by one; only scores stay in memory.
 
-    Only scores stay in memory. ``groups`` are quantile groups of numeric variables, at least 2.
+    ``groups`` is the number of quantile groups of numeric variables, at least 2.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class SampleScale:
         self._original, self._proper = original, proper
         pairs = list(combinations(names, 2))
         chosen = np.unique(np.linspace(0, len(pairs) - 1, min(MOST_PAIRS, len(pairs))).astype(int))
-        self._pairs = [pairs[place] for place in chosen]
+        self._pairs = [pairs[position] for position in chosen]
         used = dict.fromkeys(name for pair in self._pairs for name in pair)
         self._groups = {name: pair_groups(original[name], groups, MOST_LEVELS) for name in used}
         self._codes = _coded(self._groups, original)
@@ -171,7 +171,7 @@ class SampleScale:
         self._distances.append(float(np.mean(apart)) if apart else 0.0)
 
     def result(self) -> EquivalentSample | None:
-        """Return the comparison of the datasets so far; None of one variable."""
+        """Return the comparison of the datasets so far; None for a single variable."""
         if not self._pairs:
             return None
         return EquivalentSample(
@@ -193,7 +193,7 @@ class SampleScale:
         return np.bincount(joint, minlength=sizes[0] * sizes[1]).astype(np.float64)
 
     def _sampled(self, rng: np.random.Generator) -> tuple[tuple[float, float], ...]:
-        """Return shares of nested random samples and their mean distances, and the whole."""
+        """Return the shares of nested random samples, with their mean distances."""
         n = self._original.n_rows
         order = rng.permutation(n)
         ends = np.unique(np.maximum(1, np.round(np.array(SHARES) * n)).astype(int))
@@ -204,9 +204,9 @@ class SampleScale:
         for pair in self._pairs:
             whole = self._counts(self._codes, pair)
             counts = np.zeros_like(whole)
-            for place, codes in enumerate(shuffled):
+            for position, codes in enumerate(shuffled):
                 counts = counts + self._counts(codes, pair)
-                apart[place] += _distance(whole, counts)
+                apart[position] += _distance(whole, counts)
         means = (apart / len(self._pairs)).tolist()
         return (*zip((ends / n).tolist(), means, strict=True), (1.0, 0.0))
 
@@ -215,15 +215,17 @@ def _coded(groups: dict[str, FixedGroups], table: Table) -> dict[str, Codes]:
     return {name: each.codes(table[name]).astype(np.int64) for name, each in groups.items()}
 
 
-def _distance(ours: FloatArray, theirs: FloatArray) -> float:
+def _distance(of_original: FloatArray, of_synthetic: FloatArray) -> float:
     """Return half the sum of absolute differences of shares, in [0, 1]."""
-    return float(np.abs(ours / ours.sum() - theirs / theirs.sum()).sum() / 2)
+    return float(
+        np.abs(of_original / of_original.sum() - of_synthetic / of_synthetic.sum()).sum() / 2
+    )
 
 
 def _share_of(distance: float, scale: Sequence[tuple[float, float]]) -> float:
     """Return the share of the original whose samples have a distance.
 
-    Beyond the smallest sample the distance is taken to go on in proportion.
+    Beyond the smallest sample the distance is extrapolated in proportion.
     """
     shares, apart = (np.array(values) for values in zip(*reversed(scale), strict=True))
     apart = np.maximum.accumulate(apart)
@@ -231,10 +233,10 @@ def _share_of(distance: float, scale: Sequence[tuple[float, float]]) -> float:
     if distance <= 0:
         return 1.0
     if distance > apart[-1] > 0:
-        found = x[-1] * distance / apart[-1]
+        ratio = x[-1] * distance / apart[-1]
     else:
-        found = float(np.interp(distance, apart, x))
-    return float(1 / (1 + found * found))
+        ratio = float(np.interp(distance, apart, x))
+    return float(1 / (1 + ratio * ratio))
 
 
 MEASURES = (
@@ -243,7 +245,7 @@ MEASURES = (
         "datasets",
         axis="utility",
         after="conditional_tables",
-        words="share of the original's records that tell as much of all pairs",
+        words="size of a sample of the original that is as accurate for all two-way tables",
         needs=("names",),
         compute=lambda case: SampleScale(
             case.original,

@@ -1,4 +1,4 @@
-"""Fits from arrays: coefficients and their covariances, or why there are none.
+"""Fits of models to arrays: coefficients and their covariances.
 
 Linear, logistic and Poisson models are one code: iterated weighted least squares (McCullagh and
 Nelder 1989, Generalized Linear Models, section 2.5), in one step for ``ols``, by a QR decomposition
@@ -8,8 +8,7 @@ Stata Journal 20). The multinomial model is found by Newton's method. Robust cov
 of White (1980) and Liang and Zeger (1986), corrections as in Cameron and Miller (2015), A
 practitioner's guide to cluster-robust inference, J. Human Resources 50.
 
-Columns are centred and scaled for the fit, which spares it the trouble of numbers of very
-different size, and the coefficients are given for the columns as they came.
+Columns are centred and scaled for the fit; coefficients are those of the original columns.
 """
 
 from __future__ import annotations
@@ -23,26 +22,26 @@ import scipy
 
 from synthesizer.data.errors import DataError, listed
 from synthesizer.data.table import BoolArray, FloatArray
-from synthesizer.measures.survey_design import Design, design_fit
+from synthesizer.measures.survey_design import SurveyDesign, design_fit
 from synthesizer.measures.utility.fixed_effects import Codes, FixedEffects
-from synthesizer.measures.utility.formulas import Family
+from synthesizer.measures.utility.formulas import ModelFamily
 
 DEPENDENT = 1e-10
 """Columns whose part outside the span of the others is below 1e-5 of their length are redundant."""
-# A spread that is but the rounding of the mean.
+# Relative spread of a constant column, from rounding.
 _CONSTANT = 1e-13
-# Residual variance over that of the response: below it there is nothing but rounding.
+# Residual variance divided by that of the response, from rounding.
 _EXACT = 1e-18
-# Variance over the squared coefficient: below it there is nothing but rounding.
+# Variance divided by the squared coefficient, from rounding.
 _NO_ERROR = 1e-24
-# Fits that settle do so within some 10 steps; where a level has always the same outcome the
-# coefficient of its standardised column moves by about 0.4 to 1 at each step and never settles.
+# Fits converge within about 10 steps. If a level always has the same outcome, the coefficient of
+# its standardised column moves by 0.4 to 1 per step and never converges.
 _MOST_STEPS = 35
 _SETTLED = 1e-9
 
 
 def check_rank(X: FloatArray, names: Sequence[str]) -> None:
-    """Raise DataError with the columns that others determine."""
+    """Raise DataError with the redundant columns."""
     idle = _redundant(X)
     still = [i for i in idle if np.ptp(X[:, i]) <= _CONSTANT]
     rest = [i for i in idle if i not in still]
@@ -56,14 +55,14 @@ def check_rank(X: FloatArray, names: Sequence[str]) -> None:
 
 
 def _redundant(X: FloatArray) -> list[int]:
-    """Return the places of columns that others determine."""
+    """Return the positions of redundant columns."""
     return dependent(X.T @ X / len(X))
 
 
 def dependent(gram: FloatArray, unexplained: float = DEPENDENT) -> list[int]:
-    """Return the places of columns that others determine (pivoted Cholesky of X'X/n).
+    """Return the positions of redundant columns (pivoted Cholesky of X'X/n).
 
-    ``unexplained`` is the largest mean square of what the others leave of such a column.
+    ``unexplained`` is the largest mean square of their residuals on the others.
     """
     if gram.diagonal().max() <= unexplained:  # LAPACK compares from the second pivot on
         return list(range(len(gram)))
@@ -75,33 +74,32 @@ _FOLLOWS = "determined by the other columns"
 
 
 def check_residuals(y: FloatArray, residuals: FloatArray) -> None:
-    """Raise DataError if a linear model leaves nothing of the response, shapes (n,)."""
+    """Raise DataError if a linear model explains the response exactly, shapes (n,)."""
     if residuals @ residuals <= _EXACT * len(y) * y.var():
         raise DataError(
-            "the columns determine the response exactly, so there are no errors to compare: choose "
-            "another response or leave out what it was computed from"
+            "the columns determine the response exactly, without errors to compare: choose another "
+            "response, or leave out the variables from which it was computed"
         )
 
 
-def unsettled(family: Family, y: FloatArray, X: FloatArray, names: Sequence[str]) -> str:
-    """Return in plain words why a model has no fit, as far as its columns show it."""
+def unsettled(family: ModelFamily, y: FloatArray, X: FloatArray, names: Sequence[str]) -> str:
+    """Return a sentence with the reason why a model has no fit, as far as it is known."""
     if family == "ols":
         return "the ols fit has coefficients that are not finite: look for extreme values"
     suspects = [name for name, column in zip(names, X.T, strict=True) if _separates(column, y)]
     if suspects:
         return (
-            f"the {family} fit does not converge: some response does not occur with "
+            f"the {family} fit does not converge: a value of the response does not occur with "
             f"{listed(suspects)}; leave the variable out or join its levels"
         )
     exact = [name for name, column in zip(names, X.T, strict=True) if _orders(column, y)]
     if family != "poisson" and exact:
         return (
-            f"the {family} fit does not converge: {exact[0]} tells the response exactly; leave it "
-            "out"
+            f"the {family} fit does not converge: {exact[0]} separates the response; leave it out"
         )
     return (
-        f"the {family} fit does not converge: together some columns may tell the response exactly, "
-        "or values are extreme; leave out variables, or join levels with few records"
+        f"the {family} fit does not converge: several columns may separate the response, or values "
+        "are extreme; leave out variables, or join levels with few records"
     )
 
 
@@ -122,22 +120,22 @@ def _orders(column: FloatArray, y: FloatArray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Extras:
-    """What the n records of one dataset carry beside the columns; None or empty for nothing."""
+    """Clusters, effects, weights, offset and design of the n records of one dataset."""
 
     clusters: Codes | None = None
-    """Cluster of each record, shape (n,), -1 where it is missing."""
+    """Cluster of each record, shape (n,), -1 if it is missing."""
     effects: tuple[Codes, ...] = ()
-    """Levels of each fixed effect, shapes (n,), -1 where missing."""
+    """Levels of each fixed effect, shapes (n,), -1 if missing."""
     weights: FloatArray | None = None
-    """Weights, shape (n,); records with weight 0 take no part."""
+    """Weights, shape (n,); records with weight 0 are left out."""
     offset: FloatArray | None = None
-    """What is added to the linear predictor, shape (n,), NaN where it is missing."""
-    design: Design | None = None
+    """Offset of the linear predictor, shape (n,), NaN if it is missing."""
+    design: SurveyDesign | None = None
     """How the records of a survey were sampled."""
 
     @property
     def usable(self) -> BoolArray | None:
-        """Which records have everything, shape (n,); None if there is nothing to have."""
+        """Which records have all of these, shape (n,); None if there are none."""
         groups = (*self.effects, *(() if self.clusters is None else (self.clusters,)))
         groups = (*groups, *(() if self.design is None else self.design.codes))
         usable = [np.asarray(codes >= 0) for codes in groups]
@@ -176,7 +174,7 @@ class Fit:
 
 
 def fit_model(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
@@ -185,7 +183,7 @@ def fit_model(
     effects: Sequence[Codes] = (),
     weights: FloatArray | None = None,
     offset: FloatArray | None = None,
-    design: Design | None = None,
+    design: SurveyDesign | None = None,
 ) -> Fit:
     """Fit one model.
 
@@ -213,7 +211,7 @@ def fit_model(
     Raises
     ------
     DataError
-        If there is no fit, with the columns that are the reason where they show it.
+        If there is no fit, with the columns that are the reason if they are known.
 
     Examples
     --------
@@ -226,7 +224,7 @@ def fit_model(
     _check_sizes(len(y), X.shape[1], levels, clusters)
     centre, scale = standardised(X if effects else X[:, 1:])
     check_rank(X, names)
-    with np.errstate(all="ignore"):  # what is odd about a fit shows in its numbers
+    with np.errstate(all="ignore"):  # the results are checked
         solution = _solution(family, y, X, names, levels, extras)
     if solution is None or not np.isfinite(solution.covariance).all():
         raise DataError(unsettled(family, y, X, names))
@@ -241,8 +239,8 @@ def fit_model(
     fit = Fit(back @ solution.coefficients, back @ covariance @ back.T, solution.df)
     if not (np.diag(fit.covariance) > _NO_ERROR * fit.coefficients**2).all():
         raise DataError(
-            "a standard error is zero: too few records, or clusters, for so many columns; use a "
-            "smaller model, or larger groups"
+            "a standard error is 0: there are too few records, or clusters, for the number of "
+            "columns; use a smaller model, or larger groups"
         )
     return fit
 
@@ -258,17 +256,17 @@ class _Solution:
 
 
 def _solution(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
     levels: FixedEffects | None,
     extras: Extras,
 ) -> _Solution | None:
-    """Return the solution by the design of a survey, or else our own; None if none settles."""
+    """Return the design-based or model-based solution; None without convergence."""
     if extras.design is not None:
-        found = design_fit(family, y, X, extras.weights, extras.design)
-        return _Solution(*found, y - X @ found[0])
+        fit = design_fit(family, y, X, extras.weights, extras.design)
+        return _Solution(*fit, y - X @ fit[0])
     estimate = _estimate(family, y, X, names, levels, extras)
     if estimate is None:
         return None
@@ -289,7 +287,7 @@ def _check_sizes(n: int, p: int, levels: FixedEffects | None, clusters: Codes | 
 
 
 def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Centre and scale columns in place; return the centres and scales, shape (p,)."""
+    """Return centres and scales, shapes (p,); columns are standardised in place."""
     centre, scale = X.mean(axis=0), X.std(axis=0)
     scale[scale <= _CONSTANT * np.abs(centre)] = 1.0
     X -= centre
@@ -299,7 +297,7 @@ def standardised(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class _Estimate:
-    """Coefficients of standardised columns, and what their covariance is made of."""
+    """Coefficients of standardised columns, and the parts of their covariance."""
 
     coefficients: FloatArray
     """Shape (q,)."""
@@ -308,18 +306,18 @@ class _Estimate:
     scores: FloatArray
     """Derivatives of the records' log-likelihoods, shape (n, q)."""
     residuals: FloatArray
-    """Of the linear model, or of the last linear model on the way, shape (n,)."""
+    """Residuals of the (last weighted) linear model, shape (n,)."""
 
 
 def _estimate(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
     levels: FixedEffects | None,
     extras: Extras,
 ) -> _Estimate | None:
-    """Return the estimate, None if it does not settle; refuse columns that levels determine."""
+    """Return the estimate, None without convergence; raise if levels determine a column."""
     try:
         if family == "multinomial":
             return _multinomial(y, X, extras.weights)
@@ -329,14 +327,14 @@ def _estimate(
 
 
 def _reweighted(
-    family: Family,
+    family: ModelFamily,
     y: FloatArray,
     X: FloatArray,
     names: Sequence[str],
     levels: FixedEffects | None,
     extras: Extras,
 ) -> _Estimate | None:
-    """Fit by iterated weighted least squares; columns once swept are swept on from there."""
+    """Return the fit by iterated weighted least squares, None without convergence."""
     n, p = X.shape
     prior = np.ones(n) if extras.weights is None else extras.weights
     offset = 0.0 if extras.offset is None else extras.offset
@@ -361,15 +359,17 @@ def _reweighted(
     return None
 
 
-def _start(family: Family, y: FloatArray) -> FloatArray:
-    """Return the linear predictor of means half way to the responses, shape (n,)."""
+def _start(family: ModelFamily, y: FloatArray) -> FloatArray:
+    """Return the linear predictor of half-shrunk responses, shape (n,)."""
     if family == "logit":
         return np.asarray(np.log((y + 0.5) / (1.5 - y)))
     return np.asarray(np.log((y + y.mean()) / 2))
 
 
-def _moments(family: Family, y: FloatArray, linear: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return responses less their means, and variances, both exact in the tails, shapes (n,)."""
+def _moments(
+    family: ModelFamily, y: FloatArray, linear: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return responses minus means, and variances, exact in the tails, shapes (n,)."""
     if family == "logit":
         one, zero = scipy.special.expit(linear), scipy.special.expit(-linear)
         return y * zero - (1 - y) * one, one * zero
@@ -378,7 +378,7 @@ def _moments(family: Family, y: FloatArray, linear: FloatArray) -> tuple[FloatAr
 
 
 def _least_squares(columns: FloatArray, weights: FloatArray) -> _Estimate:
-    """Regress the last column on the others, by QR of all together."""
+    """Return the regression of the last column on the others, by QR."""
     X, answer, p = columns[:, :-1], columns[:, -1], columns.shape[1] - 1
     R = np.asarray(np.linalg.qr(np.sqrt(weights)[:, None] * columns, mode="r"))
     inverse = np.asarray(scipy.linalg.solve_triangular(R[:p, :p], np.eye(p)), dtype=np.float64)
@@ -389,7 +389,7 @@ def _least_squares(columns: FloatArray, weights: FloatArray) -> _Estimate:
 
 
 def _multinomial(y: FloatArray, X: FloatArray, prior: FloatArray | None) -> _Estimate | None:
-    """Fit by Newton's method, from equal chances; the first outcome is the reference."""
+    """Return the fit by Newton's method; the first outcome is the reference."""
     p, n_equations = X.shape[1], int(y.max())
     outcomes = np.arange(1, n_equations + 1)
     coefficients = np.zeros((n_equations, p))
@@ -413,27 +413,27 @@ def _multinomial(y: FloatArray, X: FloatArray, prior: FloatArray | None) -> _Est
 
 
 def _covariance(
-    estimate: _Estimate, family: Family, levels: FixedEffects | None, extras: Extras
+    estimate: _Estimate, family: ModelFamily, levels: FixedEffects | None, extras: Extras
 ) -> tuple[FloatArray, float]:
     """Return the covariance, see `fit_model`, and the degrees of freedom."""
     bread, scores, n = estimate.bread, estimate.scores, len(estimate.scores)
     clusters, robust = extras.clusters, extras.weights is not None
-    left = n - len(bread) - (0 if levels is None else levels.n_free)
-    df = float(left) if family == "ols" and (levels is not None or not robust) else np.inf
+    n_free = n - len(bread) - (0 if levels is None else levels.n_free)
+    df = float(n_free) if family == "ols" and (levels is not None or not robust) else np.inf
     if clusters is not None:
         if levels is not None:
-            left += levels.n_nested(clusters)
-        own = np.unique(clusters, return_inverse=True)[1]
-        n_clusters = int(own.max()) + 1
-        sums = scipy.sparse.csr_array((np.ones(n), (own, np.arange(n)))) @ scores
-        factor = n_clusters / (n_clusters - 1) * (n - 1) / left
+            n_free += levels.n_nested(clusters)
+        cluster_codes = np.unique(clusters, return_inverse=True)[1]
+        n_clusters = int(cluster_codes.max()) + 1
+        sums = scipy.sparse.csr_array((np.ones(n), (cluster_codes, np.arange(n)))) @ scores
+        factor = n_clusters / (n_clusters - 1) * (n - 1) / n_free
         df = n_clusters - 1.0 if np.isfinite(df) and levels is not None else np.inf
         return factor * bread @ (sums.T @ sums) @ bread, df
     if robust:
-        return n / left * bread @ (scores.T @ scores) @ bread, df
+        return n / n_free * bread @ (scores.T @ scores) @ bread, df
     if family == "ols":
-        return bread * (estimate.residuals @ estimate.residuals / left), df
-    return bread * ((n - 1) / left if levels is not None else 1.0), df
+        return bread * (estimate.residuals @ estimate.residuals / n_free), df
+    return bread * ((n - 1) / n_free if levels is not None else 1.0), df
 
 
 def _absorbed(names: Sequence[str]) -> DataError:
@@ -443,22 +443,24 @@ def _absorbed(names: Sequence[str]) -> DataError:
     )
 
 
-def informative(effects: Sequence[Codes], y: FloatArray, family: Family) -> BoolArray:
-    """Return which records say something about the coefficients.
+def informative(effects: Sequence[Codes], y: FloatArray, family: ModelFamily) -> BoolArray:
+    """Return which records are informative about the coefficients.
 
-    A record that is alone in a level says nothing: the level's constant fits it exactly (Correia
-    2015, Singletons, cluster-robust standard errors and fixed effects). Nor do, in a Poisson
-    model, the records of a level whose counts are all 0. Records left out may leave others alone.
+    A single record of a level is not: the level's constant fits it exactly (Correia 2015,
+    Singletons, cluster-robust standard errors and fixed effects). Nor are, in a Poisson model, the
+    records of a level whose counts are all 0. The search is repeated for the remaining records.
     """
-    kept = np.ones(len(y), dtype=bool)
+    informative_rows = np.ones(len(y), dtype=bool)
     while True:
-        before = int(kept.sum())
+        before = int(informative_rows.sum())
         for codes in effects:
-            counts = np.bincount(codes[kept], minlength=int(codes.max()) + 1)
+            counts = np.bincount(codes[informative_rows], minlength=int(codes.max()) + 1)
             useless = counts == 1
             if family == "poisson":
-                sums = np.bincount(codes[kept], weights=y[kept], minlength=len(counts))
+                sums = np.bincount(
+                    codes[informative_rows], weights=y[informative_rows], minlength=len(counts)
+                )
                 useless |= sums == 0
-            kept &= ~useless[codes]
-        if int(kept.sum()) in (0, before):
-            return kept
+            informative_rows &= ~useless[codes]
+        if int(informative_rows.sum()) in (0, before):
+            return informative_rows

@@ -1,9 +1,9 @@
-"""Sweep fixed effects out of columns: what regressions on the indicators of many levels leave.
+"""Residuals of columns after regression on fixed effects of many levels.
 
 The constants of all levels are the least-squares solution of one sparse system. The effect with
 the most levels is eliminated exactly; the conjugate gradient method, one run for each column, finds
-the constants of the others, so that a step costs as much as there are distinct pairs of levels and
-no record is touched. Without the acceleration these would be the alternating projections of Gaure
+the constants of the others. The time of a step depends on the number of pairs of levels, not of
+records. Without the acceleration these would be the alternating projections of Gaure
 (2013), OLS with multiple high dimensional category variables, Computational Statistics and Data
 Analysis 66. Sources: Abowd, Creecy and Kramarz (2002), Computing person and firm effects using
 linked longitudinal employer-employee data, for conjugate gradients; Correia (2017), Linear models
@@ -26,11 +26,11 @@ from synthesizer.data.table import FloatArray
 
 Codes = npt.NDArray[np.integer[Any]]
 
+# Largest relative weighted length of a residual along the levels.
 _SWEPT = 1e-12
-# So much of a column, in weighted length, may still point along the levels.
 _MOST_STEPS = 20_000
+# Further passes remove rounding errors of long columns.
 _PASSES = 3
-# The residuals of the first pass are swept again: rounding in long columns goes with it.
 
 
 class FixedEffects:
@@ -51,17 +51,17 @@ class FixedEffects:
     def __init__(self, effects: Sequence[Codes]) -> None:
         used = [np.unique(codes, return_inverse=True) for codes in effects]
         self.n_levels = tuple(len(levels) for levels, _ in used)
-        """Levels of each effect that occur."""
+        """Number of levels of each effect that occur."""
         self.codes = tuple(codes.astype(np.int32) for _, codes in used)
         order = np.argsort(self.n_levels, kind="stable")[::-1]
         self._first = self.n_levels[order[0]]
-        starts = np.concatenate([[0], np.cumsum([self.n_levels[place] for place in order])])
-        columns = [self.codes[place] + start for place, start in zip(order, starts, strict=False)]
+        starts = np.concatenate([[0], np.cumsum([self.n_levels[effect] for effect in order])])
+        columns = [self.codes[effect] + start for effect, start in zip(order, starts, strict=False)]
         n, n_effects = len(columns[0]), len(columns)
         indices = np.column_stack(columns).ravel()
         pointers = np.arange(0, n * n_effects + 1, n_effects)
         shape = (n, int(starts[-1]))
-        # Indicators, those of the effect with the most levels first.
+        # The effect with the most levels comes first.
         self._indicators = scipy.sparse.csr_array(
             (np.ones(n * n_effects), indices, pointers), shape
         )
@@ -69,11 +69,11 @@ class FixedEffects:
 
     @property
     def n_free(self) -> int:
-        """Constants that can differ: one of each further effect stands for that of the first."""
+        """Number of free constants: one less for each further effect."""
         return max(0, sum(self.n_levels) - (len(self.n_levels) - 1))
 
     def n_nested(self, clusters: Codes) -> int:
-        """Constants of effects each level of which lies in one cluster; an effect counts as one."""
+        """Number of constants of effects that are nested in clusters; an effect counts as one."""
         nested = 0
         for codes, n_levels in zip(self.codes, self.n_levels, strict=True):
             cluster = np.empty(n_levels, dtype=clusters.dtype)
@@ -95,7 +95,7 @@ class FixedEffects:
         Raises
         ------
         DataError
-            If the constants of the levels do not settle.
+            If the constants of the levels do not converge.
         """
         w = np.ones(len(columns)) if weights is None else weights
         system = _System(self._transposed, self._indicators, w, self._first)
@@ -126,9 +126,9 @@ class _System:
             self._back = self._across.T.tocsr()
 
     def is_swept(self, sums: FloatArray, length: FloatArray) -> bool:
-        """Whether nothing but rounding of columns of a length points along the levels."""
-        left = np.linalg.norm(sums / np.sqrt(self._sizes)[:, None], axis=0)
-        return bool((left <= _SWEPT * length).all())
+        """Whether the residuals along the levels are rounding errors."""
+        projection = np.linalg.norm(sums / np.sqrt(self._sizes)[:, None], axis=0)
+        return bool((projection <= _SWEPT * length).all())
 
     def constants(self, sums: FloatArray, length: FloatArray) -> FloatArray:
         """Return the constants of the levels from weighted sums, shapes (levels, k)."""
@@ -136,19 +136,19 @@ class _System:
         if not len(self._scale):
             return np.asarray(sums / first)
         root, scale = np.sqrt(first), self._scale[:, None]
-        own = sums[: self._first] / root
-        right = sums[self._first :] / scale - self._back @ own
+        of_first = sums[: self._first] / root
+        right = sums[self._first :] / scale - self._back @ of_first
         rest = self._conjugate_gradients(right, _SWEPT / 4 * length)
-        return np.vstack([(own - self._across @ rest) / root, rest / scale])
+        return np.vstack([(of_first - self._across @ rest) / root, rest / scale])
 
-    def _conjugate_gradients(self, right: FloatArray, enough: FloatArray) -> FloatArray:
-        """Solve for each column; one that is near enough stands still, since the system is singular
-        and further steps would follow the rounding.
+    def _conjugate_gradients(self, right: FloatArray, limits: FloatArray) -> FloatArray:
+        """Return the solution for each column; a column stops at its limit, since the system is
+        singular and further steps would follow rounding errors.
         """
         solution, residual = np.zeros_like(right), right.copy()
         direction, size = right.copy(), (right**2).sum(axis=0)
         for _ in range(_MOST_STEPS):
-            active = size > enough**2
+            active = size > limits**2
             if not active.any():
                 return solution
             along = self._within @ direction - self._back @ (self._across @ direction)
@@ -161,6 +161,6 @@ class _System:
             direction *= np.divide(size, before, out=np.zeros_like(size), where=active)
             direction += residual
         raise DataError(
-            "the fixed effects cannot be told apart: their levels are joined by too few records; "
-            "leave out an effect or join its levels"
+            "the fixed effects cannot be separated: too few records connect their levels; leave "
+            "out an effect or join its levels"
         )

@@ -1,26 +1,26 @@
-"""Formulas of models, ``pay ~ age + sex*region + I(age ** 2)``, and the columns that they ask for.
+"""Formulas of models, ``pay ~ age + sex*region + I(age ** 2)``, and their columns.
 
-A formula is read, never run:
+A formula is parsed, never executed:
 
 ============  ==================================================================================
-``a + b``     both; the constant is always in the model (``y ~ 1`` holds nothing else)
+``a + b``     both; the constant is always in the model (``y ~ 1`` has nothing else)
 ``a:b``       their product: for categories the combinations of their levels
 ``a*b``       ``a + b + a:b``
 ``C(x)``      numbers as categories, one for each value
 ``I(...)``    a derived term in the expression language of `synthesizer.data.expressions`:
               numbers, conditions (1 or 0), or labels that are numbers, as in ``I(log(pay))``,
               ``I(age ** 2)``, ``I(region == 'north')``
-names         as they are; in backticks where they are no plain words
-``| f + g``   at the end: fixed effects, variables of many levels whose own constants are fitted
-              but not shown (``pay ~ age | agency + year``)
+names         as they are; in backticks if they are not plain words
+``| f + g``   at the end: fixed effects, variables of many levels whose constants are fitted but
+              not shown (``pay ~ age | agency + year``)
 ============  ==================================================================================
 
 The columns are the same for every table. Categories have treatment coding: a column for each level
-that occurs in the complete records of the original, but the first, which is the reference. A
-category that multiplies only numbers that are no terms of their own (``f + x:f`` without ``x``) has
-a column for every level. Records with a missing value in a variable that the formula mentions are
-left out, and so are those with a level that the original does not have; both are counted. Fixed
-effects stand for the constant, which then is no column.
+that occurs in the complete records of the original, except the first, which is the reference. A
+category that multiplies only numbers that are not terms themselves (``f + x:f`` without ``x``) has
+a column for every level. Records with a missing value of a variable in the formula are left out,
+and so are those with a level that the original lacks; both are counted. Fixed effects replace the
+constant, which then is not a column.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _TOKEN = re.compile(
 )
 MAX_LENGTH = 5_000
 MAX_STARS = 6
-"""So many variables may be joined by ``*``: with more there are hundreds of interactions."""
+"""Largest number of variables joined by ``*``; more have hundreds of interactions."""
 _ASKS_FOR_MISSING = re.compile(r"\bmissing\s*\(")
 _SKIPPED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|[()]")
 _REMEDIES = {
     "-": "name only the terms that you want; the constant stays in the model",
-    "(": "parentheses stand only in C(...) and I(...): write the terms out",
-    ")": "parentheses stand only in C(...) and I(...): write the terms out",
+    "(": "parentheses are only for C(...) and I(...): write the terms out",
+    ")": "parentheses are only for C(...) and I(...): write the terms out",
     "/": "write quotients in I(...)",
     "^": "write powers in I(...), such as I(age ** 2)",
     "**": "write powers in I(...), such as I(age ** 2)",
@@ -82,20 +82,20 @@ class Atom:
 
     @property
     def canonical(self) -> Atom:
-        """The atom with the one spelling of its expression."""
+        """The atom with the canonical spelling of its expression."""
         if self.kind == "I":
             return Atom("I", Expression.parse(self.text).canonical)
         return self
 
     @property
     def spelling(self) -> str:
-        """How a formula writes it: names that are no plain words stand in backticks."""
+        """Its text in a formula, in backticks if it is not a plain word."""
         text = self.text if self.kind == "I" else quote_name(self.text)
         return text if self.kind == "name" else f"{self.kind}({text})"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Variables that it mentions."""
+        """Its variables."""
         if self.kind == "I":
             return tuple(sorted(Expression.parse(self.text).names))
         return (self.text,)
@@ -110,7 +110,7 @@ class _Token:
 
 
 class _Reader:
-    """Reads one formula and gathers what is wrong with it in ``problems``."""
+    """Parser of one formula, which collects ``problems``."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -122,7 +122,7 @@ class _Reader:
         self.problems.append(f"formula {shown!r}, position {at + 1}: {what}")
 
     def tokens(self) -> Iterator[_Token]:
-        """Yield the tokens, leaving out what is wrong."""
+        """Yield the valid tokens."""
         at = 0
         while match := _TOKEN.match(self.text, at):  # None at the end only: the last takes any
             kind, text, start = match.lastgroup, match.group(), at
@@ -138,8 +138,8 @@ class _Reader:
                 self._wrong(text, start)
 
     def _wrong(self, text: str, at: int) -> None:
-        default = "write names in backticks where they are no plain words, and numbers in I(...)"
-        self.note(at, f"{text!r} is not part of it; {_REMEDIES.get(text, default)}")
+        default = "write names that are not plain words in backticks, and numbers in I(...)"
+        self.note(at, f"{text!r} is not allowed; {_REMEDIES.get(text, default)}")
 
     def _closing(self, at: int) -> int:
         """Return the position behind the parenthesis that closes the one before ``at``."""
@@ -158,7 +158,7 @@ class _Reader:
             if name != inner or re.fullmatch(r"[^\W\d]\w*", inner):
                 yield _Token(Atom("C", name), at)
             else:
-                self.note(at, "C(...) holds the name of one variable")
+                self.note(at, "C(...) needs the name of one variable")
         elif function == "I":
             try:
                 Expression.parse(inner)
@@ -167,10 +167,10 @@ class _Reader:
                 for problem in error.problems:
                     self.note(at, f"in I(...): {problem}")
         elif function in FUNCTIONS:
-            self.note(at, f"{function}(...) stands inside I(...): write I({function}({inner}))")
+            self.note(at, f"{function}(...) is for I(...): write I({function}({inner}))")
         else:
             known = ", ".join(FUNCTIONS)
-            self.note(at, f"{function} is no function that stands inside I(...): use {known}")
+            self.note(at, f"{function} is not a function of I(...): use {known}")
 
     def formula(self) -> Formula:
         tokens = list(self.tokens())
@@ -198,7 +198,7 @@ class _Reader:
     def _response(self, tokens: list[_Token]) -> Atom | None:
         if len(tokens) == 1 and isinstance(tokens[0].value, Atom):
             return tokens[0].value
-        self.note(0, "one variable, C(...) or I(...) stands before '~'")
+        self.note(0, "write one variable, C(...) or I(...) before '~'")
         return None
 
     def _terms(self, tokens: list[_Token], end: int) -> list[Term]:
@@ -217,7 +217,7 @@ class _Reader:
             atom = summand[0].value if len(summand) == 1 else None
             if not isinstance(atom, Atom) or atom.kind == "I":
                 where = summand[0].at if summand else len(self.text) - 1
-                self.note(where, "behind '|' stand names of variables, joined by '+'")
+                self.note(where, "write names of variables after '|', joined by '+'")
             elif atom.text not in seen:
                 seen.add(atom.text)
                 yield atom.text
@@ -234,10 +234,10 @@ class _Reader:
         ]
         for atom in alone:
             if atom.kind != "I" and atom.text in effects:
-                self.note(0, f"{atom} is a fixed effect too: leave it in one place")
+                self.note(0, f"{atom} is also a fixed effect: remove it from one of the two")
 
     def _product(self, tokens: list[_Token], at: int) -> list[Term]:
-        """Return the terms of a summand: every choice of what ``*`` joins."""
+        """Return the terms of a summand: all products of the factors of ``*``."""
         joined = [self._interaction(group, at) for group in _split(tokens, "*")]
         if len(joined) > MAX_STARS:
             self.note(at, f"more than {MAX_STARS} are joined by '*': write the terms out")
@@ -257,7 +257,7 @@ class _Reader:
 
 
 def _split(tokens: list[_Token], sign: str) -> list[list[_Token]]:
-    """Return what stands between the signs."""
+    """Return the tokens between the signs."""
     parts: list[list[_Token]] = [[]]
     for token in tokens:
         if token.value == sign:
@@ -292,7 +292,7 @@ class Formula:
 
     @property
     def canonical(self) -> str:
-        """The one text of all spellings: terms, their atoms and fixed effects in order.
+        """Canonical text: terms, their atoms and fixed effects in order.
 
         Examples
         --------
@@ -308,13 +308,13 @@ class Formula:
 
     @property
     def atoms(self) -> tuple[Atom, ...]:
-        """The response and everything in the terms, each once."""
+        """The response and all atoms of the terms, each once."""
         in_terms = (atom for term in self.terms for atom in term)
         return tuple(dict.fromkeys((self.response, *in_terms)))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Variables that the formula mentions, each once."""
+        """Variables of the formula, each once."""
         return tuple(dict.fromkeys((*self.term_names, *self.effects)))
 
     @property
@@ -324,7 +324,7 @@ class Formula:
 
 
 def parse_formula(text: str) -> Formula:
-    """Read a formula."""
+    """Return a parsed formula; raises ExpressionError with all problems."""
     if not isinstance(text, str) or not text.strip():
         raise ExpressionError("the formula is empty; write for example 'pay ~ age + sex'")
     if len(text) > MAX_LENGTH:
@@ -333,12 +333,12 @@ def parse_formula(text: str) -> Formula:
 
 
 def parse_atom(text: str, what: str) -> Atom:
-    """Read one variable, ``C(...)`` or ``I(...)``; ``what`` names it in messages."""
+    """Return one variable, ``C(...)`` or ``I(...)``; ``what`` names it in messages."""
     reader = _Reader(text)
     tokens = list(reader.tokens())
     if not reader.problems and len(tokens) == 1 and isinstance(tokens[0].value, Atom):
         return tokens[0].value
-    # The reader's words are about formulas: only what is inside I(...) is told from there.
+    # Other messages are about formulas, so that only those on I(...) are used.
     inner = [problem.partition("in I(...): ")[2] for problem in reader.problems]
     raise ExpressionError(
         [f"{what}: {problem}" for problem in inner if problem]
@@ -347,7 +347,7 @@ def parse_atom(text: str, what: str) -> Atom:
 
 
 def unknown_names(names: Iterable[str], columns: Sequence[str]) -> Iterator[str]:
-    """Yield a problem, with the nearest name, for each name that is not columns."""
+    """Yield a problem, with the nearest name, for each name that is not a column."""
     for name in dict.fromkeys(names):
         if name not in columns:
             hint = did_you_mean(name, columns, "name a column of the data")
@@ -363,12 +363,12 @@ class AtomValues:
 
     @property
     def complete(self) -> BoolArray:
-        """Where there is a value, shape (n,)."""
+        """Which records have a value, shape (n,)."""
         return np.isfinite(self.data) if self.labels is None else np.asarray(self.data >= 0)
 
 
 def atom_values(atom: Atom, table: Table) -> AtomValues:
-    """Return an atom's values in a table; raises ExpressionError if it cannot have any."""
+    """Return the values of an atom in a table; raises ExpressionError if it has none."""
     if atom.kind == "I":
         return AtomValues(_derived(atom.text, table))
     column = table[atom.text]
@@ -382,10 +382,10 @@ def atom_values(atom: Atom, table: Table) -> AtomValues:
 
 
 def _derived(text: str, table: Table) -> FloatArray:
-    """Return the numbers of an expression, NaN where one of its variables is missing.
+    """Return the numbers of an expression, NaN if one of its variables is missing.
 
-    A comparison is False where a value is missing; a model must not take that for an answer,
-    unless the expression itself asks for missing values.
+    Comparisons with missing values are False in expressions; for a model they are NaN, unless the
+    expression uses ``missing(...)``.
     """
     expression = Expression.parse(text)
     number = Variable(name=text, kind=Kind.NUMERIC, missing=("",))
@@ -400,7 +400,7 @@ def _derived(text: str, table: Table) -> FloatArray:
 def _categories(numbers: FloatArray, column: Column) -> AtomValues:
     """Return numbers or dates as codes of their distinct values."""
     finite = np.isfinite(numbers)
-    # + 0.0: of 0 and -0, which are one value, the first record would else give the label
+    # + 0.0 turns -0 into 0, so that both have the same label
     distinct, inverse = np.unique(numbers[finite] + 0.0, return_inverse=True)
     codes = np.full(len(numbers), -1, dtype=np.int64)
     codes[finite] = inverse
@@ -409,7 +409,7 @@ def _categories(numbers: FloatArray, column: Column) -> AtomValues:
     return AtomValues(codes, tuple(str(value).removesuffix(".0") for value in distinct.tolist()))
 
 
-Family = Literal["ols", "logit", "poisson", "multinomial"]
+ModelFamily = Literal["ols", "logit", "poisson", "multinomial"]
 Part = tuple[Atom, int | None]
 MAX_COLUMNS = 1_000
 
@@ -423,29 +423,28 @@ class ModelData:
     X: FloatArray
     """Shape (n, p), the first column is the constant unless there are fixed effects."""
     rows: BoolArray
-    """Which records of the table these are."""
+    """Which records of the table are used."""
     n_missing: int
     """Records left out because a value is missing."""
     n_unknown: int
     """Records left out because the original lacks one of their levels."""
     problems: tuple[str, ...] = ()
-    """Why they have no fit: a response that is not what the family needs, or levels of the
-    original that do not occur."""
+    """Reasons why there is no fit: an unsuitable response, or levels of the original that do not
+    occur."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What was learnt from the original: levels, reference levels and columns."""
+    """A model with the levels, reference levels and columns of the original."""
 
     formula: Formula
     """Response and terms."""
-    family: Family
+    family: ModelFamily
     """Kind of model, which decides what the response may be."""
     levels: Mapping[Atom, tuple[str, ...]]
     """Levels of the categories, the reference first."""
     columns: tuple[tuple[Part, ...], ...]
-    """What each column but the constant is a product of: a number, or the indicator of a
-    level."""
+    """Factors of each column but the constant: numbers, or indicators of levels."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -453,14 +452,14 @@ class Model:
         titles = tuple(":".join(map(self._title, parts)) for parts in self.columns)
         return titles if self.formula.effects else ("Intercept", *titles)
 
-    def place(self, coefficient: str) -> int | None:
-        """Return the place in ``names`` of a coefficient in any spelling; None if there is none."""
+    def position(self, coefficient: str) -> int | None:
+        """Return the position in ``names`` of a coefficient in any spelling; None without one."""
         if not self.formula.effects and coefficient.strip() == "Intercept":
             return 0
         first = 0 if self.formula.effects else 1
-        for place, parts in enumerate(self.columns, first):
+        for index, parts in enumerate(self.columns, first):
             if tuple(sorted(map(self._title, parts))) == coefficient_parts(coefficient):
-                return place
+                return index
         return None
 
     def _title(self, column: Part) -> str:
@@ -474,31 +473,31 @@ class Model:
 
     def build(self, table: Table, usable: BoolArray | None = None) -> ModelData:
         """Return response and columns of the complete records."""
-        kept, rows, complete = self._kept(table, usable)
+        used_rows, rows, complete = self._used_rows(table, usable)
         if not rows.any():
             raise DataError("no record is complete: leave out variables that are mostly missing")
-        response = np.asarray(kept[self.formula.response], dtype=np.float64)
+        response = np.asarray(used_rows[self.formula.response], dtype=np.float64)
         problems = (
             *_value_problems(response, self.family, self.outcomes, str(self.formula.response)),
-            *self._lost_levels(kept),
+            *self._lost_levels(used_rows),
         )
         n_complete, n = int(complete.sum()), int(rows.sum())
         left_out = (table.n_rows - n_complete, n_complete - n)
-        return ModelData(response, self._design(kept, n), rows, *left_out, problems)
+        return ModelData(response, self._design(used_rows, n), rows, *left_out, problems)
 
     def columns_of(self, table: Table) -> tuple[FloatArray, FloatArray, BoolArray]:
-        """Return response and columns of the complete records, and which these are.
+        """Return response and columns of the complete records, and which records these are.
 
-        Nothing that the table holds is an error, and no record decides about another.
+        Raises no errors about the table, and treats each record independently.
         """
-        kept, rows, _ = self._kept(table)
-        response = np.asarray(kept[self.formula.response], dtype=np.float64)
-        return response, self._design(kept, int(rows.sum())), rows
+        used_rows, rows, _ = self._used_rows(table)
+        response = np.asarray(used_rows[self.formula.response], dtype=np.float64)
+        return response, self._design(used_rows, int(rows.sum())), rows
 
-    def _kept(
+    def _used_rows(
         self, table: Table, usable: BoolArray | None = None
     ) -> tuple[dict[Atom, npt.NDArray[Any]], BoolArray, BoolArray]:
-        """Return the values of the records that count, which these are, and which are complete."""
+        """Return the values of the used records, which these are, and which are complete."""
         values = {atom: self._known(atom, atom_values(atom, table)) for atom in self.formula.atoms}
         complete = np.ones(table.n_rows, dtype=bool) if usable is None else usable.copy()
         for column, _ in values.values():
@@ -509,20 +508,22 @@ class Model:
         return {atom: column.data[rows] for atom, (column, _) in values.items()}, rows, complete
 
     def _known(self, atom: Atom, values: AtomValues) -> tuple[AtomValues, BoolArray]:
-        """Renumber codes by the original's levels; the mask is False at levels it lacks."""
+        """Return codes by the original's levels, and which records have such a level."""
         levels = self.levels.get(atom)
         if levels is None or values.labels is None:
             return values, np.ones(len(values.data), dtype=bool)
-        place = {label: code for code, label in enumerate(levels)}
-        # The last entry serves code -1.
-        places = np.array([*(place.get(label, -1) for label in values.labels), -1], dtype=np.int64)
-        codes = places[values.data.astype(np.int64)]
-        # A level that the original lacks must still count as an observed value.
+        index = {label: code for code, label in enumerate(levels)}
+        # The last entry is for code -1.
+        positions = np.array(
+            [*(index.get(label, -1) for label in values.labels), -1], dtype=np.int64
+        )
+        codes = positions[values.data.astype(np.int64)]
+        # Levels that the original lacks count as observed values.
         observed = AtomValues(np.where(values.data >= 0, codes.clip(0), -1), levels)
         return observed, np.asarray((codes >= 0) | (values.data < 0))
 
     def _lost_levels(self, values: Mapping[Atom, npt.NDArray[Any]]) -> Iterator[str]:
-        """Yield the levels of the original that do not occur: their columns would not vary."""
+        """Yield the levels of the original that do not occur."""
         for atom, levels in self.levels.items():
             if atom == self.formula.response:
                 continue
@@ -538,10 +539,10 @@ class Model:
         first = 0 if self.formula.effects else 1
         X = np.empty((n, first + len(self.columns)), order="F")
         X[:, :first] = 1.0
-        for place, parts in enumerate(self.columns, start=first):
-            X[:, place] = 1.0
+        for index, parts in enumerate(self.columns, start=first):
+            X[:, index] = 1.0
             for atom, code in parts:
-                X[:, place] *= values[atom] if code is None else values[atom] == code
+                X[:, index] *= values[atom] if code is None else values[atom] == code
         return X
 
 
@@ -549,7 +550,7 @@ _DEPTH = re.compile(r"`[^`]*`|'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[()\[\]:]")
 
 
 def coefficient_parts(text: str) -> tuple[str, ...]:
-    """Return what a coefficient is a product of, in order, the same for all spellings.
+    """Return the factors of a coefficient, in order, the same for all spellings.
 
     Examples
     --------
@@ -561,12 +562,12 @@ def coefficient_parts(text: str) -> tuple[str, ...]:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(match.group(), 0)
         if match.group() == ":" and depth == 0:
             ends.append(match.start())
-    places = zip(ends, [*ends[1:], len(text)], strict=True)
-    return tuple(sorted(_spelt_part(text[start + 1 : end].strip()) for start, end in places))
+    positions = zip(ends, [*ends[1:], len(text)], strict=True)
+    return tuple(sorted(_spelt_part(text[start + 1 : end].strip()) for start, end in positions))
 
 
 def _spelt_part(part: str) -> str:
-    """Return an atom, with its level in brackets, in its one spelling."""
+    """Return an atom, with its level in brackets, in canonical spelling."""
     atom, bracket, level = part.partition("[") if part.endswith("]") else (part, "", "")
     try:
         return str(parse_atom(atom.strip(), "coefficient").canonical) + bracket + level
@@ -575,9 +576,9 @@ def _spelt_part(part: str) -> str:
 
 
 def learn_model(
-    formula: Formula, table: Table, family: Family, usable: BoolArray | None = None
+    formula: Formula, table: Table, family: ModelFamily, usable: BoolArray | None = None
 ) -> Model:
-    """Return what the original decides: levels, references and columns."""
+    """Return the model with the levels, references and columns of the original."""
     values, faults = {}, Problems()
     for atom in formula.atoms:
         with faults.gathered(str(atom)):
@@ -597,13 +598,15 @@ def learn_model(
     return model_of(formula, family, levels)
 
 
-def model_of(formula: Formula, family: Family, levels: Mapping[Atom, tuple[str, ...]]) -> Model:
-    """Return the model that follows from the levels of its categories, the reference first.
+def model_of(
+    formula: Formula, family: ModelFamily, levels: Mapping[Atom, tuple[str, ...]]
+) -> Model:
+    """Return the model with given levels of its categories, the reference first.
 
     Raises
     ------
     DataError
-        If the response is not what the family needs, or terms need other levels.
+        If the response does not suit the family, or terms need other levels.
     """
     problems = [*_response_problems(formula.response, family, levels), *_problems(formula, levels)]
     if problems:
@@ -621,7 +624,7 @@ def _problems(formula: Formula, levels: Mapping[Atom, tuple[str, ...]]) -> Itera
             rest = frozenset(term) - {atom}
             if atom in levels and rest not in terms and any(other in levels for other in rest):
                 both = ":".join(map(str, term))
-                yield f"{both}: write {both.replace(':', '*')}, which also holds its parts"
+                yield f"{both}: write {both.replace(':', '*')}, which includes its parts"
                 break
     for atom in dict.fromkeys(atom for term in formula.terms for atom in term):
         if len(levels.get(atom, "ab")) < 2:
@@ -649,11 +652,11 @@ def _term_columns(
 
 
 def _response_problems(
-    response: Atom, family: Family, levels: Mapping[Atom, tuple[str, ...]]
+    response: Atom, family: ModelFamily, levels: Mapping[Atom, tuple[str, ...]]
 ) -> Iterator[str]:
     n_levels = len(levels[response]) if response in levels else None
     if family in ("ols", "poisson") and n_levels is not None:
-        yield f"family '{family}' needs a number as response: write I({response}) if it is one"
+        yield f"family '{family}' needs a numeric response: write I({response}) if it is a number"
     if family in ("logit", "multinomial") and n_levels == 1:
         yield (
             f"response {response} has one value in the complete records of the original: choose "
@@ -669,11 +672,11 @@ def _response_problems(
 
 
 def _value_problems(
-    y: FloatArray, family: Family, outcomes: tuple[str, ...], response: str
+    y: FloatArray, family: ModelFamily, outcomes: tuple[str, ...], response: str
 ) -> Iterator[str]:
-    """Yield why the values are not what the family needs."""
+    """Yield the reasons why the values do not suit the family."""
     if family == "poisson" and (y < 0).any():
-        yield f"response {response} has {int((y < 0).sum())} negative values: counts are needed"
+        yield f"response {response} has {int((y < 0).sum())} negative values: use counts"
     elif family == "logit" and not np.isin(y, (0, 1)).all():
         yield (
             f"response {response} has other values than 0 and 1: write a condition such as I(y > 3)"
@@ -681,5 +684,5 @@ def _value_problems(
     elif family == "multinomial" and (lost := len(outcomes) - len(np.unique(y))):
         yield f"response {response} lacks {lost} of the original's {len(outcomes)} levels"
     elif (y == y[0]).all():
-        what = "has one value in the complete records, so there is nothing to explain"
+        what = "has one value in the complete records"
         yield f"response {response} {what}: choose another response"

@@ -1,11 +1,10 @@
-"""The histories of persons in a panel, original beside synthetic: careers and values over time.
+"""Careers and histories of persons in a panel: comparison of original and synthetic data.
 
-Of a panel to whose published periods new ones were added, the new periods are compared alone:
-distances are those of `sequences`, over the pairs of adjacent periods of which the second is new.
-They hold what the published file is off already: who stands in the wrong state in the last
-published period makes a wrong pair. So there is a further distance, of the states after given the
-state before, with the published file's own shares of states before: what only the new periods are
-to answer for.
+If periods were added to a published panel, the new periods are also compared alone, by the
+distances of `sequences` over pairs of adjacent periods of which the second is new. These include
+errors of the published file in its last period. A further distance compares the states after given
+the state before, with the published file's shares of states before: it measures the errors of the
+new periods alone.
 """
 
 from __future__ import annotations
@@ -50,32 +49,32 @@ CAREERS = "careers"
 
 
 class PanelSize(Result):
-    """Persons and rows of one table."""
+    """Numbers of persons and rows of one table."""
 
     persons: int
     rows: int
 
     @property
     def rows_per_person(self) -> float:
-        """Mean number of periods in which a person is there."""
+        """Mean number of periods in which a person is present."""
         return self.rows / self.persons if self.persons else 0.0
 
 
 class VariableHistory(Row):
-    """One variable's values along the careers."""
+    """Changes of one variable over time."""
 
     name: str = column("Variable", "text")
     kind: str
     association: str = column("Association", "text", "of a value and the nearest earlier one")
     """Cramer's V or Spearman correlation."""
     changing: float = column("Ever changing, original", "share", "of the persons")
-    lag: float | None = column("Original", "share", "association; None where there is none")
+    lag: float | None = column("Original", "share", "association; none without variation")
     changing_synthetic: tuple[float, ...]
-    """Of each dataset: share of persons who ever change."""
+    """Share of persons who ever change, by dataset."""
     lag_synthetic: tuple[float | None, ...]
-    """Of each dataset: the association."""
+    """Association, by dataset."""
     new_synthetic: tuple[float | None, ...] = ()
-    """Of each dataset: share of its steps from code to code that nobody of the original makes."""
+    """Share of steps from value to value that do not occur in the original, by dataset."""
 
     @property
     @shown("Synthetic", "share")
@@ -91,7 +90,7 @@ class VariableHistory(Row):
         return float(np.mean(values)) if values else None
 
     @property
-    @shown("New steps", "share", "steps from value to value that nobody of the original makes")
+    @shown("New steps", "share", "steps from value to value that do not occur in the original")
     def mean_new(self) -> float | None:
         """Mean share over the datasets that have steps; None for numbers."""
         values = [value for value in self.new_synthetic if value is not None]
@@ -105,15 +104,15 @@ class VariableHistory(Row):
 
     @property
     def is_constant(self) -> bool:
-        """Whether nobody changes it, neither in the original nor in a dataset."""
+        """Whether it is constant within persons, in the original and all datasets."""
         return not self.changing and not any(self.changing_synthetic)
 
 
 SEQUENCE_RATIO = FigureKind(
     "sequence_ratio",
     "careers: largest ratio to the noise floor",
-    "panels: how far the careers are from the original's, over what bootstraps of its persons "
-    "give, where it is most; 1 is the level of a new sample, below 1 is as good as 1",
+    "panels: distance of synthetic from original careers, divided by that of bootstraps of the "
+    "original, for the statistic where it is largest; 1 or less: as good as a new sample",
     "lower is better",
     title="careers: largest distance over noise",
     ideal=1.0,
@@ -124,8 +123,8 @@ CAREER_DISTANCES = {
     name: FigureKind(
         f"careers_{name}",
         f"careers: {name.replace('_', ' ')}",
-        f"total-variation distance of the {words}, from 0 to 1; the chance is what bootstraps of "
-        "the original's persons give",
+        f"total variation distance of the {words}, from 0 to 1; chance: bootstraps of the original "
+        "persons",
         "lower is better",
     )
     for name, words in WORDS.items()
@@ -133,34 +132,34 @@ CAREER_DISTANCES = {
 CHANGING = FigureKind(
     "histories_largest_difference_in_share_ever_changing",
     "histories: largest difference in share ever changing",
-    "difference of synthetic and original in the share of persons whose value ever changes, of the "
-    "variable where it is largest",
+    "difference in the share of persons whose value ever changes, for the variable where it is "
+    "largest",
     "lower is better",
 )
 
 
 class PanelResult(Result):
-    """Careers and histories, original beside synthetic."""
+    """Comparison of careers and histories."""
 
     original: PanelSize
     synthetic: tuple[PanelSize, ...]
-    """Of each dataset."""
+    """Sizes of each dataset."""
     sequences: SequenceResult | None = None
-    """Careers; None where they could not be compared."""
+    """Careers; None if they could not be compared."""
     variables: tuple[VariableHistory, ...] = ()
     """One for each variable of the panel."""
     failed: Mapping[str, str] = Field(default_factory=dict)
-    """Measures that could not be computed, and why."""
+    """Reason for each measure that could not be computed."""
 
     @property
     def worst(self) -> list[VariableHistory]:
-        """Variables that anybody changes, the largest difference in share ever changing first."""
+        """Variables that are not constant, the largest difference in share ever changing first."""
         changing = [history for history in self.variables if not history.is_constant]
         return sorted(changing, key=lambda history: -abs(history.difference))
 
     @property
     def figures(self) -> tuple[tuple[str, Figure], ...]:
-        """Every figure with what it is about."""
+        """All figures, each with its subject."""
         return tuple(self._figures())
 
     def _figures(self) -> Iterator[tuple[str, Figure]]:
@@ -177,7 +176,7 @@ class PanelResult(Result):
 Codes = npt.NDArray[np.int64]
 
 DENSE_CELLS = 4_000_000
-"""Cells of a table up to which it is counted whole; larger ones only where it has anybody."""
+"""Largest number of cells of a table that is counted as an array."""
 
 
 def changing_share(index: PanelIndex, column: Column) -> float:
@@ -192,9 +191,9 @@ def changing_share(index: PanelIndex, column: Column) -> float:
 def lag_association(index: PanelIndex, column: Column) -> float | None:
     """Return the association of a value with the person's nearest earlier one.
 
-    Cramer's V, in [0, 1], of levels and missing codes; Spearman's correlation, in [-1, 1], of
-    numbers and dates, where both values are observed. All rows but the first of each person, in
-    one table; None if nobody has two rows, or one side does not vary.
+    Cramer's V, in [0, 1], for levels and missing codes; Spearman's correlation, in [-1, 1], for
+    pairs of observed numbers or dates. All rows but the first of each person count; None without a
+    person with two rows, or without variation.
     """
     now = np.flatnonzero(~index.is_first)
     before = now - 1
@@ -208,7 +207,7 @@ def lag_association(index: PanelIndex, column: Column) -> float | None:
 
 
 def steps_of(index: PanelIndex, column: Column) -> list[tuple[str, str]]:
-    """Return every step of a person from one code to another in her next row, by label."""
+    """Return all steps from a value to another one in the next row of a person, by label."""
     now = np.flatnonzero(~index.is_first)
     moved = now[column.data[now] != column.data[now - 1]]
     labels = column.variable.labels
@@ -217,7 +216,7 @@ def steps_of(index: PanelIndex, column: Column) -> list[tuple[str, str]]:
 
 
 def cramers_v(one: Codes, other: Codes, n_codes: int) -> float | None:
-    """Return Cramer's V of two codes, without a correction for chance; None where one is constant.
+    """Return Cramer's V of two codes, without bias correction; None if one is constant.
 
     Codes are in [0, n_codes), shapes (r,). Source: Cramer (1946), Mathematical Methods of
     Statistics, 21.9.
@@ -241,7 +240,7 @@ def cramers_v(one: Codes, other: Codes, n_codes: int) -> float | None:
 
 
 def spearman(one: FloatArray, other: FloatArray) -> float | None:
-    """Return the correlation of ranks (ties: their mean); None where one side is constant."""
+    """Return the correlation of ranks (ties: their mean); None if one side is constant."""
     if len(one) < 2:
         return None
     ranks = [scipy.stats.rankdata(values) - (len(one) + 1) / 2 for values in (one, other)]
@@ -252,10 +251,9 @@ def spearman(one: FloatArray, other: FloatArray) -> float | None:
 
 
 class PanelCollector:
-    """Compares panels with the original as they come in; see `SequenceComparison` for the rest.
+    """Comparison of panels that are added one by one; careers are in `SequenceComparison`.
 
-    ``attempts`` collects what could not be computed: a measure that fails for one dataset is left
-    out.
+    ``attempts`` collects failures: a measure that fails for one dataset is left out.
     """
 
     def __init__(
@@ -271,24 +269,24 @@ class PanelCollector:
         self._new: dict[str, list[float | None]] = {name: [] for name in coded}
 
     def add(self, synthetic: PanelTable) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
         self.sizes.append(_size(synthetic))
         careers = self._sequences
         if careers is not None and CAREERS not in self.attempts.failed:
             self.attempts.of(CAREERS, lambda: careers.add(synthetic))
         for name, histories in self._histories.items():
-            if _place(name) not in self.attempts.failed:
-                history = self.attempts.of(_place(name), partial(_history, synthetic, name))
+            if _subject(name) not in self.attempts.failed:
+                history = self.attempts.of(_subject(name), partial(_history, synthetic, name))
                 histories += [] if history is None else [history]
         for name, known in self._steps.items():
-            if _place(name) in self.attempts.failed:
+            if _subject(name) in self.attempts.failed:
                 continue
             steps = steps_of(synthetic.index, synthetic[name])
             new = sum(step not in known for step in steps)
             self._new[name].append(new / len(steps) if steps else None)
 
     def result(self) -> PanelResult | None:
-        """Return what was found; None without a dataset."""
+        """Return the result; None without a dataset."""
         if not self.sizes:
             return None
         failed = self.attempts.failed
@@ -298,7 +296,7 @@ class PanelCollector:
             synthetic=tuple(self.sizes),
             sequences=None if careers is None else careers.result(),
             variables=tuple(
-                self._variable(name) for name in self._histories if _place(name) not in failed
+                self._variable(name) for name in self._histories if _subject(name) not in failed
             ),
             failed=dict(failed),
         )
@@ -318,7 +316,7 @@ class PanelCollector:
         )
 
 
-def _place(name: str) -> str:
+def _subject(name: str) -> str:
     return f"history of {name}"
 
 
@@ -334,22 +332,22 @@ WORDS = {
     "headcounts": "share of {records} in each state of the new periods",
     "transitions": "states before and in a new period",
     "changes": "the same of those who changed their state",
-    "steps": "state in a new period given the state before, whatever the published file is off",
+    "steps": "state in a new period given the state before",
 }
-"""What each measure compares."""
+"""Meaning of each distance."""
 
 
 class NewPeriodsRow(Row):
-    """One distance, beside its noise floor."""
+    """One distance and its noise floor."""
 
     name: str = column("Measure", "text")
     meaning: str = column("What", "text")
     mean: float = column("Distance", "share", "mean over the datasets")
-    floor: float = column("Noise floor", "share", "what bootstraps of the persons give")
+    floor: float = column("Noise floor", "share", "mean distance of bootstraps of the persons")
 
     @property
     def ratio(self) -> float | None:
-        """Return the distance over its noise floor; None where that is 0."""
+        """Distance divided by its noise floor; None if that is 0."""
         return self.mean / self.floor if self.floor else None
 
 
@@ -357,36 +355,36 @@ _NEW = {
     "transitions": FigureKind(
         "new_transitions",
         "new transitions: ratio to the noise floor",
-        "how far they are from the original's, over what bootstraps of its {records} give; 1 is as "
-        "near as persons drawn from the original are",
+        "distance of transitions in the added periods from the original's, divided by that of "
+        "bootstraps of the original; 1: as near as a bootstrap",
         "about 1 is good",
         on_screen=True,
     ),
     "steps": FigureKind(
         "new_steps",
         "new transitions given the past: ratio to the noise floor",
-        "the same given the state before: what the published file is off does not count",
+        "new transitions given the state before, so that errors of the published file do not count",
         "about 1 is good",
         on_screen=True,
     ),
 }
-"""The figure of each row that has one."""
+"""Kind of figure of each row that has one."""
 
 
 class NewPeriods(Measured):
-    """Careers of the new periods, original beside synthetic."""
+    """Comparison of careers in the new periods."""
 
     n: int
     """Number of original persons."""
     first: str
-    """The first new period as it is written."""
+    """First new period, as text."""
     periods: int
-    """How many are new."""
+    """Number of new periods."""
     rows: tuple[NewPeriodsRow, ...]
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """The ratios of the transitions, as they are and given the state before."""
+        """Ratios of transitions, and of transitions given the state before."""
         return tuple(
             _NEW[row.name].of(row.ratio, self.n, f"from {self.first!r} on")
             for row in self.rows
@@ -395,7 +393,7 @@ class NewPeriods(Measured):
 
 
 class NewPeriodsCounter:
-    """Compares the new periods of datasets that come in one by one with the original's."""
+    """Comparison of the new periods of datasets that are added one by one."""
 
     def __init__(self, original: PanelTable, frame: Frame, since: int, seed: AnySeed = 0) -> None:
         self._frame, self._since = frame, since
@@ -408,7 +406,7 @@ class NewPeriodsCounter:
         self._persons = 0
 
     def add(self, synthetic: PanelTable) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
         codes = self._states.encode(career_matrix(synthetic, self._frame.career))
         self._persons = len(codes)
         self._drawn.append(_distances(self._own, _pairs(codes[:, self._since - 1 :], self._n)))
@@ -418,7 +416,7 @@ class NewPeriodsCounter:
         return self._states.n
 
     def result(self) -> NewPeriods:
-        """Return what was found; needs at least one dataset."""
+        """Return the result of at least one dataset."""
         n = len(self._base)
         size = min(self._persons, FLOOR_PERSONS)
         floors = [
@@ -454,8 +452,8 @@ def _pairs(codes: IntArray, n_states: int) -> FloatArray:
 def _distances(one: FloatArray, other: FloatArray) -> dict[str, float]:
     """Return the distances of shares by state before and after; ``one`` is the original's."""
     moves = ~np.eye(one.shape[1], dtype=bool)
-    ours, theirs = _given_before(one), _given_before(other)
-    apart = np.where(one.sum(axis=2) > 0, np.abs(ours - theirs).sum(axis=2) / 2, 1.0)
+    of_one, of_other = _given_before(one), _given_before(other)
+    apart = np.where(one.sum(axis=2) > 0, np.abs(of_one - of_other).sum(axis=2) / 2, 1.0)
     return {
         "headcounts": float(np.abs(one.sum(axis=1) - other.sum(axis=1)).sum(axis=1).mean() / 2),
         "transitions": float(np.abs(one.mean(axis=0) - other.mean(axis=0)).sum() / 2),
@@ -465,13 +463,13 @@ def _distances(one: FloatArray, other: FloatArray) -> dict[str, float]:
 
 
 def _given_before(pairs: FloatArray) -> FloatArray:
-    """Return the shares of states after given the state before; 0 where nobody is in it."""
+    """Return the shares of states after given the state before; 0 for an empty state."""
     total = pairs.sum(axis=2, keepdims=True)
     return np.asarray(np.divide(pairs, total, out=np.zeros_like(pairs), where=total > 0))
 
 
 def _distance(one: FloatArray, other: FloatArray) -> float:
-    """Return the distance of two tables of counts; 1 where only one of them is empty."""
+    """Return the distance of two tables of counts; 1 if only one of them is empty."""
     if (one.sum() > 0) != (other.sum() > 0):
         return 1.0
     return float(np.abs(one / max(one.sum(), 1e-300) - other / max(other.sum(), 1e-300)).sum() / 2)

@@ -1,9 +1,9 @@
-"""Propensity score: can a model tell synthetic records from original ones?
+"""Propensity score: can a model separate synthetic from original records?
 
-Original and synthetic records are stacked and a model predicts which is which. pMSE is the mean
-squared distance of the predictions from the synthetic share c: 0 when the model learns nothing.
-The model is a logit, with interactions where wanted, or a classification tree; the former's null
-is known, the latter's comes from permutations.
+Original and synthetic records are stacked, and a model predicts which are synthetic. pMSE is the
+mean squared distance of the predictions from the synthetic share c; 0 means that the model does not
+separate them. The model is a logit, with interactions by option, whose null distribution is known,
+or a classification tree, whose null distribution comes from permutations.
 
 Source: Snoke, Raab, Nowok, Dibben and Slavkovic (2018), General and specific utility measures for
 synthetic data, JRSS A 181(3).
@@ -39,15 +39,15 @@ from synthesizer.measures.utility.stacked import fit_logit, rank_of, stacked_des
 
 Model = Literal["logit", "cart"]
 BINS = 40
-"""Parts of [0, 1] whose scores are counted."""
+"""Number of bins of scores in [0, 1]."""
 _WHO = {"logit": "a logit", "cart": "a classification tree"}
 
 
 class PropensityOptions(Switched):
-    """Propensity scores: can a model tell synthetic from original records?"""
+    """Propensity scores: can a model separate synthetic from original records?"""
 
     models: tuple[Model, ...] = Field(
-        ("logit",), description="logit, whose null is known; cart, whose null is permuted"
+        ("logit",), description="logit (null distribution known), cart (null by permutations)"
     )
     interactions: int = Field(1, ge=1, le=5, description="order of the logit's interactions")
     permutations: int = Field(
@@ -65,14 +65,14 @@ class PropensityOptions(Switched):
 
 @dataclass(frozen=True)
 class Null:
-    """Expectation and standard deviation of pMSE under the null; None where there are none."""
+    """Expectation and standard deviation of pMSE under the null; None if unknown."""
 
     expected: float | None
     deviation: float | None
 
 
 class PropensityMeans(Row):
-    """Measures of a propensity score; as means None where a dataset has no value."""
+    """Measures of a propensity score; means are None if a dataset has no value."""
 
     pmse: float = column(
         "pMSE", "number", "mean squared distance of the propensity score from the synthetic share"
@@ -81,7 +81,7 @@ class PropensityMeans(Row):
     s_pmse: float | None = column(
         "pMSE ratio",
         "number",
-        "pMSE over its expectation: 1 for a correct synthesis, None when there is no effect to fit",
+        "pMSE divided by its expectation: 1 for correct models, none without effects",
     )
     z_pmse: float | None = column(
         "Standardised", "number", "(pMSE - expectation) / its null standard deviation"
@@ -92,42 +92,42 @@ class PropensityMeans(Row):
     po50: float = column(
         "PO50",
         "number",
-        "percentage of records classified rightly (a score above c means synthetic), minus 50",
+        "percentage of records classified correctly (a score above c means synthetic), minus 50",
     )
     u: float = column(
         "U",
         "number",
-        "Mann-Whitney: pairs of a synthetic and an original record that the score puts right, ties "
+        "Mann-Whitney: pairs of a synthetic and an original record in the right order, ties "
         "counting half",
     )
 
 
 class PropensityResult(PropensityMeans):
-    """How well a model tells the records of one synthetic dataset from original ones."""
+    """Propensity scores of one synthetic dataset."""
 
-    converged: bool = column("Settled", "text", "whether the fit settled")
+    converged: bool = column("Converged", "text", "whether the fit converged")
     parameters: int = column(
         "Parameters", "count", "rank of the design, with the constant; leaves of a tree"
     )
     share: float = column("Synthetic share", "share", "c, of all records")
     deviation: float | None = column("Deviation", "number", "standard deviation under the null")
     original_scores: tuple[float, ...] = ()
-    """Shares of the original records whose score is in each of `BINS` equal parts of [0, 1]."""
+    """Shares of the original records in `BINS` equal bins of scores."""
     synthetic_scores: tuple[float, ...] = ()
 
 
 PMSE = FigureKind(
     "pmse",
     "pMSE",
-    "how well a model tells synthetic from original {records}: mean squared distance of its "
-    "predictions from the synthetic share; 0: not at all",
+    "mean squared error of propensity scores around the synthetic share: how well a model "
+    "separates synthetic from original {records}; 0: not at all",
     "lower is better",
 )
 PMSE_RATIO = FigureKind(
     "pmse_ratio",
     "pMSE ratio",
-    "how well a model tells synthetic from original {records} (pMSE), over what is expected by "
-    "chance, of the model where it is largest; below 1 is as good as 1",
+    "pMSE (how well a model separates synthetic from original {records}) divided by its "
+    "expectation under chance, for the model where it is largest; below 1 is as good as 1",
     "about 1 is good",
     ideal=1.0,
     limit=Limit(high=None),
@@ -136,27 +136,27 @@ PMSE_RATIO = FigureKind(
 STANDARDISED_PMSE = FigureKind(
     "standardised_pmse",
     "standardised pMSE",
-    "how many standard deviations pMSE is above what is expected by chance",
+    "pMSE minus its expectation under chance, in standard deviations",
     "about 0 is good",
 )
 SPECKS = FigureKind(
     "specks",
     "SPECKS",
-    "largest distance between the distributions of original and synthetic {records}' propensity "
-    "scores; 0: alike, 1: told apart",
+    "Kolmogorov-Smirnov distance of the propensity scores of original and synthetic {records}; 0: "
+    "equal, 1: separated",
     "lower is better",
 )
 
 
 class PmseResult(Comparison):
-    """Propensity scores of every synthetic dataset against the original, and on average."""
+    """Propensity scores of each synthetic dataset, and on average."""
 
     model: Model
-    """What predicts which records are synthetic."""
+    """Model of the propensity score."""
     interactions: int
     """Order of the logit's interactions; 1 is main effects."""
     permutations: int
-    """Fits with permuted labels that the null rests on; 0 where a formula gives it."""
+    """Number of permutations for the null; 0 if it is known."""
     names: tuple[str, ...]
     """Variables of the model."""
     datasets: tuple[PropensityResult, ...]
@@ -192,15 +192,15 @@ class PmseResult(Comparison):
     @property
     def _null(self) -> str:
         if self.model == "logit":
-            return "of draws from a right model with fixed parameters"
-        return "when {records} are called original or synthetic at random, as of a new sample"
+            return "for correct models with fixed parameters"
+        return "for random labels of the {records}, as for a new sample"
 
     @property
     def _limits(self) -> str:
         if self.model == "cart":
-            return "; a right synthesis may go below, to the original's share of all {records}"
+            return "; correct models may have less, down to the original's share of all {records}"
         if self.interactions == 1:
-            return "; by main effects, so that relations between variables are not looked at"
+            return "; main effects only, without associations between variables"
         return ""
 
     @property
@@ -209,8 +209,8 @@ class PmseResult(Comparison):
         if not wrong:
             return ""
         return (
-            f" (the fit did not settle for {wrong} of {len(self.datasets)} datasets: too many "
-            "parameters for so few {records}, the value is rough)"
+            f" (no convergence for {wrong} of {len(self.datasets)} datasets: too many parameters "
+            "for the number of {records}, and the value is rough)"
         )
 
 
@@ -227,14 +227,16 @@ def measured(
     n = len(score)
     share = (n - n_original) / n
     pmse = float(np.average((score - share) ** 2, weights=weights))
-    ours, theirs = np.sort(score[:n_original]), np.sort(score[n_original:])
-    right = int((theirs > share).sum() + (ours <= share).sum())
-    below, upto = (np.searchsorted(ours, theirs, side=side) for side in ("left", "right"))
+    of_original, of_synthetic = np.sort(score[:n_original]), np.sort(score[n_original:])
+    right = int((of_synthetic > share).sum() + (of_original <= share).sum())
+    below, upto = (
+        np.searchsorted(of_original, of_synthetic, side=side) for side in ("left", "right")
+    )
     return PropensityResult(
         pmse=pmse,
         s_pmse=pmse / null.expected if null.expected else None,
         z_pmse=(pmse - (null.expected or 0.0)) / null.deviation if null.deviation else None,
-        specks=_kolmogorov(ours, theirs),
+        specks=_kolmogorov(of_original, of_synthetic),
         po50=100 * right / n - 50,
         u=float(below.sum() + (upto - below).sum() / 2),
         parameters=parameters,
@@ -242,8 +244,8 @@ def measured(
         converged=converged,
         expected=null.expected,
         deviation=null.deviation,
-        original_scores=_histogram(ours),
-        synthetic_scores=_histogram(theirs),
+        original_scores=_histogram(of_original),
+        synthetic_scores=_histogram(of_synthetic),
     )
 
 
@@ -253,15 +255,16 @@ def _histogram(scores: FloatArray) -> tuple[float, ...]:
 
 
 def combine_pmse(results: Sequence[PmseResult]) -> PmseResult:
-    """Return results computed for one dataset after the other as one; see `combine_datasets`."""
+    """Return the results of single datasets as one result; see `combine_datasets`."""
     return combine_datasets(results, "model")
 
 
-def _kolmogorov(ours: FloatArray, theirs: FloatArray) -> float:
+def _kolmogorov(of_original: FloatArray, of_synthetic: FloatArray) -> float:
     """Return the largest distance of two distribution functions; both samples sorted."""
-    places = np.concatenate([ours, theirs])
+    points = np.concatenate([of_original, of_synthetic])
     shares = (
-        np.searchsorted(scores, places, side="right") / len(scores) for scores in (ours, theirs)
+        np.searchsorted(scores, points, side="right") / len(scores)
+        for scores in (of_original, of_synthetic)
     )
     return float(np.abs(np.subtract(*shares)).max())
 
@@ -283,8 +286,7 @@ def by_tree(
 ) -> PropensityResult:
     """Return the measures of one synthetic dataset by a tree; see `pmse`.
 
-    With ``weights`` of all records, shape (N,), pMSE and what is made of it are weighted. Labels
-    are permuted, and weights stay.
+    With ``weights``, shape (N,), pMSE and its null are weighted; labels are permuted, not weights.
     """
     from joblib import Parallel, delayed
 
@@ -312,7 +314,7 @@ def _grown(
     from sklearn.tree import DecisionTreeClassifier
 
     tree = DecisionTreeClassifier(min_samples_leaf=min_leaf, random_state=seed)
-    # Neither infinite nor missing, and of the type that the tree wants: no check is needed.
+    # Finite values of the type of the tree need no check.
     tree.fit(features, labels, weights, check_input=False)
     leaf = tree.apply(features, check_input=False)
     sizes = np.bincount(leaf, weights=weights)
@@ -339,7 +341,7 @@ def _features(original: Table, synthetic: Table, names: Sequence[str]) -> _Featu
     """Return a column per variable, shape (N, p).
 
     Coded variables give the codes of their labels. Numbers give ranks, which make the same trees
-    and are exact in 32 bits; each missing code is a value of its own below all numbers.
+    and are exact in 32 bits; each missing code is a separate value below all numbers.
     """
     columns = [_feature(original[name], synthetic[name]) for name in names]
     return np.column_stack(columns).astype(np.float32)
@@ -367,9 +369,8 @@ def _by_logit(
 ) -> PropensityResult:
     """Return the measures of one synthetic dataset by a logit; see `pmse`.
 
-    ``limit`` is the most parameters, the constant and redundant ones included. Values of the
-    variables ``copied`` are balanced by construction, and only the parameters beyond theirs vary
-    under the null.
+    ``limit`` is the largest number of parameters, including constant and redundant ones. Variables
+    ``copied`` are balanced by construction, so that their parameters do not count in the null.
     """
     design = stacked_design(original, synthetic, names, order=order, limit=limit)
     if design is None:
@@ -377,8 +378,8 @@ def _by_logit(
     fit = fit_logit(design, original.n_rows, n_jobs)
     if fit.rank >= design.n_rows:
         raise DataError(
-            f"a logit with {fit.rank} parameters tells any {design.n_rows} records apart: name "
-            "fewer variables in names, lower interactions, or use model 'cart'"
+            f"a logit with {fit.rank} parameters separates any {design.n_rows} records: name fewer "
+            "variables in names, lower interactions, or use model 'cart'"
         )
     balanced = stacked_design(
         original, synthetic, [name for name in names if name in copied], order=order, limit=limit
@@ -400,7 +401,7 @@ def _too_wide(original: Table, names: Sequence[str], order: int, limit: int) -> 
 
 
 def _right_synthesis(effects: int, n: int, n_original: int) -> Null:
-    """Return the null of a correct synthesis for so many parameters of what was drawn."""
+    """Return the null distribution of correct models with ``effects`` parameters."""
     share = (n - n_original) / n
     unit = (1 - share) ** 2 * share / n
     if not effects:
@@ -424,48 +425,48 @@ def pmse(
     n_jobs: int = 1,
     copied: Sequence[str] = (),
 ) -> PmseResult:
-    """Return the propensity score's measures of every synthetic dataset, and their means.
+    """Return the propensity scores of each synthetic dataset, and their means.
 
     Parameters
     ----------
     original, synthetic, names
-        What is compared, by which variables, and what is refused: see `cells.compared`.
+        See `cells.compared`.
     model : {"logit", "cart"}
         A logit, whose null is known, or a classification tree, whose null comes from permutations.
     options : PropensityOptions, optional
-        Options of the check, as under ``checks: {propensity: ...}``; its models are not looked at.
+        Options of the check, as under ``checks: {propensity: ...}``; its models are ignored.
     interactions : int, optional
         Order of the logit's interactions, in place of that of the options: 1, the default, main
         effects, 2 all pairs of variables.
     permutations : int, optional
-        Trees for the null of ``cart``, in place of those of the options; 50 without options. None
-        at all (0) leaves the ratio unknown, and the standardised value needs two.
+        Number of permutations for ``cart``, in place of that of the options; 50 without options.
+        With 0 there is no ratio; the standardised value needs two.
     seed : int or Seed
-        Decides the permutations of ``cart``.
+        Seed of the permutations of ``cart``.
     first : int
-        Number of the first dataset; each has draws of its own, alone or beside others.
+        Number of the first dataset, on which its draws depend.
     min_leaf : int
-        Fewest records in a leaf of ``cart``; small leaves follow chance, which hides differences.
+        Smallest number of records in a leaf of ``cart``; small leaves fit noise.
     max_parameters : int
-        Most columns of a logit. Time grows with their square, and the null holds only where they
-        are few beside the records.
+        Largest number of columns of a logit. Time grows with its square, and the null is valid only
+        for many records per column.
     n_jobs : int
         Number of threads; it does not change the result.
     copied : sequence of str
-        Variables whose values are the original's own (partial synthesis): the null of a logit does
-        not count their parameters. The trees' null does, and their ratio is then too low.
+        Variables that were kept (partial synthesis): the null of a logit does not count their
+        parameters. The null of trees does, and their ratio is then too low.
 
     Returns
     -------
     PmseResult
-        pMSE is in [0, max(c, 1 - c)^2]. The logit's ratio is about 1 for draws from a right model
-        with fixed parameters, about 1 + k/n for a new sample of k records beside n; the trees'
-        is about 1 for a new sample and goes down to 1 - c for such draws.
+        pMSE is in [0, max(c, 1 - c)^2]. The ratio of a logit is about 1 for correct models with
+        fixed parameters, about 1 + k/n for a new sample of k records with n original ones; that of
+        trees is about 1 for a new sample, and at least 1 - c for correct models.
 
     Raises
     ------
     DataError
-        For unknown variables, different tables, too many parameters and the like.
+        For unknown variables, different tables, or too many parameters.
 
     Examples
     --------
@@ -484,7 +485,7 @@ def pmse(
     )
     problems = list(_problems(model, options, min_leaf))
     if model == "cart" and interactions is not None and interactions > 1:
-        problems.append("interactions are for the logit, a tree finds its own: leave them out")
+        problems.append("interactions are for the logit, not for trees: leave them out")
     original, tables, names = compared(original, synthetic, names, problems)
     draws = seeded(seed)
     datasets = tuple(
@@ -534,7 +535,7 @@ def _problems(
 
 
 def _scores(case: Case) -> Collecting:
-    """Collect how well a model tells the records of each dataset from original ones."""
+    """Return the collector of propensity scores."""
     scores: list[PmseResult] = []
 
     def add(synthetic: Table) -> None:

@@ -1,29 +1,28 @@
-"""Regressions that the file itself suggests: would a researcher find the same coefficients?
+"""Regressions of each variable on the others: are the coefficients the same?
 
-Tables of two variables do not see what happens to the effect of one variable when others are held
-constant. So each number (least squares) and each variable of two levels (logit) is regressed on all
-other variables, in the original and in every synthetic dataset, with one fixed rule:
+Two-way tables do not show effects given other variables. So each number (least squares) and each
+variable of two levels (logit) is regressed on all other variables, in the original and in each
+synthetic dataset, by a fixed rule:
 
-- the first 20 responses in the order of the file, of 50 records or more; of two levels the rarer
-  one is modelled, and has 50 records too; records without the response are left out;
-- numbers and dates are columns as they are, at their mean where they are missing; a variable of
-  levels has columns for its second to fourth most frequent level and for all others together, its
-  missing codes being levels; so has a number for being missing;
-- an indicator needs 50 records on either side and, in a logit, 10 in each of its four combinations
-  with the response;
-- columns in the order of the file, one for every 20 records (of a logit: of the rarer level), twice
-  the number of Peduzzi et al. (1996, J. Clinical Epidemiology 49), and 30 at most;
+- responses: the first 20 in the order of the file with 50 records or more; of two levels the rarer
+  one is modelled, and needs 50 records, too; records without the response are left out;
+- numbers and dates are columns, with their mean if they are missing, and an indicator of missing
+  values; a variable of levels has indicators of its second to fourth most frequent level and of all
+  others together, where missing codes are levels;
+- an indicator needs 50 records with either value and, in a logit, 10 in each of its four
+  combinations with the response;
+- columns in the order of the file, at most one for every 20 records (of a logit: of the rarer
+  level), half the number that Peduzzi et al. (1996, J. Clinical Epidemiology 49) allow, and 30;
 - columns of which the others explain 99 % are left out, and responses of which they explain 99.9 %;
-- of a large file 10,000 records drawn at random, of the synthetic as of the original: standard
-  errors of more would call a difference clear that is too small to matter.
+- of a large file 10,000 random records, of both files: with more, differences that are too small to
+  matter would be significant.
 
-Everything is decided by the original and applied to both sides. Errors of coefficients are measured
-in the original's standard errors, which are robust to unequal variances (White 1980, HC1), since a
-file keeps no promise of a researcher's model. What is expected follows from their normal
-distribution: with n original and k synthetic records a right synthesis with fixed parameters is off
-by a normal error of variance n/k, a new sample of the population by one of 1 + n/k. For k = n the
-mean size is .80 and 1.13, and 5 and 16.6 per cent lie beyond 1.96. Overlaps of confidence intervals
-are those of Karr et al. (2006), see `utility.compare_fit`.
+The original determines all choices. Errors of coefficients are measured in the original's standard
+errors, robust to unequal variances (White 1980, HC1). Expectations follow from the normal
+distribution: with n original and k synthetic records the error has variance n/k for correct models
+with fixed parameters, and 1 + n/k for a new sample of the population. For k = n the mean absolute
+error is .80 and 1.13, and 5 and 16.6 per cent exceed 1.96. Overlaps of confidence intervals are
+those of Karr et al. (2006), see `utility.compare_fit`.
 """
 
 from __future__ import annotations
@@ -52,48 +51,49 @@ from synthesizer.measures.utility.fits import DEPENDENT, dependent
 MOST_RESPONSES = 20
 MOST_COLUMNS = 30
 MOST_LEVELS = 4
-"""Levels of a variable that are told apart; all others are one."""
+"""Levels of a variable with separate indicators; all others are one."""
 MOST_RECORDS = 10_000
-"""Records that are fitted: a difference that only more of them show is too small to matter."""
+"""Largest number of records that are fitted."""
 FEWEST_RECORDS = 50
-"""Of a response; of two levels each has as many."""
+"""Smallest number of records of a response, and of each of two levels."""
 FEWEST_OF_INDICATOR = 50
 FEWEST_OF_CELL = 10
 RECORDS_A_COLUMN = 20
 EXPLAINED = 0.01
-"""Unexplained share of a column's variance, by the other columns, from which on it is used."""
+"""Smallest unexplained share of the variance of a column."""
 DETERMINED = 0.001
-"""Unexplained share of a number's variance from which on it is a response."""
+"""Smallest unexplained share of the variance of a response."""
 CRITICAL = 1.96
-# Columns of the first variables, from which those of each response are taken.
+# Number of columns from which those of each response are taken.
 _WIDEST = 4 * MOST_COLUMNS
-# Steps of a logit that has a fit: about 8.
+# Logits that converge need about 8 steps.
 _MOST_STEPS = 25
 _SETTLED = 1e-6
 
 
 class RegressionRow(Row):
-    """One response: its coefficients in the synthetic datasets against those of the original."""
+    """One response: synthetic coefficients compared with those of the original."""
 
     response: str = column("Response", "text")
     family: str = column("Model", "text", "least squares for numbers, logit for two levels")
     n: int = column("Records", "count", "original records with a response")
-    coefficients: int = column("Coefficients", "count", "compared ones, without the constant")
+    coefficients: int = column("Coefficients", "count", "without the constant")
     beyond: float = column(
-        "Off by more than 1.96 SE", "share", "of coefficients and datasets; without a fit: off"
+        "Off by more than 1.96 SE",
+        "share",
+        "of coefficients and datasets; those without a fit count",
     )
     error: float | None = column("Mean error in SE", "number", "of the coefficients with a fit")
     overlap: float = column("CI overlap", "share", "mean of the intervals; 0 without a fit")
-    worst: str | None = column("Furthest off", "text", "the coefficient; mean over the datasets")
+    worst: str | None = column("Largest error of", "text", "coefficient; mean over the datasets")
     worst_error: float | None = column("By SE", "number", "synthetic minus original")
 
 
 COEFFICIENTS_OFF = FigureKind(
     "regressions_beyond",
     "coefficients off",
-    "share of the coefficients of regressions of one variable on the others that lie more than "
-    "1.96 of the original's standard errors off; a right synthesis of the original's size has "
-    "0.05, a proper one and a new sample 0.166",
+    "share of regression coefficients (each variable on the others) that differ from the "
+    "original's by more than 1.96 standard errors; correct models: 0.05, a new sample: 0.166",
     "lower is better",
     limit=Limit(),
     is_axis=True,
@@ -101,8 +101,8 @@ COEFFICIENTS_OFF = FigureKind(
 COEFFICIENTS_ERROR = FigureKind(
     "regressions_error",
     "mean error of coefficients",
-    "how far these coefficients are off on average, in the original's standard errors; a right "
-    "synthesis of the original's size has 0.8, a proper one and a new sample 1.13",
+    "mean absolute error of these coefficients, in standard errors of the original; correct "
+    "models: 0.8, a new sample: 1.13",
     "lower is better",
     limit=Limit(high=None),
     is_axis=True,
@@ -110,32 +110,32 @@ COEFFICIENTS_ERROR = FigureKind(
 REGRESSIONS_OVERLAP = FigureKind(
     "regressions_overlap",
     "CI overlap of regressions",
-    "mean share of these coefficients' 95 % intervals that original and synthetic data have in "
-    "common; negative where they lie far apart",
+    "mean overlap of original and synthetic 95 % intervals of these coefficients, as a share of "
+    "their lengths; below 0: they do not touch",
     "about 1 is good",
     on_screen=True,
 )
 REGRESSIONS_WORST = FigureKind(
     "regressions_worst",
     "largest error of a coefficient",
-    "largest of these errors, in standard errors of the original",
+    "largest absolute error of these coefficients, in standard errors of the original",
     "lower is better",
 )
 
 
 class Regressions(Measured):
-    """Coefficients of the regressions that the file suggests, means over the datasets."""
+    """Coefficients of the regressions of each variable on the others."""
 
     n: int
     """Original records, at most `MOST_RECORDS`."""
     n_synthetic: tuple[int, ...]
-    """Records of each dataset, likewise."""
+    """Records of each dataset, at most `MOST_RECORDS`."""
     proper: bool
-    """Whether parameters were drawn anew for each dataset: right is then what a new sample is."""
+    """Whether parameters were drawn anew for each dataset."""
     rows: tuple[RegressionRow, ...]
     """One for each response."""
     notes: tuple[str, ...] = ()
-    """Responses without a model, and why."""
+    """Reason for each response without a model."""
 
     @property
     def n_coefficients(self) -> int:
@@ -144,19 +144,19 @@ class Regressions(Measured):
 
     @property
     def beyond(self) -> float | None:
-        """Share of coefficients more than 1.96 standard errors off, in [0, 1]."""
+        """Share of coefficients with an error above 1.96 standard errors, in [0, 1]."""
         return self._mean("beyond")
 
     @property
     def error(self) -> float | None:
-        """Mean size of the errors in standard errors."""
+        """Mean absolute error in standard errors."""
         return self._mean("error")
 
     @property
     def sample(self) -> float | None:
-        """Share of the original whose random samples have such errors, in (0, 1].
+        """Share of the original whose random samples have the same mean error, in (0, 1].
 
-        Those of a share f are off by a normal error of variance (1 - f) / f.
+        Samples of a share f have a normal error of variance (1 - f) / f.
         """
         if self.error is None:
             return None
@@ -164,25 +164,25 @@ class Regressions(Measured):
 
     @property
     def furthest(self) -> RegressionRow | None:
-        """The regression whose worst coefficient is furthest off."""
+        """The regression with the largest error of a coefficient."""
         rows = [row for row in self.rows if row.worst_error is not None]
         return max(rows, key=lambda row: abs(row.worst_error or 0.0), default=None)
 
     @property
     def expected_shares(self) -> tuple[float, float]:
-        """Share beyond 1.96 standard errors in a right synthesis, and in a new sample."""
+        """Expected share beyond 1.96 standard errors, with correct models and in a new sample."""
         right, fresh = (2 * float(scipy.stats.norm.sf(CRITICAL / scale)) for scale in self._scales)
         return right, fresh
 
     @property
     def expected_errors(self) -> tuple[float, float]:
-        """Mean size of errors in a right synthesis, and in a new sample."""
+        """Expected mean absolute error, with correct models and in a new sample."""
         right, fresh = (scale * math.sqrt(2 / math.pi) for scale in self._scales)
         return right, fresh
 
     @property
     def _scales(self) -> tuple[float, float]:
-        """Standard deviations of errors, in standard errors: right synthesis, new sample."""
+        """Standard deviations of errors, in standard errors: correct models, new sample."""
         ratio = self.n * len(self.n_synthetic) / sum(self.n_synthetic)
         fresh = math.sqrt(1 + ratio)
         return (fresh if self.proper else math.sqrt(ratio), fresh)
@@ -196,14 +196,14 @@ class Regressions(Measured):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Share of coefficients that are off, their mean error, overlap of intervals, the worst."""
+        """Share of coefficients off, mean error, overlap of intervals, largest error."""
         if not self.rows:
             return ()
         shares, errors = self.expected_shares, self.expected_errors
         what = f"{self.n_coefficients} coefficients of {len(self.rows)} regressions"
-        expected = "expected of a right synthesis is {:.3g}, of a new sample {:.3g}"
+        expected = "expected with correct models: {:.3g}, of a new sample: {:.3g}"
         worst, n = self.furthest, self.n + sum(self.n_synthetic)
-        place = f"here {worst.worst} in the regression of {worst.response}" if worst else ""
+        subject = f"here {worst.worst} in the regression of {worst.response}" if worst else ""
         return (
             COEFFICIENTS_OFF.of(
                 self.beyond,
@@ -224,23 +224,23 @@ class Regressions(Measured):
                 self._mean("overlap"), n, chance=1 - errors[0] / (2 * CRITICAL), original=1.0
             ),
             REGRESSIONS_WORST.of(
-                abs(worst.worst_error or 0.0) if worst else None, n, place, original=0.0
+                abs(worst.worst_error or 0.0) if worst else None, n, subject, original=0.0
             ),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class _Term:
-    """A column of the design, as the original has it; the same for any table."""
+class _Predictor:
+    """A column of the design, defined by the original."""
 
     variable: str
     name: str
     labels: frozenset[str] | None = None
-    """Levels and codes for which an indicator is 1; None for a number in standard units."""
+    """Levels and codes for which an indicator is 1; None for a standardised number."""
     is_other: bool = False
     """Whether the indicator is 1 for all labels but these."""
     centre: float = 0.0
-    """What stands for a missing number."""
+    """Value that replaces a missing number."""
     scale: float = 1.0
 
     def values(self, table: Table) -> FloatArray:
@@ -257,16 +257,16 @@ class _Term:
 
 @dataclass(frozen=True, eq=False)
 class _Response:
-    """What is regressed on the others."""
+    """A response."""
 
     variable: str
     outcomes: tuple[str | float, str | float] | None = None
-    """What a logit models and the other one: levels, or two numbers; None for least squares."""
+    """Outcome of a logit and its alternative, levels or numbers; None for least squares."""
     centre: float = 0.0
     scale: float = 1.0
 
     def rows_and_values(self, table: Table) -> tuple[BoolArray, FloatArray]:
-        """Return which records have it, shape (n,), and its values, shape (used,)."""
+        """Return which records have a response, shape (n,), and their values, shape (used,)."""
         column = table[self.variable]
         if self.outcomes is None:
             rows = column.is_observed
@@ -284,22 +284,22 @@ class _Response:
 
 @dataclass(frozen=True, eq=False)
 class _Regression:
-    """A response with its columns and the original's fit."""
+    """A response with its columns and its fit to the original."""
 
     response: _Response
-    places: Codes
+    positions: Codes
     """Columns of the design, shape (p,)."""
     n: int
     coefficients: FloatArray
-    """Shape (p,), without the constant; in standard units, which errors in SE do not see."""
+    """Shape (p,), without the constant, for standardised columns."""
     errors: FloatArray
     """Robust standard errors, shape (p,)."""
 
 
 class RegressionCounter:
-    """Regresses each number and each variable of two levels on all others, in both files.
+    """Regressions of each number and each variable of two levels on all others.
 
-    Datasets come one after the other; only coefficients stay in memory.
+    Datasets are added one by one; only coefficients stay in memory.
 
     Examples
     --------
@@ -338,7 +338,7 @@ class RegressionCounter:
         self._fits: list[list[tuple[FloatArray, FloatArray]]] = []
 
     def add(self, synthetic: Table) -> None:
-        """Fit every model to the next dataset."""
+        """Fit all models to the next dataset."""
         check_comparable(self._original, [synthetic], self._names, first=len(self._sizes) + 1)
         table = self._sample(synthetic)
         design = self._design(table)
@@ -356,7 +356,7 @@ class RegressionCounter:
         )
 
     def _sample(self, table: Table) -> Table:
-        """Return the records that are fitted: drawn from many, and none of weight 0."""
+        """Return the records that are fitted: a sample of a large file, without weight 0."""
         names = self._names if self._weight is None else [*self._names, self._weight]
         table = table.select(names)
         if self._weight is not None:
@@ -371,7 +371,7 @@ class RegressionCounter:
         return np.asarray(weights / weights.mean(), dtype=np.float64)
 
     def _design(self, table: Table) -> FloatArray:
-        """Return the constant and after it all columns, shape (1 + columns, n)."""
+        """Return the constant and all columns, shape (1 + columns, n)."""
         return np.array([np.ones(table.n_rows), *(term.values(table) for term in self._terms)])
 
     def _learned(self) -> Iterator[_Regression]:
@@ -389,39 +389,41 @@ class RegressionCounter:
         is_logit = response.outcomes is not None
         rows, y = response.rows_and_values(self._original)
         is_own = np.array([term.variable == response.variable for term in self._terms], dtype=bool)
-        told = ~is_own & self._is_told(design, rows, y, is_logit=is_logit)
+        is_estimable = ~is_own & self._is_estimable(design, rows, y, is_logit=is_logit)
         events = int(min(y.sum(), len(y) - y.sum())) if is_logit else len(y)
-        places = 1 + np.flatnonzero(told)[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
-        if len(places):
-            spread = _covariance(design[places][:, rows])
-            places, spread = _varying(places, spread)
+        positions = (
+            1 + np.flatnonzero(is_estimable)[: min(MOST_COLUMNS, events // RECORDS_A_COLUMN)]
+        )
+        if len(positions):
+            spread = _covariance(design[positions][:, rows])
+            positions, spread = _varying(positions, spread)
             scale = np.sqrt(spread.diagonal())
-            idle = dependent(spread / np.outer(scale, scale), EXPLAINED) if len(places) else []
-            places = np.delete(places, idle)
-        if not len(places):
-            raise DataError("there is no column to explain it by")
+            idle = dependent(spread / np.outer(scale, scale), EXPLAINED) if len(positions) else []
+            positions = np.delete(positions, idle)
+        if not len(positions):
+            raise DataError("no other column can be used")
         weights = self._weights(self._original, rows)
-        fit = _fit(design[np.append(0, places)][:, rows], y, weights, is_logit=is_logit)
+        fit = _fit(design[np.append(0, positions)][:, rows], y, weights, is_logit=is_logit)
         if fit is None:
             raise DataError("the fit does not converge")
         if not is_logit and fit.residual < DETERMINED * y.var():
             raise DataError("the other variables determine it")
-        return _Regression(response, places, len(y), fit.coefficients, fit.errors)
+        return _Regression(response, positions, len(y), fit.coefficients, fit.errors)
 
-    def _is_told(
+    def _is_estimable(
         self, design: FloatArray, rows: BoolArray, y: FloatArray, *, is_logit: bool
     ) -> BoolArray:
-        """Return which columns differ in enough records, shape (columns,)."""
+        """Return which columns vary in enough records, shape (columns,)."""
         ones = design[1:] @ rows
         fewest, needed = np.minimum(ones, len(y) - ones), FEWEST_OF_INDICATOR
-        enough = fewest >= needed
+        is_frequent = fewest >= needed
         if is_logit:
             answers = np.zeros(len(rows))
             answers[rows] = y
             both, total = design[1:] @ answers, y.sum()
             cells = (both, ones - both, total - both, len(y) - ones - total + both)
-            enough &= np.min(cells, axis=0) >= FEWEST_OF_CELL
-        return np.asarray(enough | ~self._is_indicator)
+            is_frequent &= np.min(cells, axis=0) >= FEWEST_OF_CELL
+        return np.asarray(is_frequent | ~self._is_indicator)
 
     def _refitted(
         self, regression: _Regression, table: Table, design: FloatArray
@@ -429,16 +431,16 @@ class RegressionCounter:
         """Return coefficients and standard errors in a dataset, shapes (p,); NaN without a fit."""
         rows, y = regression.response.rows_and_values(table)
         is_logit = regression.response.outcomes is not None
-        p = len(regression.places)
+        p = len(regression.positions)
         q, u = np.full(p, np.nan), np.full(p, np.nan)
         if not len(y):
             return q, u
-        X = design[np.append(0, regression.places)][:, rows]
+        X = design[np.append(0, regression.positions)][:, rows]
         usable, spread = _varying(np.arange(p), _covariance(X[1:]))
         if is_logit:
             is_mixed = (
                 self._is_mixed(X[1 + usable], y)
-                | ~self._is_indicator[regression.places[usable] - 1]
+                | ~self._is_indicator[regression.positions[usable] - 1]
             )
             usable, spread = usable[is_mixed], spread[np.ix_(is_mixed, is_mixed)]
         if len(usable):
@@ -452,16 +454,16 @@ class RegressionCounter:
 
     @staticmethod
     def _is_mixed(X: FloatArray, y: FloatArray) -> BoolArray:
-        """Return where both outcomes occur with either value of an indicator, shape (columns,)."""
+        """Return for which indicators both outcomes occur with both values, shape (columns,)."""
         ones, both = X.sum(axis=1), X @ y
         first, rest = both * (ones - both), (y.sum() - both) * (len(y) - ones - y.sum() + both)
         return np.asarray((first > 0) & (rest > 0))
 
     def _row(self, number: int, regression: _Regression) -> RegressionRow:
-        ours, errors = regression.coefficients, regression.errors
+        of_original, errors = regression.coefficients, regression.errors
         q, u = (np.array([fits[number][part] for fits in self._fits]) for part in (0, 1))
         scale = np.sqrt(np.array(self._sizes) / self._original.n_rows)[:, None]
-        z, ratio = (q - ours) / errors, u * scale / errors
+        z, ratio = (q - of_original) / errors, u * scale / errors
         # the intervals 0 +- c and z +- c ratio, in standard errors of the original
         common = np.minimum(CRITICAL, z + CRITICAL * ratio) - np.maximum(
             -CRITICAL, z - CRITICAL * ratio
@@ -474,11 +476,11 @@ class RegressionCounter:
             response=regression.response.variable,
             family="least squares" if regression.response.outcomes is None else "logit",
             n=regression.n,
-            coefficients=len(ours),
+            coefficients=len(of_original),
             beyond=float((~(np.abs(z) <= CRITICAL)).mean()),
             error=float(np.abs(z[is_fitted]).mean()) if some else None,
             overlap=float(np.where(is_fitted, overlap, 0.0).mean()),
-            worst=self._terms[regression.places[worst] - 1].name if some else None,
+            worst=self._terms[regression.positions[worst] - 1].name if some else None,
             worst_error=float(means[worst]) if some else None,
         )
 
@@ -489,7 +491,7 @@ def _sample(table: Table, rng: np.random.Generator) -> Table:
     return table.take(np.sort(rng.permutation(table.n_rows)[:MOST_RECORDS]))
 
 
-def _terms(column: Column) -> tuple[_Term, ...]:
+def _terms(column: Column) -> tuple[_Predictor, ...]:
     """Return the columns that a variable has in a design."""
     name, variable = column.name, column.variable
     if not column.is_coded:
@@ -497,26 +499,26 @@ def _terms(column: Column) -> tuple[_Term, ...]:
         if not len(observed):
             return ()
         centre, scale = _standard_unit(observed)
-        missing = _Term(name, f"{name} missing", frozenset(variable.missing))
-        return (_Term(name, name, centre=centre, scale=scale), missing)
+        missing = _Predictor(name, f"{name} missing", frozenset(variable.missing))
+        return (_Predictor(name, name, centre=centre, scale=scale), missing)
     counts = np.bincount(column.data, minlength=variable.n_codes)
     frequent = [int(code) for code in np.argsort(-counts, kind="stable")[:MOST_LEVELS]]
     labels = [variable.labels[code] for code in frequent]
     single = (
-        _Term(name, f"{name}={label or '(empty)'}", frozenset({label})) for label in labels[1:]
+        _Predictor(name, f"{name}={label or '(empty)'}", frozenset({label})) for label in labels[1:]
     )
-    return (*single, _Term(name, f"{name}=other", frozenset(labels), is_other=True))
+    return (*single, _Predictor(name, f"{name}=other", frozenset(labels), is_other=True))
 
 
 def _standard_unit(values: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return mean and standard deviation, 1 for none; squares of tiny numbers are not lost."""
+    """Return mean and standard deviation (1 if it is 0), without underflow."""
     size = float(np.abs(values).max()) or 1.0
     units = values / size
     return float(units.mean()) * size, float(units.std()) * size or 1.0
 
 
 def _response(column: Column) -> _Response | None:
-    """Return how a variable is regressed on the others, None where it is not."""
+    """Return a variable as a response, None if it cannot be one."""
     observed = column.data[column.is_observed]
     if len(observed) < FEWEST_RECORDS:
         return None
@@ -534,7 +536,7 @@ def _response(column: Column) -> _Response | None:
     return _Response(column.name, (float(rarer), float(other)))
 
 
-# The fits: columns are in standard units and well apart, so that normal equations will do.
+# Columns are standardised and far from collinear, so that normal equations are accurate.
 
 
 class _Fit(NamedTuple):
@@ -551,10 +553,10 @@ class _Fit(NamedTuple):
 def _fit(
     X: FloatArray, y: FloatArray, weights: FloatArray | None, *, is_logit: bool
 ) -> _Fit | None:
-    """Fit by Newton's method, of least squares in one step; None if it does not settle.
+    """Return the fit by Newton's method (least squares: one step); None without convergence.
 
-    ``X`` has shape (1 + p, n), the constant first. With weights, shape (n,), their likelihood is
-    what is maximised, and errors are those of `fits.fit_model`.
+    ``X`` has shape (1 + p, n), the constant first. With weights, shape (n,), the weighted
+    likelihood is maximised, with the errors of `fits.fit_model`.
     """
     X = np.ascontiguousarray(X)  # the same columns give the same bits
     p, n = X.shape
@@ -580,7 +582,7 @@ def _fit(
     rest = y - (scipy.special.expit(linear) if is_logit else linear)
     squares = (w * rest) ** 2
     covariance = n / (n - p) * bread @ ((X * squares) @ X.T) @ bread
-    variances = covariance.diagonal()  # of columns that are nearly alike also below 0
+    variances = covariance.diagonal()  # may be below 0 for nearly collinear columns
     if not (np.isfinite(coefficients).all() and (variances > 0).all()):
         return None
     return _Fit(coefficients[1:], np.sqrt(variances)[1:], float((rest * rest).mean()))
@@ -592,10 +594,10 @@ def _covariance(X: FloatArray) -> FloatArray:
     return np.asarray(X @ X.T / X.shape[1] - np.outer(means, means))
 
 
-def _varying(places: Codes, spread: FloatArray) -> tuple[Codes, FloatArray]:
+def _varying(positions: Codes, spread: FloatArray) -> tuple[Codes, FloatArray]:
     """Return the columns that vary, and their covariance."""
     varies = spread.diagonal() > DEPENDENT
-    return places[varies], spread[np.ix_(varies, varies)]
+    return positions[varies], spread[np.ix_(varies, varies)]
 
 
 MEASURES = (

@@ -1,4 +1,4 @@
-"""Models that were asked for, fitted to original and synthetic data as datasets come in."""
+"""Requested models, fitted to original and synthetic data as datasets are added."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from synthesizer.measures.utility.compare_fit import (
 )
 
 FitItem = tuple[FitRequest, str | None, Group]
-"""A request, the column of persons where it is fitted to the rows of a panel, and its group."""
+"""Request, column of persons (for fits to rows of a panel), and group."""
 
 
 def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
-    """Return the title and the item of every fit that was asked for, one for each group.
+    """Return title and item of each requested fit, one for each group.
 
-    What names no weights is fitted without and with the survey weight. A fit is of the rows where
-    they have all of its variables; these come last. The rows of a person are not independent:
-    errors are clustered by person unless it names other clusters.
+    Fits without weights are made without and with the survey weight. A fit uses the rows of a panel
+    if these have all its variables; such fits come last. Their errors are clustered by person,
+    unless the request has clusters.
     """
     natural = rule_for(**case.synthesis.kind)
     design = {} if case.synthesis.redrawn else case.settings.design  # like simple random samples
@@ -40,11 +40,11 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
         for request in case.settings.fits
         for fit in request.with_and_without(_weight_of(request, case), **design)
     ]
-    asked = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
-    of_units = [(request, None) for request, who in asked if who is None]
+    requested = [(r, person_of_rows(_names(r), case.original, case.person)) for r in requests]
+    of_units = [(request, None) for request, who in requested if who is None]
     of_rows = [
         (r if r.clusters is not None else r.model_copy(update={"clusters": who}), who)
-        for r, who in asked
+        for r, who in requested
         if who is not None
     ]
     return [
@@ -55,13 +55,13 @@ def requested_fits(case: Case) -> list[tuple[str, FitItem]]:
 
 
 def _weight_of(request: FitRequest, case: Case) -> str | None:
-    """Return the survey weight that a fit has unless it says otherwise."""
+    """Return the survey weight of a fit, unless it excludes one."""
     is_of_rows = person_of_rows(_names(request), case.original, case.person) is not None
     return None if is_of_rows else case.weight
 
 
 def _groups(original: Table, request: FitRequest, who: str | None) -> list[dict[str, str]]:
-    """Return the groups of a request; what is wrong with them is said where it is fitted."""
+    """Return the groups of a request; problems are raised when it is fitted."""
     try:
         return groups_of(_rows(original, who), request.by) if request.by else [{}]
     except DataError:
@@ -73,7 +73,7 @@ def _rows(view: Table, who: str | None) -> Table:
 
 
 def person_of_rows(names: Iterable[str], original: Data, person: str | None) -> str | None:
-    """Return the column of persons where the rows of a panel have all names; None otherwise."""
+    """Return the column of persons if the rows of a panel have all names, else None."""
     if not isinstance(original, PersonView):
         return None
     who = person_name(person, original.panel.names)
@@ -81,7 +81,7 @@ def person_of_rows(names: Iterable[str], original: Data, person: str | None) -> 
 
 
 def _without_group(request: FitRequest, table: Table) -> Iterator[str]:
-    """Say how many records of the original are in no group."""
+    """Yield a note on original records without a group."""
     is_lost = np.zeros(table.n_rows, dtype=bool)
     for name in request.by:
         is_lost |= ~table[name].is_observed if name in table else False
@@ -95,16 +95,16 @@ def _without_group(request: FitRequest, table: Table) -> Iterator[str]:
 def _names(request: FitRequest) -> tuple[str, ...]:
     try:
         return request.names
-    except ExpressionError:  # said where the formula is fitted
+    except ExpressionError:  # raised when the formula is fitted
         return (request.formula,)
 
 
 def _fit(case: Case) -> Collecting:
-    """Collect what a fit needs of each dataset: the variables and records of its group."""
+    """Return the collector of the variables and records that a fit needs."""
     request, person, group = case.item
     tables: list[Table] = []
     if request.by and not group:
-        groups_of(_rows(case.original, person), request.by)  # raises: it says why there are none
+        groups_of(_rows(case.original, person), request.by)  # raises the problems
 
     def needed(view: Table) -> Table:
         table = _rows(view, person)

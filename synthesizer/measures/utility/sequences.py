@@ -1,8 +1,8 @@
-"""Distances between two sets of sequences, and what bootstraps of the persons give for them.
+"""Distances between two sets of careers (sequences of states), and their noise floors.
 
 Every measure is the total-variation distance, half the sum of absolute differences, of two
-distributions: 0 if they agree, 1 if they have nothing in common. That of ``headcounts`` is the mean
-over the periods; in ``entry`` and ``exit`` persons who are never there are a cell of their own.
+distributions: 0 if they are equal, 1 if they have nothing in common. That of ``headcounts`` is the
+mean over the periods; in ``entry`` and ``exit`` persons who are never present are a separate cell.
 
 The noise floor of a measure is its mean between the data and bootstraps of the persons: what a
 perfect model would give that draws careers independently.
@@ -32,36 +32,36 @@ WORDS: Mapping[str, str] = {
     "n_moves": "number of changes of state of a person",
     "spells": "state and length of unbroken spells",
     "first_last": "first and last state of a person",
-    "entry": "period and state in which a person is first there",
-    "exit": "period and state in which a person is last there",
+    "entry": "period and state of the first presence of a person",
+    "exit": "period and state of the last presence of a person",
 }
-"""What each measure compares."""
+"""Meaning of each distance."""
 MEASURES = tuple(WORDS)
 BLOCK_PERSONS = 200_000
 MOST_STATES = 300
-"""States that are told apart; rarer ones are one state together."""
+"""Largest number of states; rarer ones are joined."""
 SHOWN_STATES = 30
-"""States whose shares are kept in a file."""
+"""Largest number of states whose shares are saved."""
 FLOOR_PERSONS = 20_000
 REPEATS = 20
 SAMPLED = 40
-"""Synthetic careers that a picture shows."""
+"""Number of synthetic careers in a chart."""
 LINES = 60
 PERSONS_OF_A_LINE = 10
-"""So many at least: who knows a line knows nobody's career."""
+"""Smallest number of persons behind a line, so that it shows no single career."""
 PRESENT = "present"
 _DIGITS = 8
 
 Shares = tuple[float, ...]
 Grid = tuple[Shares, ...]
 Distributions = dict[str, FloatArray]
-"""Shares of persons (of periods, of runs) by measure; each sums to 1, ``changes`` to 0 if nobody
-changes state. Shapes: (T, A), (A, A), (A, A), (T,), (A, T), (A, A) and, where there is a state
-``out``, (T * A + 1,) of ``entry`` and ``exit``."""
+"""Shares of persons (of periods, of spells) by measure; each sums to 1, ``changes`` to 0 without
+any change. Shapes: (T, A), (A, A), (A, A), (T,), (A, T), (A, A) and, with a state ``out``,
+(T * A + 1,) of ``entry`` and ``exit``."""
 
 
 class SequenceDistances(Result):
-    """Total-variation distances in [0, 1]; see the module for what each compares.
+    """Total variation distances in [0, 1]; see the module for their meaning.
 
     ``entry`` and ``exit`` are None if there is no state ``out``.
     """
@@ -79,12 +79,12 @@ class SequenceDistances(Result):
 def sequence_distributions(
     sequences: npt.ArrayLike, n_states: int, *, out_code: int | None = None
 ) -> Distributions:
-    """Count what the measures compare; persons are taken in blocks, so that n may be large."""
+    """Return the distributions of all measures; persons are counted in blocks to save memory."""
     array = np.asarray(sequences)
     if array.ndim != 2 or 0 in array.shape:
         raise ValueError("sequences must have at least one person and one period")
     if array.min() < 0 or array.max() >= n_states:
-        raise ValueError(f"sequences must hold codes from 0 to {n_states - 1}")
+        raise ValueError(f"sequences must have codes from 0 to {n_states - 1}")
     counts: Distributions = {}
     for start in range(0, len(array), BLOCK_PERSONS):
         block = _counts(array[start : start + BLOCK_PERSONS], n_states, out_code)
@@ -102,7 +102,7 @@ def distances_between(one: Distributions, other: Distributions) -> SequenceDista
 def sequence_distances(
     one: npt.ArrayLike, other: npt.ArrayLike, n_states: int, *, out_code: int | None = None
 ) -> SequenceDistances:
-    """Compare two sets of sequences, of n and m persons over the same T periods.
+    """Return the distances between sequences of n and m persons over the same T periods.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ def sequence_distances(
     n_states : int
         A.
     out_code : int, optional
-        Code of the state ``out``: entry and exit are compared too.
+        Code of the state ``out``, for entry and exit.
 
     Raises
     ------
     ValueError
-        If the arrays are empty, hold other codes or have different numbers of periods.
+        If the arrays are empty, have other codes, or different numbers of periods.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def noise_floor(
     repeats : int
         Bootstraps, >= 1.
     seed : int or Seed
-        Draws the bootstraps.
+        Seed of the bootstraps.
 
     Examples
     --------
@@ -171,14 +171,14 @@ def noise_floor(
 
 
 def mean_distances(distances: Iterable[SequenceDistances]) -> SequenceDistances:
-    """Average each measure over several comparisons (at least one)."""
+    """Return the mean of each distance over several comparisons (at least one)."""
     values = zip(*([getattr(one, name) for name in MEASURES] for one in distances), strict=True)
     means = (None if None in numbers else float(np.mean(numbers)) for numbers in values)
     return SequenceDistances.model_validate(dict(zip(MEASURES, means, strict=True)))
 
 
 def _counts(array: npt.NDArray[np.integer], n_states: int, out_code: int | None) -> Distributions:
-    """Count the cells of every measure."""
+    """Return the counts of the cells of all measures."""
     n, n_periods = array.shape
     codes = array.astype(np.int64)
     pairs = _cells(codes[:, :-1] * n_states + codes[:, 1:], (n_states, n_states))
@@ -211,7 +211,7 @@ def _cells(cells: npt.NDArray[np.integer], shape: tuple[int, ...]) -> FloatArray
 
 def _distance(one: FloatArray, other: FloatArray) -> float:
     if (one.sum() > 0) != (other.sum() > 0):
-        return 1.0  # changes of state in one of the two only
+        return 1.0  # only one of the two has changes of state
     return float(np.abs(one - other).sum() / 2)
 
 
@@ -229,57 +229,57 @@ class SequenceShares(Result):
     first_last: Grid
     """Of the persons: first state, last state, shape (S, S)."""
     entry: Shares | None
-    """Of the persons: first period in which they are there, then never, shape (T + 1,). None where
-    everybody of the original always is there."""
+    """Of the persons: first period of presence, then never, shape (T + 1,). None if all original
+    persons are always present."""
     exit: Shares | None
-    """The same of the last period."""
+    """Of the persons: last period of presence, then never."""
     spell_lengths: tuple[float | None, ...]
-    """Mean length of the spells of each state, in periods; None where there is none."""
+    """Mean length of the spells of each state, in periods; None without spells."""
 
 
 class CareerDistance(Row):
-    """One measure of careers: mean and range over the datasets, beside its noise floor."""
+    """One distance of careers: mean and range over the datasets, and noise floor."""
 
     name: str = column("Measure", "text")
     meaning: str = column("What", "text")
     mean: float = column("Distance", "share")
     low: float | None = column("Lowest", "share", "of several datasets")
     high: float | None = column("Highest", "share", "of several datasets")
-    floor: float = column("Noise floor", "share", "what bootstraps of the persons give")
-    ratio: float | None = column("Ratio", "number", "mean over floor; None where the floor is 0")
+    floor: float = column("Noise floor", "share", "mean distance of bootstraps of the persons")
+    ratio: float | None = column("Ratio", "number", "distance divided by noise floor")
 
 
 class SequenceResult(Result):
-    """Careers, original beside synthetic."""
+    """Comparison of careers."""
 
     career: str | None
-    """The variable of states; None where only presence is compared."""
+    """Variable of states; None if only presence is compared."""
     periods: tuple[str, ...]
-    """The T periods as they are written."""
+    """The T periods, as texts."""
     states: tuple[str, ...]
-    """The S states whose shares are shown, by frequency; rarer ones are one state together."""
+    """The S shown states, by frequency; rarer ones are joined."""
     n_states: int
-    """States of the original, absence among them."""
+    """Number of states of the original, including absence."""
     distances: tuple[SequenceDistances, ...]
-    """Of each dataset."""
+    """Distances of each dataset."""
     floor: SequenceDistances
-    """What bootstraps of the persons give."""
+    """Mean distances of bootstraps of the persons."""
     floor_persons: int
-    """Persons whom the bootstraps were taken of."""
+    """Number of persons behind the bootstraps."""
     original: SequenceShares
     synthetic: SequenceShares
     """Means over the datasets."""
     sample: tuple[tuple[int, ...], ...]
     """Random synthetic careers, as positions in ``states``, shape (up to 40, T)."""
     original_lines: tuple[tuple[int, ...], ...] = ()
-    """Careers in order, as positions in ``states``, shape (up to 60, T): each line is the most
-    frequent state of ten or more persons in each period, so that none is that of one person."""
+    """Sorted careers, as positions in ``states``, shape (up to 60, T): the most frequent state of
+    ten or more persons in each period."""
     synthetic_lines: tuple[tuple[int, ...], ...] = ()
-    """The same of the first dataset."""
+    """Lines of the first dataset."""
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """Names of the distances that apply."""
+        """Names of the distances that exist."""
         return tuple(name for name in MEASURES if getattr(self.floor, name) is not None)
 
     @property
@@ -289,7 +289,7 @@ class SequenceResult(Result):
 
     @property
     def rows(self) -> tuple[CareerDistance, ...]:
-        """One for each distance that applies."""
+        """One row for each distance that exists."""
         return tuple(self._row(name) for name in self.measures)
 
     def _row(self, name: str) -> CareerDistance:
@@ -306,13 +306,13 @@ class SequenceResult(Result):
         )
 
     def ratio(self, measure: str) -> float | None:
-        """Return a mean distance over its noise floor; None where the floor is 0."""
+        """Return a mean distance divided by its noise floor; None if the floor is 0."""
         distance, floor = getattr(self.mean, measure), getattr(self.floor, measure)
         return distance / floor if distance is not None and floor else None
 
     @property
     def worst_ratio(self) -> float | None:
-        """The largest ratio; None where no floor is above 0."""
+        """The largest ratio; None if all floors are 0."""
         return max((r for m in self.measures if (r := self.ratio(m)) is not None), default=None)
 
 
@@ -326,7 +326,7 @@ def career_matrix(table: PanelTable, career: str | None) -> IntArray:
 
 
 def career_of(case: Case) -> Callable[[Table], IntArray]:
-    """Return what reads the states of persons, by period, from a view of a panel."""
+    """Return a function from a view of a panel to states by person and period."""
     career = case.periods.career
     return lambda view: career_matrix(panel_of(view), career)
 
@@ -337,17 +337,17 @@ def state_labels(table: PanelTable, career: str | None) -> tuple[str, ...]:
 
 
 class States:
-    """Codes by frequency in the original; at most `MOST_STATES` beside others and absence."""
+    """Codes of states by frequency in the original; at most `MOST_STATES`, others, and absence."""
 
     def __init__(self, labels: tuple[str, ...], matrix: IntArray) -> None:
         counts = np.bincount(matrix.ravel(), minlength=len(labels) + 1)
         occurring = np.argsort(-counts[:-1], kind="stable")
         occurring = occurring[counts[occurring] > 0]
-        kept = occurring[:MOST_STATES]
-        self._lookup = np.full(len(labels) + 1, len(kept), dtype=np.int32)
-        self._lookup[kept] = np.arange(len(kept))
-        self._lookup[-1] = len(kept) + 1
-        self.labels = (*(labels[k] for k in kept), OTHERS, ABSENT)
+        frequent = occurring[:MOST_STATES]
+        self._lookup = np.full(len(labels) + 1, len(frequent), dtype=np.int32)
+        self._lookup[frequent] = np.arange(len(frequent))
+        self._lookup[-1] = len(frequent) + 1
+        self.labels = (*(labels[k] for k in frequent), OTHERS, ABSENT)
         self.has_absence = bool(counts[-1])
 
     @property
@@ -366,7 +366,7 @@ class States:
 
 
 class SequenceComparison:
-    """Compares the careers of datasets that come in one by one with the original's."""
+    """Comparison of the careers of datasets that are added one by one."""
 
     def __init__(self, original: PanelTable, frame: Frame, seed: AnySeed = 0) -> None:
         self.frame, self._seed = frame, seed
@@ -389,7 +389,7 @@ class SequenceComparison:
         self._first: IntArray | None = None
 
     def add(self, synthetic: PanelTable) -> None:
-        """Look at the next dataset."""
+        """Add the next dataset."""
         career = self.frame.career
         if career is not None and synthetic[career].variable.labels != self._known:
             raise DataError(f"variable {career!r} has other levels than in the original")
@@ -406,7 +406,7 @@ class SequenceComparison:
             self._first = codes[few]
 
     def result(self) -> SequenceResult:
-        """Return what was found; needs at least one dataset."""
+        """Return the result of at least one dataset."""
         if self.floor is None or self.sample is None or self._first is None:
             raise ValueError("needs a synthetic dataset")
         mean = {name: total / len(self.distances) for name, total in self._sums.items()}
@@ -445,9 +445,9 @@ class SequenceComparison:
         return floor.model_copy(update=scaled)
 
     def _shown(self, synthetic: FloatArray) -> tuple[IntArray, tuple[str, ...]]:
-        """Return which shown state each state belongs to, shape (A,), and the labels.
+        """Return the shown state of each state, shape (A,), and the labels.
 
-        Others and absence are left out where neither side has them.
+        Others and absence are left out if both files lack them.
         """
         total = self.original["headcounts"].sum(axis=0) + synthetic.sum(axis=0)
         others, absent = self.states.n - 2, self.states.n - 1
@@ -464,7 +464,7 @@ class SequenceComparison:
 
 
 def _folded(values: FloatArray, groups: IntArray, axis: int, size: int) -> FloatArray:
-    """Add up the states of each group along an axis; groups from ``size`` on are empty."""
+    """Return sums over the states of each group along an axis, for ``size`` groups."""
     moved = np.moveaxis(values, axis, 0)
     total = np.zeros((int(groups.max()) + 1, *moved.shape[1:]))
     np.add.at(total, groups, moved)
@@ -482,7 +482,7 @@ def _shares(full: Distributions, groups: IntArray, size: int) -> SequenceShares:
         return values
 
     def by_period(name: str) -> Any:
-        """Return shares of periods, and of who is in none, shape (T + 1,)."""
+        """Return shares of persons by period, then never, shape (T + 1,)."""
         if name not in full:
             return None
         cells = full[name]
@@ -508,16 +508,16 @@ def _lengths(spells: FloatArray) -> Iterator[float | None]:
 
 
 def career_lines(careers: IntArray) -> IntArray:
-    """Return what groups of like careers mostly are, shape (up to `LINES`, T).
+    """Return typical careers of groups of similar careers, shape (up to `LINES`, T).
 
-    Persons are put in order by their careers from the first period on and divided into groups of
-    the same size, of `PERSONS_OF_A_LINE` or more; nothing is returned of fewer persons. A line is
-    the most frequent state of its group in every period.
+    Persons are sorted by their careers from the first period on, and divided into groups of equal
+    size, at least `PERSONS_OF_A_LINE`; with fewer persons there are no lines. A line is the most
+    frequent state of its group in each period.
 
     Parameters
     ----------
     careers : ndarray of int, shape (persons, T)
-        States; of equally frequent ones the lowest is taken.
+        States; ties go to the lowest.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""A logit that tells original from synthetic records: design of the stacked tables, and its fit.
+"""Logit of original against synthetic records: design of the stacked tables, and its fit.
 
-The design is made block by block, so that no full matrix of dummies is ever laid out. The fit is
-iteratively reweighted least squares, whose sums are taken in the order of the blocks: the number of
-threads does not change a bit of the result.
+The design is made block by block, so that no full matrix of dummies is allocated. The fit is by
+iteratively reweighted least squares. Sums are taken in the order of the blocks, so that the number
+of threads does not change the result.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from synthesizer.measures.utility.cells import stacked_codes
 if TYPE_CHECKING:
     from joblib import Parallel
 
-# The relative change of the deviance at which a fit has settled, as is usual for generalised linear
-# models, and most passes over the design before that. With a level on one side only there is no
-# finite maximum, but the deviance settles all the same.
+# Relative change of the deviance at convergence, as usual for generalised linear models, and the
+# largest number of steps. With a level on one side only there is no finite maximum, but the
+# deviance converges all the same.
 _SETTLED = 1e-8
 _MOST_STEPS = 100
 _MOST_HALVINGS = 10
-# Columns whose part outside the span of the others is below 1e-5 of their length are redundant.
+# Squared residual share of redundant columns: 1e-5 of their length.
 _DEPENDENT = 1e-10
-# Rows that a thread works on at a time.
+# Rows per task of a thread.
 _PART = 32_768
-# Rows whose columns are held at a time: these stay in the cache.
+# Rows per block of columns, which fits the cache.
 _BLOCK = 2_048
-# Columns of a term up to which these are multiplied with their zeros (measured).
+# Largest number of columns of a term that is multiplied as a dense matrix (measured).
 _NARROW = 8
-# Products of more columns than this are too many for any model, and so for their list.
+# Largest number of columns of a product of terms.
 _LARGEST_PRODUCT = 2**24
 
 Sums = tuple[FloatArray, FloatArray]
@@ -49,9 +49,9 @@ _IntArray = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Columns of one variable of which a record has at most one: a number, or dummies.
+    """Columns of one variable, at most one of them not 0 in a record: a number, or dummies.
 
-    ``codes`` (N,) say which one, 0 is none; ``number`` (N,) is what stands there, else 1.
+    ``codes`` (N,) is the column, 0 for none; ``number`` (N,) is its value, 1 by default.
     """
 
     width: int
@@ -76,7 +76,7 @@ def _pieces_of(original: Column, synthetic: Column) -> Iterator[Piece]:
 
 
 def _scaled(data: FloatArray, observed: BoolArray) -> FloatArray:
-    """Return numbers with mean 0 and deviation 1, missing ones at the mean."""
+    """Return standardised numbers, missing ones at the mean."""
     values = data[observed]
     if not len(values):
         return np.zeros(len(data))
@@ -87,26 +87,26 @@ def _scaled(data: FloatArray, observed: BoolArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Term:
-    """The product of one piece of every variable in it; without pieces, the constant.
+    """Product of one piece of each of its variables; without pieces, the constant.
 
-    ``columns`` numbers the products that are columns, from 1; all of them where it is None.
+    ``columns`` numbers the products that are columns, from 1; None: all products.
     """
 
     pieces: tuple[Piece, ...]
     width: int
     columns: npt.NDArray[np.int32] | None = None
 
-    def chosen(self, kept: npt.NDArray[np.intp]) -> _Term:
+    def chosen(self, columns_kept: npt.NDArray[np.intp]) -> _Term:
         """Return the term with the columns ``kept`` only."""
-        if len(kept) == self.width:
+        if len(columns_kept) == self.width:
             return self
         renumbered = np.zeros(self.width + 1, dtype=np.int32)
-        renumbered[kept + 1] = np.arange(1, len(kept) + 1)
+        renumbered[columns_kept + 1] = np.arange(1, len(columns_kept) + 1)
         columns = renumbered if self.columns is None else renumbered[self.columns]
-        return _Term(self.pieces, len(kept), columns)
+        return _Term(self.pieces, len(columns_kept), columns)
 
-    def places(self, rows: slice, first: int) -> npt.NDArray[np.int32] | int:
-        """Return the column of every record where the term starts at ``first``, 0 for none."""
+    def positions(self, rows: slice, first: int) -> npt.NDArray[np.int32] | int:
+        """Return the column of each record if the term starts at ``first``, 0 for none."""
         codes = _joint(self.pieces, rows)
         if codes is None:
             return first
@@ -118,11 +118,10 @@ class _Term:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class StackedDesign:
     """Terms of the model for ``n_rows`` stacked records, narrow ones before wide ones.
 
-    Of the columns of a wide term hardly any is not 0 in a record, so that products with them are
-    cheaper without the zeros; those of the narrow terms are cheaper with them.
+    Products with wide terms use sparse matrices, those with narrow terms dense ones.
     """
 
     narrow: tuple[_Term, ...]
@@ -134,11 +133,11 @@ class Design:
         """Number of columns, with the constant."""
         return sum(term.width for term in (*self.narrow, *self.wide))
 
-    def chosen(self, columns: npt.NDArray[np.intp]) -> Design:
-        """Return the design with the chosen columns only, given in ascending order."""
+    def chosen(self, columns: npt.NDArray[np.intp]) -> StackedDesign:
+        """Return the design with the chosen columns, in ascending order."""
         border = sum(term.width for term in self.narrow)
         narrow, wide = columns[columns < border], columns[columns >= border] - border
-        return Design(_chosen(self.narrow, narrow), _chosen(self.wide, wide), self.n_rows)
+        return StackedDesign(_chosen(self.narrow, narrow), _chosen(self.wide, wide), self.n_rows)
 
     def predictor(self, rows: slice, coefficients: FloatArray) -> FloatArray:
         """Return the columns of some rows times the coefficients, shape (rows,)."""
@@ -155,7 +154,7 @@ class Design:
         """
         gram, moments = np.zeros((self.width, self.width)), np.zeros(self.width)
         narrow, wide = _Part.of(self.narrow, rows), _Part.of(self.wide, rows)
-        k, kept = narrow.width - 1, []
+        k, columns_kept = narrow.width - 1, []
         for block in _blocks(narrow):
             few, many = narrow.block(block), wide.block(block)
             moments[:k] += (few.T @ right[block])[1:]
@@ -166,10 +165,10 @@ class Design:
             dense = few.toarray()
             gram[:k, :k] += (dense.T @ dense)[1:, 1:]
             gram[k:, :k] += (many.T @ dense)[1:, 1:]
-            kept.append(many)
+            columns_kept.append(many)
         gram[:k, k:] = gram[k:, :k].T
-        # Once for all blocks, since the result may be much larger than a block.
-        every = scipy.sparse.vstack(kept, format="csr")
+        # Allocated once, since it may be much larger than a block.
+        every = scipy.sparse.vstack(columns_kept, format="csr")
         gram[k:, k:] = (every.T @ every).toarray()[1:, 1:]
         return gram, moments
 
@@ -177,22 +176,22 @@ class Design:
 def _chosen(terms: tuple[_Term, ...], columns: npt.NDArray[np.intp]) -> tuple[_Term, ...]:
     kept_terms, first = [], 0
     for term in terms:
-        kept = columns[(columns >= first) & (columns < first + term.width)] - first
+        columns_kept = columns[(columns >= first) & (columns < first + term.width)] - first
         first += term.width
-        if len(kept):
-            kept_terms.append(term.chosen(kept))
+        if len(columns_kept):
+            kept_terms.append(term.chosen(columns_kept))
     return tuple(kept_terms)
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """What stands in which column of some rows, shapes (rows, terms).
+    """Values and columns of the terms in some rows, shapes (rows, terms).
 
-    Column 0 takes what has no column: it means nothing, but a place for every term spares a search.
+    Column 0 is for terms without a column in a row, and is ignored.
     """
 
     values: FloatArray
-    places: npt.NDArray[np.int32]
+    positions: npt.NDArray[np.int32]
     width: int
 
     @staticmethod
@@ -201,7 +200,7 @@ class _Part:
         filled = _Part(np.ones(shape), np.empty(shape, np.int32), 1 + sum(t.width for t in terms))
         first = 1
         for number, term in enumerate(terms):
-            filled.places[:, number] = term.places(rows, first)
+            filled.positions[:, number] = term.positions(rows, first)
             factor = _number(term.pieces, rows)
             if factor is not None:
                 filled.values[:, number] = factor
@@ -210,10 +209,12 @@ class _Part:
 
     def block(self, rows: slice) -> scipy.sparse.csr_array:
         """Return some rows as a sparse matrix."""
-        values, places = self.values[rows], self.places[rows]
+        values, positions = self.values[rows], self.positions[rows]
         starts = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
         shape = (len(values), self.width)
-        return scipy.sparse.csr_array((values.reshape(-1), places.reshape(-1), starts), shape=shape)
+        return scipy.sparse.csr_array(
+            (values.reshape(-1), positions.reshape(-1), starts), shape=shape
+        )
 
 
 def _blocks(terms: _Part) -> Iterator[slice]:
@@ -226,11 +227,11 @@ _CONSTANT = _Term((), 1)
 
 def stacked_design(
     original: Table, synthetic: Table, names: Sequence[str], *, order: int = 1, limit: int
-) -> Design | None:
+) -> StackedDesign | None:
     """Return the design of the original records followed by the synthetic ones.
 
-    It has the constant and all products of up to ``order`` variables. None when it has more than
-    ``limit`` columns, which is found out before any is made.
+    It has the constant and all products of up to ``order`` variables. None if it has more than
+    ``limit`` columns, which is checked before they are made.
     """
     each = [tuple(_pieces_of(original[name], synthetic[name])) for name in names]
     width, terms = 1, [_CONSTANT]
@@ -246,11 +247,11 @@ def stacked_design(
         return None
     narrow = tuple(term for term in terms if term.width <= _NARROW)
     wide = tuple(term for term in terms if term.width > _NARROW)
-    return Design(narrow, wide, original.n_rows + synthetic.n_rows)
+    return StackedDesign(narrow, wide, original.n_rows + synthetic.n_rows)
 
 
 def _fewest(pieces: tuple[Piece, ...]) -> int:
-    """Return a width that the term is sure to reach, or one too large where it is not listed."""
+    """Return a lower bound of the width of a term, or a huge width for one too large."""
     widths = math.prod(piece.width for piece in pieces)
     return widths if len(pieces) == 1 or widths > _LARGEST_PRODUCT else 0
 
@@ -267,7 +268,7 @@ def _crossed(pieces: tuple[Piece, ...]) -> _Term:
 
 
 def _joint(pieces: tuple[Piece, ...], rows: slice) -> _IntArray | None:
-    """Return which product of dummies a record has, 0 for none; None without any dummies."""
+    """Return the product of dummies of each record, 0 for none; None without dummies."""
     joint: _IntArray | None = None
     for piece in pieces:
         if piece.codes is None:
@@ -292,7 +293,7 @@ def _number(pieces: tuple[Piece, ...], rows: slice) -> FloatArray | None:
 
 @dataclass(frozen=True, eq=False)
 class LogitFit:
-    """Fitted probabilities of being synthetic, shape (N,), the model's rank, and if it settled."""
+    """Fitted probabilities of being synthetic, shape (N,), rank, and convergence."""
 
     score: FloatArray
     rank: int
@@ -300,12 +301,11 @@ class LogitFit:
 
 
 @one_blas_thread()
-def fit_logit(design: Design, n_original: int, n_jobs: int | None) -> LogitFit:
+def fit_logit(design: StackedDesign, n_original: int, n_jobs: int | None) -> LogitFit:
     """Return the fit of a design whose first ``n_original`` records are original.
 
-    Steps start from half-shrunk observations, as McCullagh and Nelder (1989) describe it; those
-    that make the fit worse are halved, which happens where many products of levels are on one side
-    only.
+    Steps start from half-shrunk observations (McCullagh and Nelder 1989). Steps that make the fit
+    worse are halved, which happens if many products of levels occur on one side only.
     """
     truth = np.zeros(design.n_rows)
     truth[n_original:] = 1.0
@@ -314,7 +314,7 @@ def fit_logit(design: Design, n_original: int, n_jobs: int | None) -> LogitFit:
 
 
 @one_blas_thread()
-def rank_of(design: Design, n_jobs: int | None) -> int:
+def rank_of(design: StackedDesign, n_jobs: int | None) -> int:
     """Return the number of linearly independent columns."""
     nothing = np.zeros(design.n_rows)
     with _threads(n_jobs) as threads:
@@ -322,16 +322,16 @@ def rank_of(design: Design, n_jobs: int | None) -> int:
 
 
 def _threads(n_jobs: int | None) -> Parallel:
-    """Return threads, whatever the joblib context says: BLAS is limited in this process only."""
+    """Return threads, not processes, since BLAS is limited in this process only."""
     from joblib import Parallel
 
     return Parallel(n_jobs=n_jobs, require="sharedmem", return_as="generator")
 
 
 def _mapped(threads: Parallel, work: Callable[..., Any], *arrays: FloatArray) -> Iterable[Any]:
-    """Return what ``work`` makes of some rows after the others; arrays have a value for each.
+    """Return the results of ``work`` for consecutive rows of arrays.
 
-    The rows do not depend on the number of threads.
+    The division into rows does not depend on the number of threads.
     """
     from joblib import delayed
 
@@ -344,7 +344,7 @@ def _mapped(threads: Parallel, work: Callable[..., Any], *arrays: FloatArray) ->
 
 
 def _summed(results: Iterable[Sums]) -> Sums:
-    """Return the sums of what the parts give, in their order, so that no bit depends on threads."""
+    """Return the sums of the results in their order, which makes them exact repetitions."""
     return reduce(lambda total, summand: (total[0] + summand[0], total[1] + summand[1]), results)
 
 
@@ -356,7 +356,7 @@ def _independent(gram: FloatArray) -> npt.NDArray[np.intp]:
     return np.sort(pivots[:rank] - 1).astype(np.intp)
 
 
-def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
+def _fit(design: StackedDesign, truth: FloatArray, threads: Parallel) -> LogitFit:
     design, coefficients = _started(design, truth, threads)
     last: FloatArray | None = None
     deviance, halvings = math.inf, 0
@@ -379,10 +379,12 @@ def _fit(design: Design, truth: FloatArray, threads: Parallel) -> LogitFit:
     return LogitFit(np.asarray(scipy.special.expit(linear)), design.width, converged=False)
 
 
-def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Design, FloatArray]:
+def _started(
+    design: StackedDesign, truth: FloatArray, threads: Parallel
+) -> tuple[StackedDesign, FloatArray]:
     """Return the design without redundant columns, and the first coefficients.
 
-    Half-shrunk observations are 1/4 and 3/4, whose weights are equal: X'X, which tells redundant
+    Half-shrunk observations are 1/4 and 3/4 with equal weights, so that X'X, which shows redundant
     columns, is a multiple of the first information.
     """
     gram, moments = _summed(_mapped(threads, design.products, 2 * truth - 1))
@@ -394,7 +396,7 @@ def _started(design: Design, truth: FloatArray, threads: Parallel) -> tuple[Desi
 
 
 def _deviance(
-    design: Design, coefficients: FloatArray, rows: slice, truth: FloatArray
+    design: StackedDesign, coefficients: FloatArray, rows: slice, truth: FloatArray
 ) -> tuple[FloatArray, float]:
     """Return the linear predictor of some rows, shape (rows,), and their share of the deviance."""
     linear = design.predictor(rows, coefficients)
@@ -402,8 +404,8 @@ def _deviance(
     return linear, float(-2 * scipy.special.log_expit(right).sum())
 
 
-def _weighted(design: Design, rows: slice, linear: FloatArray, truth: FloatArray) -> Sums:
-    """Return what some rows add to the weighted normal equations of the working response."""
+def _weighted(design: StackedDesign, rows: slice, linear: FloatArray, truth: FloatArray) -> Sums:
+    """Return the contribution of some rows to the weighted normal equations."""
     score = scipy.special.expit(linear)
     weight = score * (1 - score)
     return design.products(rows, weight * linear + truth - score, np.sqrt(weight))
@@ -414,6 +416,6 @@ def _solved(information: FloatArray, moments: FloatArray) -> FloatArray:
     try:
         solution = np.linalg.solve(information, moments)
     except np.linalg.LinAlgError:
-        # Weights have vanished where a level is on one side only.
+        # Weights vanish for levels on one side only.
         solution = np.linalg.lstsq(information, moments, rcond=None)[0]
     return np.asarray(solution, dtype=np.float64)

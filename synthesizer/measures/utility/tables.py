@@ -1,16 +1,16 @@
-"""How far tables of synthetic data are from those of the original.
+"""Distances of synthetic from original tables.
 
-They are all tables of one, two or three variables, and that of all variables together, of which the
-Jensen-Shannon distance is taken (Lin 1991, Divergence measures based on the Shannon entropy; Chen,
-Taub and Elliot 2019, Trade-off between information utility and disclosure risk in a GA synthetic
-data generator): sqrt((KL(p_o, m) + KL(p_s, m)) / 2), base 2, with p the proportions of a cell and m
-their mean.
+These are all tables of one, two or three variables, and the table of all variables. For the latter
+the Jensen-Shannon distance is computed (Lin 1991, Divergence measures based on the Shannon entropy;
+Chen, Taub and Elliot 2019, Trade-off between information utility and disclosure risk in a GA
+synthetic data generator): sqrt((KL(p_o, m) + KL(p_s, m)) / 2), base 2, with p the proportions of a
+cell and m their mean.
 
-For every table the counts of the cells are compared by the measures of Raab, Nowok and Dibben
+The counts of each table are compared by the measures of Raab, Nowok and Dibben
 (2021), Assessing, visualizing and improving the utility of synthetic data; VW is due to Voas and
-Williamson (2001), FT to Freeman and Tukey. A synthesis from the true distribution, fitted on the
-original, has expectation near 1 for the measures whose name begins with ``S_``. `S_JSD` divides by
-the constant of the reference values, which is 4 per cent smaller than its null expectation.
+Williamson (2001), FT to Freeman and Tukey. Measures whose name begins with ``S_`` have an
+expectation near 1 with correct models. `S_JSD` is divided by the constant of the reference values,
+which is 4 per cent smaller than its null expectation.
 
 With o and s the counts of a cell, n_o and n_s the records, r = n_s / n_o, c = n_s / (n_o + n_s),
 e = c (o + s) and k the number of cells that occur on either side::
@@ -71,18 +71,18 @@ CELL_MEASURES = (
 ASSOCIATIONS = ("V_original", "V_synthetic")
 """Association of each pair, in the original and in the synthetic data."""
 LEVEL = 0.05
-"""Tables whose p is below this level are called rejected."""
+"""Significance level of the tests."""
 _TESTS = {"p": "VW", "p_chi_square": "chi_square"}
 _DIGITS = 6
-_ALL = {1: "the distributions of all variables", 2: "all pairs", 3: "all triples"}
+_ALL = {1: "single variables", 2: "pairs", 3: "triples"}
 _GOOD = (
-    "a right synthesis has about 1, a proper one and a new sample of the population 1 + k/n "
-    "(k synthetic, n original {records})"
+    "correct models: about 1, a proper synthesis and a new sample: 1 + k/n (k synthetic, n "
+    "original {records})"
 )
 
 
 def _kinds(ways: int) -> dict[str, FigureKind]:
-    """Return the kinds of figures of the tables of an order; those of triples are not judged."""
+    """Return the kinds of figures of the tables of an order; those of triples have no limit."""
     way, tables, is_main = WAYS[ways], _ALL[ways], ways == 2
     of_worst: dict[str, Any] = (
         {"limit": Limit(high=None), "checks": (f"{way}_way",)} if ways < 3 else {}
@@ -92,7 +92,8 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "mean": FigureKind(
             f"mean_{way}_way",
             f"mean {name}",
-            f"how far the tables of {tables} are from the original's, on average; {_GOOD}",
+            f"mean standardised distance (S_pMSE) of the tables of {tables} from the original's; "
+            f"{_GOOD}",
             "lower is better",
             on_screen=is_main,
             is_axis=is_main,
@@ -101,7 +102,7 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "worst": FigureKind(
             f"worst_{way}_way",
             f"largest {name}",
-            f"the same of the table of {tables} that is farthest off",
+            f"largest standardised distance (S_pMSE) among the tables of {tables}",
             "lower is better",
             on_screen=ways < 3,
             is_axis=ways < 3,
@@ -110,8 +111,8 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "roe": FigureKind(
             f"roe_{way}_way",
             f"ROE ({way}-way)",
-            "smaller of the original and the synthetic proportion of a cell divided by the larger, "
-            f"averaged over the cells of {tables}; 1: equal, and small cells pull it down",
+            "ratio of estimates: the smaller of the original and the synthetic proportion of a "
+            f"cell divided by the larger, mean over the cells of {tables}",
             "about 1 is good",
             summary={"roe_two_way": "value"} if is_main else {},
             on_screen=is_main,
@@ -119,16 +120,15 @@ def _kinds(ways: int) -> dict[str, FigureKind]:
         "rejected": FigureKind(
             f"chi_square_rejections_{way}_way",
             f"chi-square rejections ({way}-way)",
-            f"share of {tables} in which Pearson's test of two independent samples has p below "
-            "0.05; a right synthesis with fixed parameters is nearer than that, and hardly ever "
-            "rejected",
+            f"share of the tables of {tables} that the chi-square test of two independent samples "
+            "rejects at 5 %; a new sample: 0.05, correct models: fewer",
             "lower is better",
         ),
         "rejected_vw": FigureKind(
             f"vw_rejections_{way}_way",
             f"VW rejections ({way}-way)",
-            f"share of {tables} in which the test of draws from a right model with fixed "
-            "parameters has p below 0.05",
+            f"share of the tables of {tables} that the Voas-Williamson test of draws from the "
+            "original's proportions rejects at 5 %",
             "lower is better",
         ),
     }
@@ -139,36 +139,34 @@ KINDS = {ways: _kinds(ways) for ways in (2, 1, 3)}
 JENSEN_SHANNON = FigureKind(
     "jensen_shannon_distance",
     "Jensen-Shannon distance",
-    "distance between the full contingency tables of the original and the synthetic data; 0: "
-    "equal, 1: no cell shared. With many variables most cells hold one {record}, and it is near 1 "
-    "for any honest synthesis",
+    "Jensen-Shannon distance of the full contingency tables; 0: equal, 1: no common cell; near 1 "
+    "for any synthesis of many variables",
     "lower is better",
 )
 
 
 class TableRow(Row):
-    """One table: means over the datasets, rounded to six digits; see the module for the measures.
-
-    What is not held here can be recomputed, and a wide file has many pairs.
-    """
+    """Means of the measures of one table over the datasets, rounded to six digits."""
 
     variables: tuple[str, ...] = column("Variables", "text")
     ways: int = column("Order", "count", "number of variables")
-    s_pmse: float | None = column("S_pMSE", "number", "None for a single cell, as every p is")
+    s_pmse: float | None = column("S_pMSE", "number", "none for a single cell, as all p-values")
     roe: float | None = column("ROE", "number")
     specks: float | None = column("SPECKS", "number")
     chi_square: float | None = column("Chi-square", "number")
     vw: float | None = column("VW (chi-square)", "number")
     df: float | None = column("df", "number")
     p: float | None = column("p, two samples", "p", "median over datasets, of chi_square")
-    p_vw: float | None = column("p_VW, right synthesis", "p", "median over datasets, of VW")
+    p_vw: float | None = column("p_VW, correct models", "p", "median over datasets, of VW")
     pmse: float | None = column("pMSE", "number")
     mabs_dd: float | None = column("MabsDD", "number")
     jsd: float | None = column("JSD", "number")
     v_original: float | None = column(
         "V, original", "share", "Cramer's V of a pair, corrected for bias", default=None
     )
-    v_synthetic: float | None = column("V, synthetic", "share", "the same", default=None)
+    v_synthetic: float | None = column(
+        "V, synthetic", "share", "Cramer's V of the synthetic records", default=None
+    )
 
 
 _NAMES = {"vw": "VW", "df": "df", "pmse": "pMSE", "s_pmse": "S_pMSE", "mabs_dd": "MabsDD",
@@ -177,7 +175,7 @@ _NAMES = {"vw": "VW", "df": "df", "pmse": "pMSE", "s_pmse": "S_pMSE", "mabs_dd":
 
 
 class DatasetTables(Row):
-    """The tables of one order of one dataset, those with more than one cell."""
+    """Means over the tables of one order with more than one cell, for one dataset."""
 
     dataset: int = column("Dataset", "count")
     ways: int = column("Variables", "count", "order of the tables")
@@ -187,12 +185,12 @@ class DatasetTables(Row):
 
 
 class OrderTables(Row):
-    """The tables of one order, averaged over the datasets; None where every one has one cell."""
+    """Means over the tables of one order and the datasets; None if all have one cell."""
 
     ways: int = column("Variables", "count", "order of the tables")
     s_pmse_mean: float | None = column("Mean S_pMSE", "number")
     s_pmse_max: float | None = column("Largest S_pMSE", "number")
-    worst: tuple[str, ...] = column("Of", "text", "variables of the table where it is largest")
+    worst: tuple[str, ...] = column("Of", "text", "variables of the table with the largest S_pMSE")
     roe_mean: float = column("Mean ROE", "share")
     rejected: float | None = column("p below 0.05", "share", "of all tables and datasets")
     rejected_vw: float | None = column("p_VW below 0.05", "share", "of all tables and datasets")
@@ -213,11 +211,11 @@ def _each_row(content: Any) -> Any:
 Compact = Annotated[
     tuple[TableRow, ...], PlainSerializer(_columns_and_rows), BeforeValidator(_each_row)
 ]
-"""Rows that a file holds as names of columns and cells: a third of the size."""
+"""Rows that are saved as names of columns and cells, in a third of the size."""
 
 
 class TableUtility(Result):
-    """Measures of every table, worst S_pMSE first, and how they are on the whole."""
+    """Measures of all tables, the largest S_pMSE first, and their means."""
 
     rows: Compact
     """One for each table."""
@@ -235,9 +233,9 @@ class TableUtility(Result):
         return self.of_order(ways)[:count]
 
     def figures(self, *, n: int, expected: float, fresh: float) -> Iterator[Figure]:
-        """Yield the figures of every order of tables."""
+        """Yield the figures of all orders of tables."""
         good = (
-            f"expected of a right synthesis is {expected:.3g}, of a new sample of the "
+            f"expected with correct models: {expected:.3g}, of a new sample of the "
             f"population {fresh:.3g}"
         )
         for order in self.orders:
@@ -256,12 +254,12 @@ def _order_figures(order: OrderTables, n: int, good: str, expected: float) -> It
 
 @dataclass(frozen=True, eq=False)
 class TableMeasures:
-    """All measures of every table and dataset, as frames."""
+    """All measures of all tables and datasets, as frames."""
 
     by_dataset: pd.DataFrame
-    """One row per table and synthetic dataset: ``variables`` (names joined by ":"), ``names``
-    (the same as a tuple: a name may hold a colon), ``ways``, ``dataset`` (from 1), the measures,
-    ``p`` of the chi-square test of VW and ``p_chi_square`` of Pearson's."""
+    """One row per table and synthetic dataset: ``variables`` (names joined by ":"), ``names`` (a
+    tuple, since names may have a colon), ``ways``, ``dataset`` (from 1), the measures, ``p`` of
+    the chi-square test of VW and ``p_chi_square`` of Pearson's."""
     mean: pd.DataFrame
     """One row per table, averaged over datasets (without both p), sorted by S_pMSE, worst
     first."""
@@ -271,21 +269,21 @@ class TableMeasures:
         return self.mean[self.mean["ways"] == ways].head(count)
 
     def medians(self, column: str) -> list[float]:
-        """Return the median over datasets for every table of `mean`, such as that of ``p``."""
-        number = {names: place for place, names in enumerate(self.mean["names"])}
-        tables = np.array([number[names] for names in self.by_dataset["names"]])
+        """Return the median of a column over the datasets, for each table of `mean`."""
+        row_of = {names: row for row, names in enumerate(self.mean["names"])}
+        tables = np.array([row_of[names] for names in self.by_dataset["names"]])
         values = self.by_dataset[column].groupby(tables)
         return values.median().where(values.count() == values.size()).tolist()
 
     def without(self, copied: Collection[str]) -> TableMeasures:
-        """Return the tables that hold more than these variables, which are equal on both sides."""
+        """Return the tables with other variables than these, which were kept."""
         if not copied:
             return self
-        kept = [not set(names) <= set(copied) for names in self.by_dataset["names"]]
-        return _averaged(self.by_dataset[kept].reset_index(drop=True))
+        drawn = [not set(names) <= set(copied) for names in self.by_dataset["names"]]
+        return _averaged(self.by_dataset[drawn].reset_index(drop=True))
 
     def result(self) -> TableUtility:
-        """Return what is kept of them: means of every table, and of every dataset over tables."""
+        """Return the means of each table, and of each dataset over the tables."""
         orders = (order for order in WAYS if (self.mean["ways"] == order).any())
         by_order = self.by_dataset.dropna(subset=["S_pMSE"]).groupby(["dataset", "ways"])
         means = by_order.agg(
@@ -336,18 +334,18 @@ def table_utility(
     groups: int = 5,
     quantiles_of: QuantilesOf = "both",
 ) -> TableMeasures:
-    """Compare all tables of the given orders.
+    """Return the measures of all tables of the given orders.
 
     Parameters
     ----------
     original, synthetic, names
-        What is compared, by which variables, and what is refused: see `cells.compared`.
+        See `cells.compared`.
     ways : sequence of int
-        Orders of the tables, of 1, 2 and 3.
+        Orders of the tables: 1, 2 or 3.
     groups : int
         Number of groups for numeric variables, at least 2.
     quantiles_of : {"both", "original"}
-        What the quantile groups are computed from.
+        Records from which the quantile groups are computed.
 
     Examples
     --------
@@ -365,18 +363,18 @@ def table_utility(
     by_dataset = pd.DataFrame(
         rows, columns=["variables", "names", "ways", "dataset", *CELL_MEASURES, *ASSOCIATIONS]
     )
-    for name, statistic in _TESTS.items():  # not a number without degrees of freedom
+    for name, statistic in _TESTS.items():  # NaN without degrees of freedom
         by_dataset[name] = scipy.stats.chi2.sf(by_dataset[statistic], by_dataset["df"])
     return _averaged(by_dataset)
 
 
 def combine_tables(results: Sequence[TableMeasures]) -> TableMeasures:
-    """Return measures that were computed for one dataset after the other as one, in that order.
+    """Return the measures of single datasets as one, in that order.
 
     Raises
     ------
     DataError
-        If there is no table, as where all variables are kept as they are.
+        If there is no table, since all variables were kept.
 
     Examples
     --------
@@ -390,13 +388,13 @@ def combine_tables(results: Sequence[TableMeasures]) -> TableMeasures:
         shifted = result.by_dataset["dataset"] + before
         frames.append(result.by_dataset.assign(dataset=shifted))
         if shifted.empty:
-            raise DataError("there is no table: all variables are kept as they are; keep fewer")
+            raise DataError("there is no table: all variables are kept; keep fewer")
         before = int(shifted.max())
     return _averaged(pd.concat(frames, ignore_index=True))
 
 
 def _averaged(by_dataset: pd.DataFrame) -> TableMeasures:
-    # One number for each table: pandas would take tuples of names for several columns.
+    # A number for each table: pandas reads tuples of names as several columns.
     numbers: dict[tuple[str, ...], int] = {}
     table = [numbers.setdefault(names, len(numbers)) for names in by_dataset["names"]]
     first = np.unique(table, return_index=True)[1]
@@ -467,7 +465,7 @@ def _likelihood_ratio(o: FloatArray, s: FloatArray) -> float:
 
 
 def _mann_whitney(o: FloatArray, s: FloatArray) -> float:
-    """Return how many (synthetic, original) pairs the propensity score puts right, ties half."""
+    """Return the number of (synthetic, original) pairs in the right order; ties count half."""
     # Equal fractions are equal floats: division is correctly rounded.
     score = s / (o + s)
     order = np.argsort(score)
@@ -477,7 +475,7 @@ def _mann_whitney(o: FloatArray, s: FloatArray) -> float:
 
 
 class DistanceValues(Row):
-    """Distance of one synthetic dataset's full contingency table from the original's."""
+    """Distance of the full contingency table of one synthetic dataset from the original's."""
 
     distance: float = column("Distance", "share", "Jensen-Shannon, base-2 logarithms, in [0, 1]")
     cells_original: int = column("In the original", "count", "cells that occur there")
@@ -508,7 +506,7 @@ class DistanceResult(Comparison):
 
 
 def combine_distances(results: Sequence[DistanceResult]) -> DistanceResult:
-    """Return results computed for one dataset after the other as one; see `combine_datasets`."""
+    """Return the results of single datasets as one result; see `combine_datasets`."""
     return combine_datasets(results, "groups")
 
 
@@ -522,7 +520,7 @@ def jensen_shannon(
     """Return the Jensen-Shannon distance between the full contingency tables.
 
     Only cells that occur are counted, so that any number of variables is possible. Distances are
-    in [0, 1]: 0 for equal tables, 1 where no cell is shared.
+    in [0, 1]: 0 for equal tables, 1 without a common cell.
 
     Parameters
     ----------
@@ -565,13 +563,13 @@ def _distance(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TableCollecting(Collecting):
-    """Measures of the tables of every dataset so far."""
+    """Measures of the tables of the datasets so far."""
 
     measured: list[TableMeasures]
 
 
 def _tables(case: Case) -> TableCollecting | None:
-    """Collect measures of tables; those of kept variables alone are left out."""
+    """Return the collector of tables; those of kept variables alone are left out."""
     settings, measured = case.settings, list[TableMeasures]()
     if not settings.ways:
         return None
@@ -583,7 +581,7 @@ def _tables(case: Case) -> TableCollecting | None:
             names=case.names,
             ways=settings.ways,
             groups=settings.table_groups,
-            quantiles_of="original",  # as in the tables of pairs, which show the figure's counts
+            quantiles_of="original",  # as in the saved tables of pairs
         )
         measured.append(dataset.without(case.synthesis.kept))
 
@@ -593,7 +591,7 @@ def _tables(case: Case) -> TableCollecting | None:
 
 
 def worst_pairs(case: Case, most: int) -> list[tuple[str, str]]:
-    """Return the worst pairs of the first dataset; the first of all where they are few or off."""
+    """Return the worst pairs of the first dataset, or the first pairs without such tables."""
     every = list(combinations(case.names, 2))
     tables: TableCollecting | None = case.done.get("tables")
     if len(every) <= most or tables is None or not tables.measured:
@@ -602,7 +600,7 @@ def worst_pairs(case: Case, most: int) -> list[tuple[str, str]]:
 
 
 def _distances(case: Case) -> Collecting:
-    """Collect the Jensen-Shannon distance of the full tables."""
+    """Return the collector of Jensen-Shannon distances."""
     results: list[DistanceResult] = []
     groups = case.settings.table_groups
     compare = partial(jensen_shannon, case.original, names=case.names, groups=groups)

@@ -15,7 +15,7 @@ from synthesizer.extensions.survey.weighted import (
     design_mean,
 )
 from synthesizer.measures.settings import ALL_OFF
-from synthesizer.measures.survey_design import Design
+from synthesizer.measures.survey_design import SurveyDesign
 from synthesizer.measures.utility.fits import fit_model
 from synthesizer.measures.utility.propensity import pmse
 from tests.end_to_end.commands import call
@@ -195,7 +195,7 @@ def test_errors_are_those_of_the_design_and_of_samples_drawn_anew():
     """Means of units that are alike: their errors are larger, and a right synthesis nearer."""
     original = survey(1)
     unit = np.argsort(np.argsort(original["pay"].data)) // 30
-    design = Design(None, unit)
+    design = SurveyDesign(None, unit)
     found = compared(original, survey(2), design=design, design_in_words="by unit")
     pay = next(row for row in found.variables if row.variable == "pay")
     rows = original["pay"].is_observed
@@ -245,11 +245,11 @@ def test_means_and_totals_of_a_domain_are_those_of_r():
     frame = survey_frame()
     rows = (np.arange(120) % 7 != 0) & (frame.unit.to_numpy() != 4)
     values, weights = frame.y.to_numpy(), frame.w.to_numpy(dtype=float)
-    design = Design(frame.stratum.to_numpy(), frame.unit.to_numpy())
+    design = SurveyDesign(frame.stratum.to_numpy(), frame.unit.to_numpy())
     found = design_mean(values, rows, weights, design)
     assert found == pytest.approx((5.7398688194, 0.2310368989, 908.36502352))
     columns = with_replicates(frame).filter(like="rep").to_numpy(dtype=float)
-    replicated = Design(None, None, columns, BRR.scales(12))
+    replicated = SurveyDesign(None, None, columns, BRR.scales(12))
     found = design_mean(values, rows, weights, replicated)
     assert found == pytest.approx((5.7398688194, 0.0574838268, 2141.59729760))
 

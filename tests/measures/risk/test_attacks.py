@@ -282,7 +282,7 @@ def test_guesses_single_out_as_often_as_those_of_anonymeter(name):
 @pytest.mark.parametrize("block", [1, 7, 10**6])
 def test_one_record_meets_what_slow_code_says(monkeypatch, block):
     monkeypatch.setattr(module, "_BLOCK", block)
-    monkeypatch.setattr(module, "_SOME", (block, 2 * block))  # looked at first, in batches
+    monkeypatch.setattr(module, "_SAMPLE_ROWS", (block, 2 * block))  # looked at first, in batches
     monkeypatch.setattr(module, "_BATCH", 7 * block)
     made, fitted, _ = coded_together("half a copy")
     sources = [guesses(made, k, 100, rng(k)) for k in (1, 2, 9)]

@@ -16,7 +16,7 @@ from synthesizer.measures.risk.cap import (
     cap_u,
     regress_on_m,
 )
-from synthesizer.measures.risk.determined import KeyDetermination, determined, told_share
+from synthesizer.measures.risk.determined import KeyDetermination, determined, share_right_by_key
 from synthesizer.measures.risk.identity import identity, key_counts
 from synthesizer.measures.risk.suda import special_uniques
 from synthesizer.measures.risk.tcap import tcap
@@ -474,7 +474,7 @@ def test_determined_equals_slow_counting(data):
         expected, chance, _ = slow_determined(keys, t)
         assert (found.shared, found.determined, found.told, found.guessed) == expected
         assert found.chance == pytest.approx(chance, rel=1e-9)
-    assert told_share(table["a"], table["t"]) == pytest.approx(slow_determined(a, t)[2])
+    assert share_right_by_key(table["a"], table["t"]) == pytest.approx(slow_determined(a, t)[2])
 
 
 def test_large_levels_do_not_underflow():

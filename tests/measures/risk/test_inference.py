@@ -481,7 +481,7 @@ def test_figures_by_hand(worked):
     assert by_agency["guessed_right"] == figures["guessed_right"]
 
 
-COMPARED = ("unique cells shown right", "revealed share", "AUC", "guessed right")
+COMPARED = ("unique persons guessed right", "revealed share", "AUC", "guessed right")
 
 
 def value_of(result, name):
@@ -602,7 +602,7 @@ def test_a_question_is_about_persons_or_about_their_periods():
         inference(plain_table, plain_table, **(question.settings | {"units": units, "groups": {}}))
         for units in ("persons", "periods")
     )
-    assert by_period.place == f"{by_person.place} (person-periods)"
+    assert by_period.subject == f"{by_person.subject} (person-periods)"
     for one, other in zip(by_person.figures, by_period.figures, strict=True):
         assert other.value == one.value
         words = one.meaning.replace("record", "person")

@@ -12,7 +12,7 @@ from synthesizer.config.reading import read_chain_config
 from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Table
 from synthesizer.engine.registry import Registry
-from synthesizer.measures.risk.memorisation import Memory, memory
+from synthesizer.measures.risk.memorisation import Memorisation, memory
 from synthesizer.measures.settings import ALL_OFF
 from synthesizer.plan.inputs import Input
 from synthesizer.plan.plan import make_plan
@@ -26,7 +26,7 @@ def noise(n: int, levels: int, seed: int, names: str = "abc") -> Table:
     return Table(coded(name, rng.integers(0, levels, n).tolist(), texts) for name in names)
 
 
-def of_run(table: Table, **more: Any) -> Memory:
+def of_run(table: Table, **more: Any) -> Memorisation:
     """Fit and check as a run does, with a measure of halves."""
     config = read_chain_config({"m": 1, "checks": ALL_OFF | {"guesses": True}} | more)
     plan = make_plan(config, Input.of(table), Registry.load())
@@ -35,7 +35,7 @@ def of_run(table: Table, **more: Any) -> Memory:
     checks.add(next(source.generate(Seed(1))))
     results = checks.finish(lambda *half: plan.refit(source, Seed(1), *half))
     assert results.failed == {}
-    result: Memory = results.risk.further["memory"]
+    result: Memorisation = results.risk.further["memory"]
     return result
 
 
@@ -89,7 +89,7 @@ def test_large_groups_remember_nobody_and_small_ones_many(levels, cart, low, hig
 def test_notes_name_what_could_not_be_compared_and_files_are_spread() -> None:
     table = Table([coded(name, np.arange(10) % 2, "xy") for name in "abc"])
 
-    def told(*names: str) -> Memory:
+    def told(*names: str) -> Memorisation:
         return memory(
             table, table, lambda some: [(n, -some["a"].data - 1.0) for n in names], most=4
         )

@@ -45,7 +45,7 @@ def test_the_fitted_half_as_its_own_copy_is_nearer_to_itself():
 
 
 def test_a_sample_of_queries_tells_the_share_of_all(monkeypatch):
-    monkeypatch.setattr(module, "FEWEST", 150)
+    monkeypatch.setattr(module, "MIN_SAMPLE", 150)
     fitted, unseen = people(400, 23), people(400, 24)
     made = [fitted.take(slice(0, 300)), people(900, 25)]
     exact = nearer_share(fitted, unseen, made, seed=0)
@@ -103,7 +103,7 @@ def test_few_unseen_records_dilute_copies_and_original_alike(n_unseen, diluted):
 
 
 def test_unequal_halves_cover_a_half_and_no_excess_as_often_as_they_say(monkeypatch):
-    monkeypatch.setattr(module, "FEWEST", 100)
+    monkeypatch.setattr(module, "MIN_SAMPLE", 100)
     draws, covered, without = rng(38), 0, 0
     for seed in range(150):
         parts = [
@@ -117,7 +117,7 @@ def test_unequal_halves_cover_a_half_and_no_excess_as_often_as_they_say(monkeypa
 
 
 def test_max_pairs_bounds_the_queries_but_neither_the_halves_nor_the_copies(monkeypatch):
-    monkeypatch.setattr(module, "FEWEST", 20)
+    monkeypatch.setattr(module, "MIN_SAMPLE", 20)
     one, again, other = (
         nearer_share(FITTED, UNSEEN, [FITTED, UNSEEN], max_pairs=50 * 300, seed=seed)
         for seed in (1, 1, 2)
@@ -252,8 +252,8 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     whole = nearest(made, known)
     several = np.sort(nearest_places(made, known, 3))
     for pairs, others in ((150, 2**13), (150, 7), (1, 1)):
-        monkeypatch.setattr(module, "_PAIRS", pairs)
-        monkeypatch.setattr(module, "_OTHERS", others)
+        monkeypatch.setattr(module, "_PAIRS_PER_BLOCK", pairs)
+        monkeypatch.setattr(module, "_COLUMNS_PER_BLOCK", others)
         for one, other in zip(nearest(made, known), whole, strict=True):
             np.testing.assert_array_equal(one, other)
         np.testing.assert_array_equal(np.sort(nearest_places(made, known, 3)), several)

@@ -3,7 +3,7 @@ import pytest
 
 from synthesizer.data.panel.panel_table import PanelIndex, PanelTable
 from synthesizer.data.table import Table
-from synthesizer.measures.risk.rare_values import RARE, RareValuesSeen, rare_values
+from synthesizer.measures.risk.rare_values import MIN_HOLDERS, RareValuesSeen, rare_values
 from tests.tables import coded, numeric
 
 
@@ -11,7 +11,7 @@ def row(result, name):
     return next((row for row in result.variables if row.variable == name), None)
 
 
-@pytest.mark.parametrize(("holders", "rare"), [(RARE - 1, 1), (RARE, 0)])
+@pytest.mark.parametrize(("holders", "rare"), [(MIN_HOLDERS - 1, 1), (MIN_HOLDERS, 0)])
 def test_a_level_of_few_that_occurs(holders, rare):
     original = Table([coded("job", [1] * holders + [0] * 20, "ab")])
     made = Table([coded("job", [0, 1], "ab")])
@@ -48,11 +48,13 @@ def test_extremes_that_are_exactly_those_of_the_original():
 
 def test_of_a_panel_persons_count_each_once_for_a_level():
     """A level and a highest value of few persons in many rows are rare; of many in one row not."""
-    jobs = np.zeros((12, RARE), dtype=int)  # persons by periods
-    jobs[: RARE - 1] = 1
-    jobs[-RARE:, 0] = 2
-    pay = np.where(np.arange(12) == 3, 9.0, np.where(np.arange(12) < 3, 5.0, 1.0)).repeat(RARE)
-    index = PanelIndex.of_presence(jobs >= 0, np.arange(float(RARE)))
+    jobs = np.zeros((12, MIN_HOLDERS), dtype=int)  # persons by periods
+    jobs[: MIN_HOLDERS - 1] = 1
+    jobs[-MIN_HOLDERS:, 0] = 2
+    pay = np.where(np.arange(12) == 3, 9.0, np.where(np.arange(12) < 3, 5.0, 1.0)).repeat(
+        MIN_HOLDERS
+    )
+    index = PanelIndex.of_presence(jobs >= 0, np.arange(float(MIN_HOLDERS)))
     original = PanelTable([coded("job", jobs.ravel(), "abc"), numeric("pay", pay)], index)
     made = Table([coded("job", [0, 1, 2], "abc"), numeric("pay", [1.0, 9.0, 9.0])])
     result = rare_values(original, made, keys=["job", "pay"])

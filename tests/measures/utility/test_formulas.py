@@ -162,12 +162,12 @@ def test_coefficients_are_known_in_any_spelling():
     }  # fmt: skip
     model = model_of(formula, "ols", {**levels})
     for place, name in enumerate(model.names):
-        assert model.place(name) == place
+        assert model.position(name) == place
     for spelling, name in (
         ("I( x**2.0 )", "I(x ** 2)"),
         ("sex[m]:`b c`[v[w]]", "b c[v[w]]:sex[m]"),
         (" sex[a:b] : b c[v[w]]", "b c[v[w]]:sex[a:b]"),
     ):
-        assert model.place(spelling) == model.names.index(name)
+        assert model.position(spelling) == model.names.index(name)
     for wrong in ("sex", "sex[f]", "sex[M]", "x", "I(x ** 3)", "", "sex[m]:sex[m]", "Intercept[m]"):
-        assert model.place(wrong) is None
+        assert model.position(wrong) is None

@@ -11,7 +11,7 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.measures.halves import control_run
 from synthesizer.measures.results import RiskResult, UtilityResult
 from synthesizer.measures.utility.cells import cramers_v
-from synthesizer.measures.utility.unseen import EXPECTED, kept_share, unseen
+from synthesizer.measures.utility.unseen import MIN_EXPECTED, kept_share, unseen
 from synthesizer.measures.verdict import CheckResults, verdict
 
 NAMES = ["region", "town", "job", "age", "born", "pay", "tax"]
@@ -156,10 +156,10 @@ def test_empty_cells_are_those_of_slow_code():
             for b in np.unique(known[other]):
                 expected = (known[one] == a).sum() * (known[other] == b).sum() / 2_400
                 there = np.flatnonzero((known[one] == a) & (known[other] == b))
-                if expected >= EXPECTED and len(there) == 0:
+                if expected >= MIN_EXPECTED and len(there) == 0:
                     hit = (made[names[one]].data == a) & (made[names[other]].data == b)
                     impossible |= set(np.flatnonzero(hit))
-                if expected >= EXPECTED and len(there) == 1:
+                if expected >= MIN_EXPECTED and len(there) == 1:
                     alone |= set(there)
     look = of(unseen(run, names, seed=1), "impossible_records")
     assert len(impossible) > 300

@@ -90,7 +90,7 @@ SCHEDULE_CHANGES: Final = 0.02
 """Share whose schedule is drawn anew in a year."""
 
 
-class SimulatedVariable(NamedTuple):
+class FileVariable(NamedTuple):
     """A variable of the simulated file; some levels follow from the other lists."""
 
     name: str
@@ -100,9 +100,7 @@ class SimulatedVariable(NamedTuple):
     meaning: str
 
 
-VARIABLES: Final = {
-    variable.name: variable for variable in code_list("variables", SimulatedVariable)
-}
+VARIABLES: Final = {variable.name: variable for variable in code_list("variables", FileVariable)}
 """The 29 variables in column order."""
 SEXES: Final = VARIABLES["sex"].levels
 RACES: Final = VARIABLES["race"].levels
