@@ -245,7 +245,7 @@ WRONG = [
     ([1, 2, 3], {"kind": Kind.BOOLEAN}, "declared boolean, but has 3"),
     (["a", "b"], {"kind": Kind.ORDERED}, "declare `levels` in order"),
     (["a", "b", "c"], {"levels": ("a", "b")}, "1 text that its declared `levels` lack"),
-    (["a", "b"], {"levels": ("a", "a", "b")}, "`levels` twice"),
+    (["a", "b"], {"levels": ("a", "a", "b")}, "occur twice"),
     (["a", "b"], {"missing": ("a", "b")}, "besides missing codes|no value in any row"),
     (["a", "b"], {"kind": Kind.DATE}, "no known format"),
     (["2019-01-01", "x"], {"date_format": "%Y-%m-%d"}, "has no dates like"),
