@@ -21,25 +21,25 @@ from replay_trials import Exact
 from scipy.special import expit
 
 from synthesizer.data.table import Column, FloatArray, Table
-from synthesizer.extensions.verification.choosing import Chosen, chosen
+from synthesizer.extensions.verification.choosing import ChosenQuestion, chosen
 from synthesizer.extensions.verification.claims import Claim, ClaimAnswer
 from synthesizer.extensions.verification.coefficient_questions import Significance, Statements
 from synthesizer.extensions.verification.mechanisms import Mechanism
-from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.extensions.verification.public_schema import PublicSchema, SchemaVariable
 from synthesizer.extensions.verification.query import Query, query_of
-from synthesizer.extensions.verification.questions import View
-from synthesizer.extensions.verification.verify import Asked
+from synthesizer.extensions.verification.questions import QueryRows
+from synthesizer.extensions.verification.verify import PublicQuery
 
 JOBS = tuple("abcdefghijkl")
 SCHEMA = PublicSchema(
     person="person",
     rows_per_person=2,
     variables={
-        "y": PublicVariable(kind="numeric", low=-1e9, high=1e9),
-        "b": PublicVariable(kind="numeric", low=0.0, high=1.0, whole=True),
-        "x": PublicVariable(kind="numeric", low=-9.0, high=9.0),
-        "group": PublicVariable(kind="categorical", levels=("most", "few"), reference="most"),
-        "job": PublicVariable(kind="categorical", levels=JOBS),
+        "y": SchemaVariable(kind="numeric", low=-1e9, high=1e9),
+        "b": SchemaVariable(kind="numeric", low=0.0, high=1.0, whole=True),
+        "x": SchemaVariable(kind="numeric", low=-9.0, high=9.0),
+        "group": SchemaVariable(kind="categorical", levels=("most", "few"), reference="most"),
+        "job": SchemaVariable(kind="categorical", levels=JOBS),
     },
 )
 
@@ -66,7 +66,7 @@ EFFECT, SHARE = 0.3, 0.25
 """Coefficient of each world, and share of persons in the smaller group."""
 
 
-def simulated(n: int, rng: np.random.Generator, effect: float, tail: float) -> View:
+def simulated(n: int, rng: np.random.Generator, effect: float, tail: float) -> QueryRows:
     """Return n persons with one or two rows each, dealt to groups by a key of their own."""
     owners = np.sort(np.concatenate([np.arange(n), np.flatnonzero(rng.random(n) < 0.6)]))
     few = (rng.random(n) < SHARE)[owners]
@@ -82,16 +82,18 @@ def simulated(n: int, rng: np.random.Generator, effect: float, tail: float) -> V
         Column(v, values[v.name].astype(np.int32 if v.is_coded else float))
         for v in SCHEMA.table_schema
     ]
-    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, rng.bytes(32))
+    return QueryRows.of(
+        Table(columns, len(owners)), tuple(map(str, range(n))), owners, rng.bytes(32)
+    )
 
 
 @dataclass(frozen=True)
-class InMemory(Asked):
+class InMemory(PublicQuery):
     """A question about synthetic data that are no file."""
 
-    made: View = field(kw_only=True)
+    made: QueryRows = field(kw_only=True)
 
-    def view(self) -> View:
+    def view(self) -> QueryRows:
         """Return the synthetic data."""
         return self.made
 
@@ -141,7 +143,11 @@ class Outcome:
 
 
 def outcome(
-    choice: Chosen, prepared: Statements, schema: PublicSchema, confidential: View, noise: Drawn
+    choice: ChosenQuestion,
+    prepared: Statements,
+    schema: PublicSchema,
+    confidential: QueryRows,
+    noise: Drawn,
 ) -> Outcome:
     """Ask what was chosen, and compare the answer with all confidential rows."""
     query, ask = choice.query, choice.query.ask
@@ -161,7 +167,7 @@ def outcome(
     )
 
 
-def fitted(query: Query, view: View) -> tuple[float, float]:
+def fitted(query: Query, view: QueryRows) -> tuple[float, float]:
     """Return the coefficient of all persons and its standard error."""
     assert isinstance(query.ask, Significance)  # noqa: S101
     return query.ask.estimate(query, SCHEMA, view)
@@ -196,12 +202,14 @@ _numbers: Callable[..., FloatArray] = Claim.numbers
 _seen: dict[tuple[int, str, int], FloatArray] = {}
 
 
-def remembered(*views: View) -> None:
+def remembered(*views: QueryRows) -> None:
     """Fit each model to each file once for all claims about it."""
     _seen.clear()
     known = {id(view) for view in views}
 
-    def numbers(self: Claim, query: Query, schema: PublicSchema, view: View, m: int) -> FloatArray:
+    def numbers(
+        self: Claim, query: Query, schema: PublicSchema, view: QueryRows, m: int
+    ) -> FloatArray:
         if id(view) not in known:
             return _numbers(self, query, schema, view, m)
         key = (id(view), f"{query.formula} {self.coefficient}", m)

@@ -33,11 +33,11 @@ from synthesizer.extensions.verification.mechanisms import DryNoise, Mechanism
 from synthesizer.extensions.verification.server import accounts, audit, dispatch, runner, service
 from synthesizer.extensions.verification.server.app import create_app
 from synthesizer.extensions.verification.server.dispatch import Dispatcher
-from synthesizer.extensions.verification.server.runner import Outcome, Task
+from synthesizer.extensions.verification.server.runner import Task, TaskResult
 from synthesizer.extensions.verification.server.security import FieldFormatter
 from synthesizer.extensions.verification.server.server_config import JobLimits
 
-Run = Callable[[Task], Outcome | None]
+Run = Callable[[Task], TaskResult | None]
 COUNTS = {"ask": {"measure": "counts", "by": ["sex"]}}
 """A question whose numbers are chosen."""
 QUERIES = [*({**GAP, **changes} for changes in QUESTIONS.values()), COUNTS]
@@ -149,13 +149,13 @@ def _question(ask: Ask, query: Mapping[str, Any], hand: ByHand, clock: Clock) ->
     ask("ada", "GET", "/queries")
 
 
-def in_this_process(task: Task) -> Outcome | None:
+def in_this_process(task: Task) -> TaskResult | None:
     """Do a task at once."""
     return runner.outcome(task, JobLimits())
 
 
 def _process(run: Run) -> Any:
-    def process(task: Task, limits: JobLimits, **_others: Any) -> Outcome | None:  # noqa: ARG001
+    def process(task: Task, limits: JobLimits, **_others: Any) -> TaskResult | None:  # noqa: ARG001
         return run(task)
 
     return process

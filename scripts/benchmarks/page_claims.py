@@ -307,9 +307,9 @@ def visiting(demo: Path, repeats: int, n_claims: int) -> Iterator[tuple[Visitor,
     (demo / "claims.sqlite").unlink(missing_ok=True)
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
 
-    dry_runs: dict[str, runner.Outcome] = {}
+    dry_runs: dict[str, runner.TaskResult] = {}
 
-    def at_once(task: runner.Task, *_: object, **__: object) -> runner.Outcome:
+    def at_once(task: runner.Task, *_: object, **__: object) -> runner.TaskResult:
         if task.prepared is not None:
             return runner.outcome(task, JobLimits())
         text = task.model_dump_json()

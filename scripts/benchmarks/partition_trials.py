@@ -21,10 +21,10 @@ from synthesizer.data.table import Column, FloatArray, Table
 from synthesizer.extensions.verification import partition_fits
 from synthesizer.extensions.verification.coefficient_questions import OfCoefficient
 from synthesizer.extensions.verification.mechanisms import Mechanism
-from synthesizer.extensions.verification.partition_fits import PartitionFits, Regression
-from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.extensions.verification.partition_fits import PartitionFits, PartitionRows
+from synthesizer.extensions.verification.public_schema import PublicSchema, SchemaVariable
 from synthesizer.extensions.verification.query import Query, query_of
-from synthesizer.extensions.verification.questions import View
+from synthesizer.extensions.verification.questions import QueryRows
 
 Codes = npt.NDArray[np.int64]
 RACES, JOBS, YEARS = ("White", "Black", "Asian"), tuple("abcdef"), (2001, 2002, 2003)
@@ -32,11 +32,11 @@ SCHEMA = PublicSchema(
     person="person",
     rows_per_person=3,
     variables={
-        "pay": PublicVariable(kind="numeric", low=0.0, high=100.0),
-        "hours": PublicVariable(kind="numeric", low=-1.0, high=1.0, whole=True),
-        "race": PublicVariable(kind="categorical", levels=RACES),
-        "job": PublicVariable(kind="categorical", levels=JOBS),
-        "year": PublicVariable(kind="numeric", low=2001.0, high=2003.0, whole=True),
+        "pay": SchemaVariable(kind="numeric", low=0.0, high=100.0),
+        "hours": SchemaVariable(kind="numeric", low=-1.0, high=1.0, whole=True),
+        "race": SchemaVariable(kind="categorical", levels=RACES),
+        "job": SchemaVariable(kind="categorical", levels=JOBS),
+        "year": SchemaVariable(kind="numeric", low=2001.0, high=2003.0, whole=True),
     },
 )
 HOSTILE = (0.0, -0.0, 100.0, 1e308, -1e308, 1e150, np.inf, -np.inf, np.nan, 5e-324)
@@ -87,7 +87,7 @@ class Silence(Exact):
         return super().draw(mechanism, values)
 
 
-class Chunked(View):
+class Chunked(QueryRows):
     """The control: partitions by the place of rows in the file."""
 
     def partition(self, m: int) -> Codes:
@@ -96,7 +96,7 @@ class Chunked(View):
         return np.asarray(np.arange(n) * m // max(1, n), dtype=np.int64)
 
 
-class Remainders(View):
+class Remainders(QueryRows):
     """The control: partitions by the remainder of the person's number."""
 
     @classmethod
@@ -132,12 +132,15 @@ def hostile(rng: np.random.Generator) -> Person:
 
 
 def view_of(
-    people: dict[str, Person], rng: np.random.Generator, key: bytes, kind: type[View] = View
-) -> View:
+    people: dict[str, Person],
+    rng: np.random.Generator,
+    key: bytes,
+    kind: type[QueryRows] = QueryRows,
+) -> QueryRows:
     """Return persons as a file with rows in any order."""
     names = tuple(people)
     owners = np.repeat(np.arange(len(names)), [len(rows["pay"]) for rows in people.values()])
-    order = rng.permutation(len(owners)) if kind is View else np.arange(len(owners))
+    order = rng.permutation(len(owners)) if kind is QueryRows else np.arange(len(owners))
     columns = []
     for variable in SCHEMA.table_schema:
         values = np.concatenate([[], *(rows[variable.name] for rows in people.values())])[order]
@@ -186,7 +189,7 @@ class Asked:
         synthetic = view_of(crowd(rng, 400, share=0), rng, bytes(32))
         return cls(query, query.ask.prepare(query, SCHEMA, synthetic))
 
-    def values(self, view: View) -> tuple[npt.NDArray[np.int64], int]:
+    def values(self, view: QueryRows) -> tuple[npt.NDArray[np.int64], int]:
         """Return the integers that would get noise, and by how much a person may move them."""
         noise = Silence()
         (values,) = self.query.ask.release(self.query, self.prepared, view, noise)
@@ -209,7 +212,7 @@ class Moved:
 
 
 def moved_by_one(
-    name: str, pairs: int, *, seed: int = 0, kind: type[View] = View, per_file: int = 50
+    name: str, pairs: int, *, seed: int = 0, kind: type[QueryRows] = QueryRows, per_file: int = 50
 ) -> Moved:
     """Return what a person moves at most, in pairs of files that differ in her rows."""
     rng = np.random.default_rng([seed, *name.encode()])
@@ -255,7 +258,7 @@ def orders(n_orders: int, *, seed: int = 0) -> tuple[int, int]:
 # T15: where persons fall.
 
 
-def changed_partitions(keys: int, *, m: int = 10, kind: type[View] = View) -> int:
+def changed_partitions(keys: int, *, m: int = 10, kind: type[QueryRows] = QueryRows) -> int:
     """Return in how many partitions at most one person changes the rows, over keys and persons."""
     most = 0
     for number in range(keys):
@@ -267,7 +270,7 @@ def changed_partitions(keys: int, *, m: int = 10, kind: type[View] = View) -> in
     return most
 
 
-def _rows_of_partitions(view: View, m: int) -> list[list[tuple[int, bytes]]]:
+def _rows_of_partitions(view: QueryRows, m: int) -> list[list[tuple[int, bytes]]]:
     groups = view.partition(m)
     data = np.column_stack([column.data.astype(float) for column in view.table.columns])
     rows: list[list[tuple[int, bytes]]] = [[] for _ in range(m)]
@@ -276,7 +279,7 @@ def _rows_of_partitions(view: View, m: int) -> list[list[tuple[int, bytes]]]:
     return [sorted(part) for part in rows]
 
 
-def sizes_p(keys: int, *, m: int = 50, n: int = 2_000, kind: type[View] = View) -> float:
+def sizes_p(keys: int, *, m: int = 50, n: int = 2_000, kind: type[QueryRows] = QueryRows) -> float:
     """Return the p-value of even partitions of persons whose numbers somebody chose.
 
     He takes multiples of m, so that remainders are all 0.
@@ -294,7 +297,7 @@ def sizes_p(keys: int, *, m: int = 50, n: int = 2_000, kind: type[View] = View) 
 # Precision of the fits.
 
 
-def by_pyfixest(rows: Regression, m: int) -> tuple[FloatArray, FloatArray]:
+def by_pyfixest(rows: PartitionRows, m: int) -> tuple[FloatArray, FloatArray]:
     """Return coefficients and errors of partition m as pyfixest fits them."""
     import pandas as pd
     import pyfixest as pf
@@ -317,7 +320,7 @@ def by_pyfixest(rows: Regression, m: int) -> tuple[FloatArray, FloatArray]:
     return fit.coef().to_numpy(), fit.se().to_numpy()
 
 
-def distances(rows: Regression, fits: PartitionFits) -> tuple[float, float]:
+def distances(rows: PartitionRows, fits: PartitionFits) -> tuple[float, float]:
     """Return how far coefficients are from pyfixest's, and errors, in parts of theirs."""
     far, off = 0.0, 0.0
     for m in range(len(fits.coefficients)):

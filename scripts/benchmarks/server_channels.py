@@ -28,7 +28,7 @@ from synthesizer.extensions.verification.mechanisms import Mechanism, OpenDP
 from synthesizer.extensions.verification.server import runner
 from synthesizer.extensions.verification.server.accounts import Account, Accounts
 from synthesizer.extensions.verification.server.dispatch import Dispatcher
-from synthesizer.extensions.verification.server.projects import MOST_QUESTIONS
+from synthesizer.extensions.verification.server.projects import MAX_QUESTIONS
 from synthesizer.extensions.verification.server.server_config import JobLimits
 from synthesizer.extensions.verification.server.server_tables import JOB
 from synthesizer.extensions.verification.server.service import Service
@@ -85,14 +85,14 @@ def releases(
 def _releases_of(service: Service, runs: int, extra: float, at_once: bool) -> list[Release]:
     """Return the releases of a server whose jobs take so many seconds more."""
 
-    def process(task: runner.Task, limits: Any, **_: Any) -> runner.Outcome | None:  # noqa: ARG001
+    def process(task: runner.Task, limits: Any, **_: Any) -> runner.TaskResult | None:  # noqa: ARG001
         if task.prepared is None:
-            return runner.Outcome(charge=1_000, content={"dry": True}, chosen=task.query)
+            return runner.TaskResult(charge=1_000, content={"dry": True}, chosen=task.query)
         time.sleep(extra)
-        return runner.Outcome(charge=1_000, released=((1,),), content={}, page="")
+        return runner.TaskResult(charge=1_000, released=((1,),), content={}, page="")
 
     accounts = Accounts(service.engine)
-    with_tokens(service, accounts, MOST_QUESTIONS, ROLES)
+    with_tokens(service, accounts, MAX_QUESTIONS, ROLES)
     ada = accounts.named("ada")
     dispatcher = Dispatcher(service, process=process)
     dispatcher.start()

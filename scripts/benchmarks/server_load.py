@@ -29,7 +29,7 @@ from sqlalchemy import Engine, func, select
 
 from synthesizer.extensions.verification.database import transaction
 from synthesizer.extensions.verification.ledger import ANSWER, Ledger
-from synthesizer.extensions.verification.server.projects import MOST_QUESTIONS
+from synthesizer.extensions.verification.server.projects import MAX_QUESTIONS
 from synthesizer.extensions.verification.server.serve import check, database_of, opened
 from synthesizer.extensions.verification.server.server_tables import AUDIT, JOB
 
@@ -107,7 +107,7 @@ def server(*, cap: float, is_postgresql: bool) -> Iterator[Server]:
         roles = {f"user{n}": "researcher" for n in range(USERS)}
         with opened(path) as made:
             known = {**roles, "sam": "steward"}
-            tokens = with_tokens(made.service, made.accounts, MOST_QUESTIONS, known)
+            tokens = with_tokens(made.service, made.accounts, MAX_QUESTIONS, known)
         running = Server(path, port, [tokens[name] for name in roles])
         try:
             yield running

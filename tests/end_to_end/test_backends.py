@@ -185,7 +185,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         # threads for small files too
         if "genetic" in keyed():
-            patch.setattr("synthesizer.extensions.genetic.genetic_source.ALONE", 0)
+            patch.setattr("synthesizer.extensions.genetic.genetic_source.MIN_THREADED_ROWS", 0)
         patch.setattr(stacked, "_PART", 64)
         yield tmp_path_factory.mktemp("backends")
 

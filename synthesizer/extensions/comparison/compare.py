@@ -1,4 +1,4 @@
-"""Several runs side by side: their settings, risk and utility, and which no other run beats.
+"""Several runs side by side: settings, risk and utility, and the frontier.
 
 A run is on the frontier of a figure of risk and a figure of utility if no other run is at least as
 good on both and better on one (Pareto). Runs are compared only where they have the same data, the
@@ -35,7 +35,7 @@ from synthesizer.report.record import Manifest, Record, read_record
 
 
 def read_runs(directories: Sequence[str | Path]) -> tuple[ComparedRun, ...]:
-    """Read the directories of several runs; raises DataError with everything that is no run."""
+    """Return the runs of several directories; DataError has everything that is no run."""
     paths = [Path(directory) for directory in directories]
     problems = Problems(_list_problems(paths))
     runs: list[ComparedRun] = []
@@ -64,7 +64,7 @@ def _list_problems(paths: Sequence[Path]) -> list[str]:
 
 
 def _unique_names(paths: Sequence[Path]) -> list[str]:
-    """Return the last part of each path, or the paths as they are where these are not unique."""
+    """Return the last part of each path, or the whole paths if these are not unique."""
     names = [path.resolve().name for path in paths]
     return names if len({*names}) == len(names) else [path.as_posix() for path in paths]
 
@@ -101,11 +101,11 @@ def _place_problem(directory: Path) -> str:
 
 
 NO_SETTINGS = frozenset({"data", "output", "random_key", "seed", "version", "workers"})
-"""Keys of a configuration that say nothing about how the data were made."""
+"""Keys of a configuration that do not change the synthesis."""
 
 
 OF_SCENARIOS = frozenset({"keys", "groups", "scenarios", "fits"})
-"""Keys under ``checks`` that do not decide about figures beyond those of the main scenario."""
+"""Keys under ``checks`` that change only figures of further scenarios."""
 
 
 def _run_of(name: str, record: Record) -> ComparedRun:
@@ -143,7 +143,7 @@ def _run_of(name: str, record: Record) -> ComparedRun:
 
 
 def figures_of(results: CheckResults, units: Units) -> dict[str, Figure]:
-    """Return every figure that runs are compared by; of several with one key the largest."""
+    """Return the figures for the comparison; of several with one key the largest."""
     utility, panel, main = results.utility, results.panel, results.risk.main
     parts = (
         *(() if main is None else main.figures),
@@ -161,7 +161,7 @@ def figures_of(results: CheckResults, units: Units) -> dict[str, Figure]:
 
 
 def _alike(manifest: Manifest, results: CheckResults) -> dict[str, Any]:
-    """Return what must be the same in two runs whose figures are compared, by its name."""
+    """Return the properties that compared runs must share, by name."""
     data, config, main = manifest.data, manifest.config, results.risk.main
     scenario: dict[str, Any] = {}
     if main is not None:
@@ -169,7 +169,7 @@ def _alike(manifest: Manifest, results: CheckResults) -> dict[str, Any]:
         scenario |= {"keys": sorted(main.scenario.keys), "reason": ""}
     panel, checks = config.get("panel") or {}, config.get("checks")
     return {
-        # a query has no hash: origin and size must do
+        # a query has no hash: use origin and size
         "data": data.sha256 or [data.origin, data.rows, data.columns],
         "panel": {key: value for key, value in panel.items() if key != "rules"},
         "number of datasets (m)": manifest.m,
@@ -201,7 +201,7 @@ def flattened(content: Mapping[str, Any], path: KeyPath = ()) -> dict[KeyPath, A
 
 
 def display(path: KeyPath) -> str:
-    """Write a path with dots; names that hold dots stand in backticks.
+    """Return a path with dots; names that contain dots are in backticks.
 
     Examples
     --------
@@ -214,9 +214,9 @@ def display(path: KeyPath) -> str:
 # Comparing them.
 
 ADDED = "differential_confidentiality"
-"""Risk that a release adds to persons in the data: the axis where as many runs have it as any."""
+"""Added risk of persons in the data: the axis if as many runs have it as any other."""
 SAME_SIZE = 1.01
-"""Ratio of the numbers of synthetic records up to which datasets count as of one size."""
+"""Ratio of numbers of synthetic records up to which sizes count as equal."""
 OPTIMISM = (
     "The best of several runs, chosen by the checks of these same runs, looks better than it is, "
     "the more so the more runs there are. Run the chosen setting again with another seed "
@@ -227,7 +227,7 @@ OPTIMISM = (
 def compare_runs(
     runs: Sequence[ComparedRun], *, risk: str | None = None, utility: str | None = None
 ) -> ComparedRuns:
-    """Compare runs by a figure of risk and a figure of utility, named or usual ones."""
+    """Return the comparison of runs by a figure of risk and one of utility."""
     if problems := axis_problems(risk, utility):
         raise ConfigError(problems)
     unlike = _unlike([run for run in runs if run.figures])
@@ -242,9 +242,9 @@ def compare_runs(
         across = _axis(runs, risk, [AXES[ADDED], *axes("risk")])
         up = _axis(runs, utility, axes("utility"))
         notes += [
-            f"No run has the figure {asked}; the map shows {shown or 'none'}."
-            for asked, shown in ((risk, across), (utility, up))
-            if asked is not None and asked != shown
+            f"No run has the figure {name}; the map shows {shown or 'none'}."
+            for name, shown in ((risk, across), (utility, up))
+            if name is not None and name != shown
         ]
     front = frontier_of(runs, across, up) if across and up else ()
     differing = [key for key in differing_settings(runs) if "data" not in unlike or _is_whole(key)]
@@ -264,7 +264,7 @@ def compare_runs(
 
 
 def _unlike(runs: Sequence[ComparedRun]) -> list[str]:
-    """Return what differs between runs although their figures depend on it."""
+    """Return the properties that differ between runs and change their figures."""
     names = dict.fromkeys(name for run in runs for name in run.alike)
     unlike = [n for n in names if len({_text(run.alike.get(n)) for run in runs}) > 1]
     same = are_of_one_size(run.rows for run in runs)
@@ -283,18 +283,16 @@ def are_of_one_size(rows: Iterable[int | None]) -> bool:
     return not counts or max(counts) <= SAME_SIZE * min(counts)
 
 
-def _axis(
-    runs: Sequence[ComparedRun], asked: str | None, kinds: Sequence[FigureKind]
-) -> str | None:
-    """Return the figure that was asked for if any run has it, else that which most runs have."""
+def _axis(runs: Sequence[ComparedRun], name: str | None, kinds: Sequence[FigureKind]) -> str | None:
+    """Return the requested figure if any run has it, else the one that most runs have."""
     counts = {kind.key: sum(run.value(kind.key) is not None for run in runs) for kind in kinds}
-    if asked is not None and counts[asked]:
-        return asked
+    if name is not None and counts[name]:
+        return name
     return max(counts, key=lambda key: counts[key]) if any(counts.values()) else None
 
 
 def frontier_of(runs: Sequence[ComparedRun], risk: str, utility: str) -> tuple[str, ...]:
-    """Return the names of the runs that no other run beats on two figures, by rising risk."""
+    """Return the names of the nondominated runs on two figures, by rising risk."""
     losses: list[tuple[float, float, str]] = []
     for run in runs:
         x, y = run.value(risk), run.value(utility)
@@ -309,13 +307,13 @@ def _beats(other: tuple[float, float, str], one: tuple[float, float, str]) -> bo
 
 
 def differing_settings(runs: Sequence[ComparedRun]) -> list[str]:
-    """Return the settings that are not the same in all runs."""
+    """Return the settings that differ between runs."""
     keys = dict.fromkeys(key for run in runs for key in run.settings)
     return [key for key in keys if len({_text(run.settings.get(key)) for run in runs}) > 1]
 
 
 def _is_whole(key: str) -> bool:
-    """Whether a setting is of the whole run, not of one variable of its data."""
+    """Whether a setting belongs to the whole run, not to one variable."""
     first, *rest = parts_of(key)
     return first != "variables" and not (first in ("method", "predictor_matrix") and rest)
 
@@ -325,7 +323,7 @@ def _text(value: object) -> str:
 
 
 def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
-    """Yield what a reader must know before choosing."""
+    """Yield the notes before a choice."""
     for run in runs:
         yield from run.notes
     same: dict[tuple[str, ...], list[str]] = {}
@@ -339,7 +337,7 @@ def _notes(runs: Sequence[ComparedRun]) -> Iterator[str]:
                 "differently had no effect on the data."
             )
     if any(isinstance(run.alike["data"], list) for run in runs):
-        yield "Data of a query have no hash: whether all runs read the same records is unknown."
+        yield "Data of a query have no hash, so the runs may have read different records."
     if len({run.proper for run in runs}) > 1:
         yield (
             "Some runs are proper (parameters drawn anew for each dataset) and some are not. A "
@@ -367,7 +365,7 @@ def write_comparison(
     risk: str | None = None,
     utility: str | None = None,
 ) -> ComparedRuns:
-    """Compare runs; leave a page with their map and the numbers where they are named.
+    """Compare runs; write a page with their map, and the numbers, if they are named.
 
     Both are for the steward only (mode 0600).
     """
@@ -386,8 +384,10 @@ def write_comparison(
     comparison = compare_runs(runs, risk=risk, utility=utility)
     texts = {}
     if page is not None:
-        places = dict(zip((run.name for run in runs), read, strict=True))
-        texts[page] = comparison_page(comparison, reports=report_links(places, page.parent))
+        directories_by_name = dict(zip((run.name for run in runs), read, strict=True))
+        texts[page] = comparison_page(
+            comparison, reports=report_links(directories_by_name, page.parent)
+        )
     if json is not None:
         content = {"confidential": "not for release with the datasets", **content_of(comparison)}
         text = dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
@@ -401,14 +401,14 @@ FORMAT = 2
 
 
 def content_of(comparison: ComparedRuns) -> dict[str, Any]:
-    """Return the numbers of a comparison as plain values for a file."""
+    """Return a comparison as plain values for a file."""
     return {"format": FORMAT} | plain(comparison)
 
 
 def _confidential_problems(targets: Sequence[Path], runs: Sequence[ComparedRun]) -> list[str]:
-    """Name the files to be replaced that may hold the data which the runs were made from.
+    """Return problems of files to be replaced that may contain the data of the runs.
 
-    Only pages and JSON are replaced: the hash of data may be of other files beside them, too.
+    Only pages and JSON are replaced, since the hash of data may cover other files, too.
     """
     fingerprints = [run.alike["data"] for run in runs]
     return [

@@ -1,4 +1,4 @@
-"""Commands that set runs side by side: runs that are there, and a grid of settings."""
+"""Commands that compare runs: finished ones, or a grid of settings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from synthesizer.extensions.comparison.comparison_page import ComparedRuns
 
 RiskAxis = Annotated[
-    Text, option("Figure of risk of frontier and map; differential_confidentiality if measured.")
+    Text, option("Figure of risk for frontier and map; differential_confidentiality if measured.")
 ]
 UtilityAxis = Annotated[Text, option("Figure of utility of both; mean_two_way if measured.")]
 
@@ -52,8 +52,8 @@ def frontier(
 ) -> None:
     """Run a grid of settings and draw its frontier.
 
-    An interrupted call goes on from the finished settings. Exit code 1 means: a setting failed
-    (the others are written); 3: no setting keeps the limits of the configuration.
+    An interrupted call continues after the finished settings. Exit code 1 means: a setting failed
+    (the others are written); 3: no setting is within the limits of the configuration.
     """
     from synthesizer.cli.printing import complain, say
     from synthesizer.extensions.comparison.frontier import plan_frontier, run_frontier
@@ -69,7 +69,7 @@ def frontier(
     outcome = run_frontier(
         planned,
         listening=partial(progress, quiet=quiet, ended=False),
-        say=str if quiet else lambda line: complain([line]),
+        show=str if quiet else lambda line: complain([line]),
     )
     if not quiet:
         where = (
@@ -83,7 +83,7 @@ def frontier(
         )
     runs = outcome.comparison.runs
     if runs and all(run.exceeded for run in runs):
-        raise LimitExceededError("no setting keeps the limits of the configuration")
+        raise LimitExceededError("no setting is within the limits of the configuration")
 
 
 def compare(
@@ -97,7 +97,7 @@ def compare(
     overwrite: Overwrite = False,
     every: Every = False,
 ) -> None:
-    """Set runs side by side: settings, risk, utility and a map."""
+    """Compare runs: settings, risk, utility and a map."""
     from synthesizer.extensions.comparison.compare import write_comparison
 
     comparison = write_comparison(
@@ -108,10 +108,10 @@ def compare(
     _show_comparison(comparison, [*nowhere, *files], every=every)
 
 
-_MOST_SETTINGS = 5
-"""Settings of runs on the screen; the page has them all."""
+_MAX_SETTINGS = 5
+"""Settings on the screen; the page contains all."""
 _NOTE_RANK = 20
-"""Notes come after the worst things."""
+"""Rank of notes on the screen, after problems."""
 
 
 def _show_comparison(
@@ -121,7 +121,7 @@ def _show_comparison(
     every: bool = False,
     failed: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
-    """Print the table of runs, limits exceeded, notes, and where files are.
+    """Print the table of runs, exceeded limits, notes, and names of files.
 
     ``failed`` are settings of a grid that could not be run, and why.
     """
@@ -129,7 +129,7 @@ def _show_comparison(
     from synthesizer.extensions.comparison.comparison_page import run_table
 
     ending = Ending(every=every)
-    settings = compared.differing if every else compared.differing[:_MOST_SETTINGS]
+    settings = compared.differing if every else compared.differing[:_MAX_SETTINGS]
     table = run_table(compared, settings, compared.axes)
     ending.add(partial(show_first, table), rows=len(table.rows), rank=1, kind="run")
     for name, why in (failed or {}).items():
@@ -137,9 +137,9 @@ def _show_comparison(
     for run in compared.runs:
         for limit in run.exceeded:
             ending.say(f"limit exceeded: {run.name}: {limit}", rank=2, kind="limit exceeded")
-    for place, note in enumerate(grouped(compared.notes)):
+    for number, note in enumerate(grouped(compared.notes)):
         # without a map the first note is why
-        rank = 0 if not place and not compared.axes else _NOTE_RANK
+        rank = 0 if not number and not compared.axes else _NOTE_RANK
         brief = note if every else f"{note.partition('. ')[0].removesuffix('.')}."
         ending.say(f"note: {brief}", rank=rank, kind="note")
     for line in files:

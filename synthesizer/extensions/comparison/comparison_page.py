@@ -33,38 +33,38 @@ from synthesizer.report.plane import Axis, Mark, Spot, plane
 
 
 class ComparedRun(Row):
-    """One run among others."""
+    """One run of a comparison."""
 
     name: str
     m: int | None
     seed: int | None
     rows: int | None
-    """Of each dataset; persons of a panel."""
+    """Records of each dataset; persons of a panel."""
     proper: bool
     units: Units
     settings: Mapping[str, Any]
-    """By their keys in the configuration, with dots."""
+    """Settings by their dotted keys in the configuration."""
     differing: Mapping[str, Any] = Field(default_factory=dict)
     """Settings that are not the same in all runs."""
     figures: Mapping[str, Figure]
-    """By key of the catalogue; of several with one key the largest."""
+    """Figures by key of the catalogue; of several with one key the largest."""
     limits: Mapping[str, float] = Field(default_factory=dict)
     """Upper limits of the configuration, by key of the catalogue."""
     exceeded: tuple[str, ...]
     """Limits that the run exceeds."""
     verdict: Mapping[str, str] = Field(default_factory=dict)
-    """The word of each line of the verdict, by its title."""
+    """Outcome of each line of the verdict, by title."""
     alike: Mapping[str, Any]
-    """What must be the same in all runs whose figures are compared."""
+    """Properties that compared runs must share."""
     draws: str
-    """A digest of seed and key: runs with the same one draw the same random numbers."""
+    """Digest of seed and key; equal digests mean equal random numbers."""
     datasets: tuple[str, ...]
     """SHA-256 of each dataset."""
     notes: tuple[str, ...]
     """Checks that failed; files that are missing or changed."""
 
     def value(self, key: str | None) -> float | None:
-        """Return the run's value of a figure; None where it has none."""
+        """Return the run's value of a figure, or None."""
         figure = self.figures.get(key or "")
         return None if figure is None else figure.value
 
@@ -75,7 +75,7 @@ class ComparedRun(Row):
 
 
 class ComparedRuns(Result):
-    """Everything that a comparison says: its file, and what the page is made of."""
+    """The content of a comparison, for its file and its page."""
 
     units: Units
     runs: tuple[ComparedRun, ...]
@@ -83,11 +83,11 @@ class ComparedRuns(Result):
     """Settings that are not the same in all runs."""
     risk: str | None
     utility: str | None
-    """Figures of the plane by key; None where the runs cannot be compared by any."""
+    """Figures of the plane by key; None if the runs cannot be compared."""
     frontier: tuple[str, ...]
-    """Runs that no other one beats on both figures (Pareto), by rising risk."""
+    """Nondominated runs (Pareto), by rising risk."""
     notes: tuple[str, ...]
-    """What a reader must know before comparing."""
+    """Notes before a comparison."""
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -110,8 +110,8 @@ BANNER = (
     "Confidential: computed from the confidential data. For the data steward; not for release "
     "with the datasets."
 )
-_MOST_IN_WORDS = 8
-"""Runs of the frontier that the words beside the plane name."""
+_MAX_NAMED_RUNS = 8
+"""Runs of the frontier that the summary names."""
 _READS = (
     "Each dot is a run with the 95 % interval of its risk, where there is one. To the left is "
     "safer, further down closer to the original. No other run beats the filled dots (the frontier) "
@@ -155,7 +155,7 @@ def map_section(compared: ComparedRuns) -> Section:
     return Section(
         anchor="map",
         title="Risk and utility",
-        lead="What each run gives away, and how useful its data are.",
+        lead="The risk of each run, and the utility of its data.",
         blocks=blocks,
     )
 
@@ -170,7 +170,8 @@ def _within_limits(compared: ComparedRuns) -> Iterator[Note]:
         fewest = min(len(run.exceeded) for run in runs)
         nearest = [run.name for run in runs if len(run.exceeded) == fewest]
         yield Note(
-            f"No setting keeps the limits. Fewest exceeded ({fewest}): {joined(nearest)}.", "alert"
+            f"No setting is within the limits. Fewest exceeded ({fewest}): {joined(nearest)}.",
+            "alert",
         )
 
 
@@ -237,7 +238,7 @@ def _map_in_words(
     yield f"Risk: {risk.title}, {in_units(risk.meaning, compared.units)}."
     yield f"Utility loss: {utility.title}, {in_units(utility.meaning, compared.units)}."
     shown = []
-    for run in front[:_MOST_IN_WORDS]:
+    for run in front[:_MAX_NAMED_RUNS]:
         figure = run.figures[risk.key]
         within = interval(figure.low, figure.high, "share")
         more = "" if figure.low is None else f", 95 % interval {within}"
@@ -304,7 +305,7 @@ def run_table(compared: ComparedRuns, settings: Sequence[str], figures: Sequence
             Added("limits exceeded", "count", lambda r: len(r.exceeded) if r.has_limits else None),
             *map(_value, figures),
         ],
-        highlight=[place for place, run in enumerate(runs) if run.exceeded],
+        highlight=[number for number, run in enumerate(runs) if run.exceeded],
     )
 
 

@@ -1,9 +1,9 @@
 """Many settings of one configuration, each a whole run, and the comparison of all of them.
 
 Every setting runs with the same data, seed and key. Finished settings wait in
-``DIRECTORY.unfinished``; when all are done the whole result takes its name in one step. A call
-that is interrupted leaves what is finished there, and the same call goes on from it: a setting is
-kept if configuration, data, draws and versions of the software are the same.
+``DIRECTORY.unfinished``; when all are done, one step renames the whole result. After an
+interruption the same call continues with the other settings: a finished setting is used again if
+configuration, data, draws and versions of the software are the same.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ from synthesizer.report.record import MANIFEST, PACKAGES, read_record
 # What a frontier will run: every problem of every setting before the first of them starts.
 
 STATE = "grid.json"
-"""File that says that a directory holds the finished settings of an unfinished grid."""
+"""File that marks a directory with the finished settings of an unfinished grid."""
 NOT_COMPARED = ("output", "workers")
-"""Keys that change no data: a finished setting is kept whatever they are."""
+"""Keys that change no data: a finished setting is used again for any value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,13 +69,13 @@ class FrontierPlan:
     """A grid that is ready to run."""
 
     directory: Path
-    """Where the result goes."""
+    """Directory of the result."""
     settings: tuple[Setting, ...]
     """One run each."""
     dropped: Mapping[str, str]
-    """Settings that would make the same data as another one, and as which; they are not run."""
-    kept: tuple[str, ...]
-    """Names of those that an interrupted call finished; they are not run again."""
+    """Settings with the same data as another one, and that one; not run."""
+    finished: tuple[str, ...]
+    """Names of settings from an interrupted call; not run again."""
     first: Plan
     """Of the first setting."""
     seed: Seed
@@ -90,16 +90,16 @@ class FrontierPlan:
 
     @property
     def workshop(self) -> Path:
-        """Where finished settings wait until all are done."""
+        """Directory of finished settings until all are done."""
         return workshop(self.directory)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which settings are left out, and why."""
+        """Settings that are left out, with reasons."""
         return tuple(
-            f"{name}: left out, as it would make the same data as {kept}: what is varied has no "
+            f"{name}: left out, since it makes the same data as {other}: what is varied has no "
             "effect there."
-            for name, kept in self.dropped.items()
+            for name, other in self.dropped.items()
         )
 
     @property
@@ -112,9 +112,9 @@ class FrontierPlan:
             f"{len(self.settings)} settings, each a whole run (m = {datasets}, "
             f"{n_units:,} {units}, one seed for all); the result goes to {self.directory}"
         ]
-        if self.kept:
+        if self.finished:
             lines.append(
-                f"{len(self.kept)} of them are finished already, in {self.workshop}, and are kept"
+                f"{len(self.finished)} of them are finished in {self.workshop}, and are used again"
             )
         lines += [f"note: {note}" for note in self.notes]
         rows = (setting.config.rows or n_units for setting in self.settings)
@@ -127,7 +127,7 @@ class FrontierPlan:
 
 
 def workshop(directory: Path) -> Path:
-    """Return where the finished settings of a grid wait for the others.
+    """Return the directory of the finished settings of an unfinished grid.
 
     Examples
     --------
@@ -150,9 +150,9 @@ def plan_frontier(
 ) -> FrontierPlan:
     """Check every setting of a grid against the data; nothing is fitted or written.
 
-    ``vary`` holds values by key, such as ``{"cart.min_leaf": [3, 10], "proper": [True, False]}``,
-    where None stands for the default, or texts such as ``cart.min_leaf=3,10``. The result goes to
-    ``directory``, that of the configuration with ``_frontier`` behind it when absent.
+    ``vary`` has values by key, such as ``{"cart.min_leaf": [3, 10], "proper": [True, False]}``,
+    with None for the default, or texts such as ``cart.min_leaf=3,10``. The result is written to
+    ``directory``; if absent, to that of the configuration with ``_frontier`` appended.
     ``overrides`` replace keys of the configuration.
 
     Raises
@@ -176,9 +176,9 @@ def plan_frontier(
         draws = _seed(base, workshop(final))
     combined = grid(base, varied, registry)
     problems += [
-        f"output {final} holds {place}, which is read; name another directory"
-        for place in (config, base.data.path, *base.data.beside)
-        if isinstance(place, str | Path) and Path(place).resolve().is_relative_to(final.resolve())
+        f"output {final} holds {path}, which is read; name another directory"
+        for path in (config, base.data.path, *base.data.beside)
+        if isinstance(path, str | Path) and Path(path).resolve().is_relative_to(final.resolve())
     ]
     plans, wrong, dropped = plans_of(combined.settings, registry, draws)
     first = next((plan for _, plan in plans.values()), None)
@@ -187,9 +187,9 @@ def plan_frontier(
     problems += merged_problems(wrong, len(combined.settings))
     if not problems and len(settings) == 1:
         problems += [
-            f"setting {name}: would make the same data as {kept}: what is varied has no effect "
+            f"setting {name}: would make the same data as {other}: what is varied has no effect "
             "here (is the model used by any variable?); no two settings are left to compare"
-            for name, kept in dropped.items()
+            for name, other in dropped.items()
         ]
     if problems or first is None or draws is None:
         raise ConfigError(dict.fromkeys(problems))
@@ -197,7 +197,7 @@ def plan_frontier(
         directory=final,
         settings=settings,
         dropped=dropped,
-        kept=tuple(one.name for one in settings if _is_done(one, workshop(final), first)),
+        finished=tuple(one.name for one in settings if _is_done(one, workshop(final), first)),
         first=first,
         seed=draws,
         registry=registry,
@@ -208,7 +208,7 @@ def plan_frontier(
 
 
 def _seed(base: Config, waiting: Path) -> Seed:
-    """Return what decides the draws of all settings: what an interrupted call had, if it can."""
+    """Return seed and key of all settings, those of an interrupted call if possible."""
     for manifest in () if isinstance(base.random_key, KeyConfig) else waiting.glob(f"*/{MANIFEST}"):
         with suppress(ConfigError):
             earlier = seed_of(base.model_copy(update={"random_key": KeyConfig(manifest=manifest)}))
@@ -218,7 +218,7 @@ def _seed(base: Config, waiting: Path) -> Seed:
 
 
 def read_state(waiting: Path) -> Mapping[str, Any] | None:
-    """Return what an interrupted call left behind, None where there is nothing of the kind."""
+    """Return the state of an interrupted call, or None."""
     try:
         content = parse_json((waiting / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -268,19 +268,19 @@ class Frontier:
     comparison: ComparedRuns
     """The settings side by side."""
     failed: Mapping[str, tuple[str, ...]]
-    """Settings that could not be run, and why."""
+    """Settings that failed, with reasons."""
 
 
 def run_frontier(
     plan: FrontierPlan,
     *,
     listening: Callable[[], AbstractContextManager[Listener]] = lambda: nullcontext(silent),
-    say: Callable[[str], object] = str,
+    show: Callable[[str], object] = str,
 ) -> Frontier:
     """Run every setting of a plan and compare them.
 
-    ``listening`` gives, for each setting, what is told about the progress of its run; ``say`` is
-    given sentences for the user: the plan, and which setting runs.
+    ``listening`` returns a listener of the progress of each setting; ``show`` receives sentences
+    for the user: the plan, and the running setting.
 
     Raises
     ------
@@ -293,28 +293,27 @@ def run_frontier(
     ``Frontier.failed``.
     """
     for line in plan.lines:
-        say(line)
+        show(line)
     with written_paths() as written:
         try:
-            return _run_and_write(plan, listening, say)
+            return _run_and_write(plan, listening, show)
         except KeyboardInterrupt:
             if plan.directory in written or not plan.workshop.exists():
                 raise
             raise KeyboardInterrupt(
-                f"interrupted; finished settings are kept in {plan.workshop}, the same call goes "
-                "on there"
+                f"interrupted; finished settings are in {plan.workshop}, the same call continues"
             ) from None
 
 
 def _run_and_write(
     plan: FrontierPlan,
     listening: Callable[[], AbstractContextManager[Listener]],
-    say: Callable[[str], object],
+    show: Callable[[str], object],
 ) -> Frontier:
     work = plan.workshop
     state = json.dumps({"unfinished": str(plan.directory)})
     with own_directory(work, {STATE: state}) as discard:
-        failed = _run_all(plan, listening, say)
+        failed = _run_all(plan, listening, show)
         done = [setting.name for setting in plan.settings if setting.name not in failed]
         if not done:
             reasons = dict.fromkeys(why for problems in failed.values() for why in problems)
@@ -337,27 +336,27 @@ def _run_and_write(
 def _run_all(
     plan: FrontierPlan,
     listening: Callable[[], AbstractContextManager[Listener]],
-    say: Callable[[str], object],
+    show: Callable[[str], object],
 ) -> dict[str, tuple[str, ...]]:
-    """Run what is not finished yet; return the settings that failed, and why."""
+    """Run the unfinished settings; return failed ones with reasons."""
     failed: dict[str, tuple[str, ...]] = {}
-    waiting = [setting for setting in plan.settings if setting.name not in plan.kept]
+    waiting = [setting for setting in plan.settings if setting.name not in plan.finished]
     for number, setting in enumerate(waiting, 1):
-        say(f"setting {number} of {len(waiting)}: {setting.name}")
-        place = {"directory": plan.workshop / setting.name, "overwrite": True}
-        output = setting.config.output.model_copy(update=place)
+        show(f"setting {number} of {len(waiting)}: {setting.name}")
+        target = {"directory": plan.workshop / setting.name, "overwrite": True}
+        output = setting.config.output.model_copy(update=target)
         config = setting.config.model_copy(update={"output": output})
         try:
             with listening() as listener:
                 run(config, registry=plan.registry, listener=listener, seed=plan.seed)
         except Exception as error:  # an error of the program must not lose the other settings
             failed[setting.name] = _reasons(error)
-            say(f"  failed: {'; '.join(failed[setting.name])}")
+            show(f"  failed: {'; '.join(failed[setting.name])}")
     return failed
 
 
 def _reasons(error: Exception) -> tuple[str, ...]:
-    """Say why a setting failed; the text of an error that is not ours may hold a value."""
+    """Return why a setting failed, without texts of other packages, which may quote values."""
     if isinstance(error, SynthesizerError):
         return error.problems
     frame, line = list(traceback.walk_tb(error.__traceback__))[-1]
@@ -370,7 +369,7 @@ def _reasons(error: Exception) -> tuple[str, ...]:
 
 
 def _write(plan: FrontierPlan, frontier: Frontier) -> None:
-    """Give the finished settings their place beside the comparison, in one step."""
+    """Rename the directory of finished settings with the comparison, in one step."""
     comparison, work = frontier.comparison, plan.workshop
     page = comparison_page(
         comparison,

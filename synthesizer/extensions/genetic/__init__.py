@@ -1,4 +1,4 @@
-"""The genetic synthesizer: whole datasets evolve to a risk that was chosen beforehand."""
+"""The genetic synthesizer: whole datasets evolve to a given limit of risk."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ EXTENSION = Extension(
     screen=late(f"{__name__}.genetic_report:on_screen"),
     codebook=late(f"{__name__}.genetic_report:codebook_facts"),
     names=dict.fromkeys(("Refined", "refine"), f"{__name__}.refine"),
-    task="Judge files, whoever made them",
+    task="Judge files from any source",
     commands=late(f"{__name__}.genetic_commands:commands"),
 )

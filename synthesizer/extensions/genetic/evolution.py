@@ -1,4 +1,4 @@
-"""Candidates, and the loop: select, cross, mutate, score, until nothing is gained."""
+"""Candidates, and the loop: select, cross, mutate, score, until there is no more gain."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from synthesizer.extensions.genetic.scores import (
 def chosen(n: int, rate: float, rng: np.random.Generator) -> Integers:
     """Return each of n positions with probability ``rate``, rising.
 
-    Gaps between chosen positions are geometric, so that the work grows with what is chosen.
+    Gaps between chosen positions are geometric, so the work grows with the number of positions.
 
     Examples
     --------
@@ -45,12 +45,12 @@ def chosen(n: int, rate: float, rng: np.random.Generator) -> Integers:
         return np.arange(n)
     expected = n * rate
     size = int(expected + 6 * np.sqrt(expected) + 10)
-    # a gap beyond the end may have any size: cut off, sums stay within the integers
-    places = np.cumsum(np.minimum(rng.geometric(rate, size), n + 1)) - 1
-    while places[-1] < n:
+    # gaps beyond the end are cut off, so sums stay within the integers
+    positions = np.cumsum(np.minimum(rng.geometric(rate, size), n + 1)) - 1
+    while positions[-1] < n:
         gaps = np.minimum(rng.geometric(rate, size), n + 1)
-        places = np.append(places, places[-1] + np.cumsum(gaps))
-    return np.asarray(places[: np.searchsorted(places, n)], dtype=np.int64)
+        positions = np.append(positions, positions[-1] + np.cumsum(gaps))
+    return np.asarray(positions[: np.searchsorted(positions, n)], dtype=np.int64)
 
 
 def crossed(
@@ -58,7 +58,7 @@ def crossed(
 ) -> tuple[Records, Records, Integers]:
     """Swap each record of two candidates with probability ``rate`` (whole-case crossover).
 
-    Returns both children, and the rows that changed places.
+    Return both children, and the swapped rows.
     """
     rows = chosen(len(mother), rate, rng)
     first, second = mother.copy(), father.copy()
@@ -67,7 +67,7 @@ def crossed(
 
 
 class Redraw:
-    """Draws cells anew with a probability of every level, for each variable.
+    """Redraws cells with a probability of every level, for each variable.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Redraw:
         self._coding = coding
         self._first = np.concatenate(([0], np.cumsum(coding.levels)[:-1]))
         # variable j has its cumulative shares between j and j + 1, so that one search does for all
-        parts = [place + np.cumsum(weights) / weights.sum() for place, weights in enumerate(shares)]
+        parts = [index + np.cumsum(weights) / weights.sum() for index, weights in enumerate(shares)]
         self._cumulative = np.concatenate(parts)
 
     @classmethod
@@ -95,28 +95,30 @@ class Redraw:
     def marginal(cls, coding: Coding, original: Records) -> Self:
         """Return redraws with the frequencies of levels in the original."""
         counts = [
-            np.bincount(coding.level(original, place), minlength=count).astype(np.float64)
-            for place, count in enumerate(coding.levels)
+            np.bincount(coding.level(original, index), minlength=count).astype(np.float64)
+            for index, count in enumerate(coding.levels)
         ]
         return cls(coding, counts)
 
-    def levels(self, places: Integers, rng: np.random.Generator) -> Integers:
-        """Draw a level of the variable at each place, shape (k,)."""
-        place = np.searchsorted(self._cumulative, places + rng.random(len(places)), side="right")
-        last = self._first[places] + self._coding.levels[places] - 1
-        return np.asarray(np.minimum(place, last) - self._first[places], dtype=np.int64)
+    def levels(self, positions: Integers, rng: np.random.Generator) -> Integers:
+        """Draw a level of the variable at each position, shape (k,)."""
+        index = np.searchsorted(
+            self._cumulative, positions + rng.random(len(positions)), side="right"
+        )
+        last = self._first[positions] + self._coding.levels[positions] - 1
+        return np.asarray(np.minimum(index, last) - self._first[positions], dtype=np.int64)
 
     def mutated(
         self, records: Records, rate: float, rng: np.random.Generator
     ) -> tuple[Records, Integers]:
-        """Draw each cell anew with probability ``rate``; return the rows that may have changed."""
+        """Redraw each cell with probability ``rate``; return the rows that may have changed."""
         p = len(self._coding.levels)
         cells = chosen(len(records) * p, rate, rng)
         if not len(cells):
             return records, cells
-        rows, places = np.divmod(cells, p)
-        stride, count = self._coding.strides[places], self._coding.levels[places]
-        gain = (self.levels(places, rng) - records[rows] // stride % count) * stride
+        rows, variables = np.divmod(cells, p)
+        stride, count = self._coding.strides[variables], self._coding.levels[variables]
+        gain = (self.levels(variables, rng) - records[rows] // stride % count) * stride
         out = records.copy()
         np.add.at(out, rows, gain.astype(out.dtype))
         return out, rows[np.diff(rows, prepend=-1) > 0]
@@ -139,10 +141,10 @@ def replaced(
 
 
 DECADES = 3.0
-"""Powers of ten between the highest and the lowest rate of a child."""
+"""Powers of ten between the highest and lowest rate of a child."""
 
 Allowed = Callable[[Records], BoolArray]
-"""Says which records keep to the rules."""
+"""Test of which records satisfy the rules."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +157,7 @@ class Candidate:
 
 
 class Breeder:
-    """Makes children of two candidates; moves that break a rule are taken back."""
+    """Makes children of two candidates; moves that break a rule are undone."""
 
     def __init__(
         self,
@@ -169,7 +171,7 @@ class Breeder:
         self.allowed = allowed
 
     def with_options(self, options: GeneticOptions) -> Self:
-        """Return a breeder with other options; this one keeps its own."""
+        """Return a copy of the breeder with other options."""
         changed = copy(self)
         changed.options = options
         return changed
@@ -206,7 +208,7 @@ class Breeder:
         return Candidate(records, counts, self.scorer.score(counts, len(records)))
 
     def _aim(self, counts: Counts, n: int, rng: np.random.Generator) -> float:
-        """Return the share of the records that carry risk which a child has replaced."""
+        """Return the share of the risky records that a child replaces."""
         goal = self.options.goal
         if not goal:
             return self.options.aimed * rng.random()
@@ -215,7 +217,7 @@ class Breeder:
             return 0.0
         if self.options.mode == "pareto":
             return min(self.options.aimed, (1 - goal / risk) * rng.random())
-        # roughly the share needed: most risks fall in proportion to the records that carry them
+        # roughly the share needed: most risks fall in proportion to the risky records
         return min(self.options.aimed, (1 - goal / risk) * (0.5 + rng.random()))
 
     def _rate(self, highest: float, rng: np.random.Generator) -> float:
@@ -224,8 +226,8 @@ class Breeder:
             return highest
         return float(highest * 10 ** (-DECADES * rng.random()))
 
-    def kept(self, before: Records, move: tuple[Records, Integers]) -> Records:
-        """Return the records after a move; records that would break a rule stay as they were."""
+    def within_rules(self, before: Records, move: tuple[Records, Integers]) -> Records:
+        """Return the records after a move, without changes that would break a rule."""
         after, rows = move
         if self.allowed is not None and len(rows):
             wrong = rows[~self.allowed(after[rows])]
@@ -236,7 +238,7 @@ class Breeder:
         self, before: Records, counts: Counts, move: tuple[Records, Integers]
     ) -> tuple[Records, Counts]:
         """Return records and counts after a move, within the rules."""
-        after, rows = self.kept(before, move), move[1]
+        after, rows = self.within_rules(before, move), move[1]
         if not len(rows):
             return before, counts
         return after, self.scorer.recounted(counts, before[rows], after[rows])
@@ -261,9 +263,9 @@ def tournament(
 ) -> Integers:
     """Return the winners of tournaments, positions of candidates, shape (n_wins,).
 
-    ``place`` is that of every candidate, 0 the best. Candidates enter with replacement. The one of
-    rank r within its tournament wins with probability p (1 - p)^r; what is left over goes to the
-    last. With p = 1 the best one always wins.
+    ``rank`` is that of every candidate, 0 the best. Candidates enter with replacement. The one of
+    rank r within its tournament wins with probability p (1 - p)^r; the last one gets the rest.
+    With p = 1 the best one always wins.
 
     Examples
     --------
@@ -283,10 +285,10 @@ def tournament(
 
 
 def fronts(points: Floats) -> Integers:
-    """Return the number of the front of every point, 0 for those that none dominates, shape (N,).
+    """Return the number of the front of every point, 0 for nondominated points, shape (N,).
 
-    A point dominates another one if it is nowhere worse and somewhere better; lower is better
-    (Deb et al. 2002, NSGA-II).
+    A point dominates another one if it is not worse in any objective and better in one; lower is
+    better (Deb et al. 2002, NSGA-II).
 
     Examples
     --------
@@ -298,8 +300,8 @@ def fronts(points: Floats) -> Integers:
     front = np.full(len(points), -1, dtype=np.int64)
     number = 0
     while (front < 0).any():
-        left = front < 0
-        front[left & ~dominates[left].any(axis=0)] = number
+        remaining = front < 0
+        front[remaining & ~dominates[remaining].any(axis=0)] = number
         number += 1
     return front
 
@@ -326,7 +328,7 @@ def crowding(points: Floats, front: Integers) -> Floats:
 
 
 def hypervolume(points: Floats) -> float:
-    """Return the area of the unit square that some point dominates, in [0, 1], higher is better.
+    """Return the dominated area of the unit square, in [0, 1], higher is better.
 
     Source: Zitzler and Thiele (1998); the reference point is (1, 1).
 
@@ -348,15 +350,15 @@ class Ranking:
     """The candidates of a generation in order; all arrays have shape (N,)."""
 
     order: Integers
-    """Positions of the candidates, the best one to have offspring first."""
+    """Positions of the candidates, the best parent first."""
     place: Integers
-    """Place of every candidate in that order."""
+    """Rank of every candidate in that order."""
     chosen: int
-    """The candidate that would be the result."""
+    """Position of the current result."""
     front: Integers
     """Number of the front."""
     aim: float
-    """What the evolution lowers: the result's value, or the area that no candidate dominates."""
+    """Value to minimise: that of the result, or the undominated area."""
 
 
 def ranking(points: Floats, options: GeneticOptions) -> Ranking:
@@ -367,7 +369,7 @@ def ranking(points: Floats, options: GeneticOptions) -> Ranking:
         # within the limit by utility, then the others by their risk (Deb 2000)
         within = points[:, 1] <= options.risk_at_most
         value = np.where(within, points[:, 0], 1.0 + points[:, 1])
-    # below the goal less risk is worth nothing, or it would be bought with utility
+    # below the goal less risk has no value, or it would cost utility
     sought = np.column_stack((points[:, 0], np.maximum(points[:, 1], options.goal or 0.0)))
     if options.sorts:
         ahead = fronts(sought)
@@ -380,31 +382,31 @@ def ranking(points: Floats, options: GeneticOptions) -> Ranking:
 
 
 INTERRUPTED = "interrupted"
-LEAST_GAIN = 1e-6
-"""Gains below this are rounding, or not worth a generation."""
+MIN_GAIN = 1e-6
+"""Smaller gains are rounding errors, or not worth a generation."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class EvolutionOutcome:
     """The outcome of one start population."""
 
     best: Candidate
-    """The one that the options ask for."""
+    """The resulting candidate."""
     frontier: tuple[Candidate, ...]
-    """Those that no other one beats on both objectives, by rising risk."""
+    """Nondominated candidates, by rising risk."""
     history: tuple[Generation, ...]
-    """From the start population on."""
+    """All generations, with the start population."""
     stopped: str
-    """Why it ended."""
+    """Reason of the end."""
     options: GeneticOptions
-    """What was asked for, with the risk floor as a number."""
+    """The options, with the risk floor as a number."""
     scorer: Scorer
     origin: Records | None = None
-    """What `unchanged` compares with, row by row: the original of mutants; None elsewhere."""
+    """Original of mutants, for `unchanged`; None for other starts."""
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody stopped it before its time."""
+        """Whether a user stopped it early."""
         return self.stopped == INTERRUPTED
 
     @property
@@ -419,13 +421,13 @@ class Outcome:
         return None if limit is None else self.score.risk <= limit
 
     def unchanged(self, candidate: Candidate) -> float | None:
-        """Return the share of records that are still those of the start at their place."""
+        """Return the share of records that equal those of the start in the same row."""
         if self.origin is None or len(self.origin) != len(candidate.records):
             return None
         return float(np.mean(candidate.records == self.origin))
 
     def point(self, candidate: Candidate) -> Point:
-        """Return where a candidate lies, and how much of the start is left in it."""
+        """Return utility and risk of a candidate, and its share of unchanged records."""
         score = candidate.score
         stated, right = self.scorer.found(candidate.counts) or (None, None)
         value = fitness(np.array([[score.utility, score.risk]]), weight=self.options.weight)
@@ -440,7 +442,7 @@ class Outcome:
 
     @property
     def dataset(self) -> EvolvedDataset:
-        """The result and how it was bred, for files."""
+        """The result and its history, for files."""
         return EvolvedDataset(
             **self.point(self.best).model_dump(),
             reached=self.reached,
@@ -451,7 +453,7 @@ class Outcome:
         )
 
 
-Told = Callable[[Generation], None]
+GenerationListener = Callable[[Generation], None]
 
 
 def evolve(
@@ -462,14 +464,14 @@ def evolve(
     *,
     origin: Records | None = None,
     n_jobs: int = 1,
-    tell: Told | None = None,
+    listener: GenerationListener | None = None,
     keeps_best: bool = True,
-) -> Outcome:
+) -> EvolutionOutcome:
     """Evolve a population of at least two until a stop.
 
-    ``path`` names this evolution among those of a seed, and threads do not change its result.
-    ``tell`` is called after every generation. An interrupt keeps the last whole generation with
-    ``keeps_best``; otherwise it is passed on.
+    ``path`` identifies this evolution among those of a seed; threads do not change its result.
+    ``listener`` is called after every generation. With ``keeps_best`` an interrupt returns the last
+    whole generation; otherwise it is raised.
     """
     options, begin = breeder.options, perf_counter()
     people = list(start)
@@ -483,20 +485,20 @@ def evolve(
                 children = _children(people, ranks, breeder, seed, (*path, number), parallel)
                 people, ranks = _survivors(people, ranks, children, options)
                 history.append(_summary(number, people, ranks, options))
-                if tell is not None:
-                    tell(history[-1])
+                if listener is not None:
+                    listener(history[-1])
             except KeyboardInterrupt as stop:
                 if not keeps_best or isinstance(stop, Terminated):
                     raise
                 stopped = INTERRUPTED
                 break
-            gained = ranks.aim < lowest - LEAST_GAIN
+            gained = ranks.aim < lowest - MIN_GAIN
             lowest, since = (ranks.aim, 0) if gained else (lowest, since + 1)
             stopped = _stop(options, number, since, perf_counter() - begin)
     front = [people[i] for i in np.flatnonzero(ranks.front == 0)]
     front = list({c.score: c for c in front}.values())  # equal scores are one point
     front.sort(key=lambda c: (c.score.risk, c.score.utility))
-    return Outcome(
+    return EvolutionOutcome(
         best=people[ranks.chosen],
         frontier=tuple(front),
         history=tuple(history),
@@ -508,7 +510,7 @@ def evolve(
 
 
 def _stop(options: GeneticOptions, number: int, since: int, seconds: float) -> str | None:
-    """Return why the evolution stops, None if it goes on."""
+    """Return why the evolution stops, None if it continues."""
     if number >= options.generations:
         return f"{number} generations"
     if options.patience is not None and since >= options.patience:
@@ -530,7 +532,7 @@ def _children(
     path: Sequence[str | int],
     parallel: Parallel,
 ) -> list[Candidate]:
-    """Return the children of a generation; every pair has a generator of its own."""
+    """Return the children of a generation; every pair has a separate generator."""
     options = breeder.options
     elites = 0 if options.sorts else options.elites
     wanted = len(people) - elites
@@ -543,8 +545,8 @@ def _children(
     )
     pairs = parents.reshape(-1, 2)
     born = parallel(
-        delayed(breeder.pair)(people[mother], people[father], seed.generator(*path, "pair", place))
-        for place, (mother, father) in enumerate(pairs)
+        delayed(breeder.pair)(people[mother], people[father], seed.generator(*path, "pair", number))
+        for number, (mother, father) in enumerate(pairs)
     )
     return [child for both in born for child in both][:wanted]
 
@@ -555,15 +557,15 @@ def _survivors(
     """Return the next generation: elites and children, or the best of parents and children."""
     if not options.sorts:
         elites = [people[i] for i in ranks.order[: options.elites]]
-        kept = [*elites, *children]
-        return kept, ranking(_points(kept), options)
+        survivors = [*elites, *children]
+        return survivors, ranking(_points(survivors), options)
     both = [*people, *children]
     ranks = ranking(_points(both), options)
     order = ranks.order[: len(people)]
     if ranks.chosen not in order:  # crowding must not lose the result
         order[-1] = ranks.chosen
-    kept = [both[i] for i in order]
-    return kept, ranking(_points(kept), options)
+    survivors = [both[i] for i in order]
+    return survivors, ranking(_points(survivors), options)
 
 
 def _summary(

@@ -1,4 +1,4 @@
-"""What an evolution of whole datasets came to: filled by the engine, told by the report.
+"""The record of an evolution of whole datasets, for the report.
 
 Every rate lies in [0, 1]; of utility U and fitness F lower is better, of risk R lower is safer.
 """
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from synthesizer.data.displayed import Displayed
 
 HISTORY = "history.csv"
-"""What an evolution came to, generation by generation."""
+"""File with the generations of all evolutions."""
 
 
 class _Result(Displayed, BaseModel):
@@ -23,14 +23,14 @@ class _Result(Displayed, BaseModel):
 
 
 class Generation(_Result):
-    """What is kept of a generation; generation 0 is the start population."""
+    """Summary of a generation; generation 0 is the start population."""
 
     generation: int
     """Its number."""
     utility: float
-    """Of the candidate that would be the result."""
+    """Utility of the current result."""
     risk: float
-    """Of the same candidate."""
+    """Risk of the current result."""
     fitness: float
     """F of it with the weights of the options, without the floor of the risk."""
     median_utility: float
@@ -38,67 +38,67 @@ class Generation(_Result):
     median_risk: float
     """Over all candidates."""
     frontier: int
-    """Candidates that no other one beats on both."""
+    """Number of nondominated candidates."""
 
 
 class Point(_Result):
-    """Where a candidate lies, and how much of the start is left in it."""
+    """Utility and risk of a candidate, and its share of unchanged records."""
 
     utility: float
     risk: float
     fitness: float
     unchanged: float | None = None
-    """Share of the records of the original at their place; None where none started from it."""
+    """Share of records of the original in the same row; None for other starts."""
     found: float | None = None
-    """Share of the people sought whose keys are there; None where the measure has no keys."""
+    """Share of target persons whose keys occur; None for measures without keys."""
     right_of_found: float | None = None
-    """Of these, the share whose target is right."""
+    """Share of these persons whose target is right."""
 
 
 class EvolvedDataset(Point):
-    """One synthetic dataset, and how it was bred."""
+    """One synthetic dataset and its history."""
 
     reached: bool | None
-    """Whether its risk is within the highest one accepted; None where there is none."""
+    """Whether its risk is within the limit; None without a limit."""
     stopped: str
-    """Why the evolution ended, in words."""
+    """Reason of the end."""
     generations: int
-    """How many were bred after the start population."""
+    """Number of generations after the start population."""
     history: tuple[Generation, ...]
     frontier: tuple[Point, ...]
-    """Candidates of the last generation that no other one beats."""
+    """Nondominated candidates of the last generation."""
 
 
 class FrontierFile(Point):
-    """A dataset of the frontier that was written, to be picked."""
+    """A written dataset of the frontier, to choose from."""
 
     file: str
 
 
 class Utility(_Result):
-    """The measure of utility that was lowered."""
+    """The measure of utility that was minimised."""
 
     name: str
     meaning: str
 
 
 class Risk(_Result):
-    """The measure of risk that was lowered, with what it is to be compared with."""
+    """The measure of risk that was minimised, with its references."""
 
     name: str
     meaning: str
     keys: tuple[str, ...]
     target: str
     people: int
-    """Records that are sought."""
+    """Number of target records."""
     baseline: float | None
-    """Where targets are guessed from their distribution; None where the measure has none."""
+    """Risk of guessing targets from their distribution; None without a target."""
     random: float
-    """Of files whose variables are drawn from their margins, each by itself."""
+    """Risk of files whose variables are drawn from their margins independently."""
 
 
 class Evolution(_Result):
-    """What was evolved, and what came out; the part ``genetic`` of ``checks.json``."""
+    """The settings and results of an evolution: ``genetic`` in ``checks.json``."""
 
     mode: str
     """``single`` or ``pareto``."""
@@ -108,9 +108,9 @@ class Evolution(_Result):
     utility: Utility
     risk: Risk
     weight: float
-    """Of U in F; that of R is one minus it."""
+    """Weight of U in F; that of R is one minus it."""
     risk_at_most: float | None
-    """Highest risk accepted."""
+    """Limit of the risk."""
     risk_floor: float
     """Below it a lower risk is not rewarded."""
     datasets: tuple[EvolvedDataset, ...]
@@ -119,12 +119,12 @@ class Evolution(_Result):
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody stopped it before its time; the best so far was kept."""
+        """Whether a user stopped it early, with the best candidate so far."""
         return any(dataset.stopped == "interrupted" for dataset in self.datasets)
 
 
 def read_evolution(content: Any) -> Evolution:
-    """Read what ``checks.json`` has of an evolution."""
+    """Return the evolution in the content of ``checks.json``."""
     return Evolution.model_validate(content)
 
 

@@ -34,27 +34,27 @@ from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.plan.inputs import declarations
 
 
-def plan_genetic(asked: Asked) -> Found[GeneticPlan | None]:
-    """Return what will be evolved, None where there are problems, or were before."""
-    context, config, scenarios = asked.context, asked.options, asked.scenarios
-    steps, is_sound = asked.chain.steps, asked.is_sound
-    found = Findings()
-    found.problems.at("genetic", _problems(context, config, steps))
-    if found.problems or not is_sound or not context.columns.is_complete:
-        return found.of(None)
+def plan_genetic(request: Asked) -> Found[GeneticPlan | None]:
+    """Return the plan of the evolution, None if there are problems."""
+    context, config, scenarios = request.context, request.options, request.scenarios
+    steps, is_sound = request.chain.steps, request.is_sound
+    findings = Findings()
+    findings.problems.at("genetic", _problems(context, config, steps))
+    if findings.problems or not is_sound or not context.columns.is_complete:
+        return findings.of(None)
     if not scenarios:
         return Found(None, (problem("genetic_needs_scenario"),))
     main = scenarios[0]
     numbers = [n for n in (*main.keys, main.target) if not context.table[n].is_coded]
     if numbers:
         return Found(None, (problem("genetic_scenario_numbers", names=numbers),))
-    found.problems.at("genetic", _scenario_problems(context.table, config, main))
+    findings.problems.at("genetic", _scenario_problems(context.table, config, main))
     files: list[Records] = []
     if not isinstance(config.start, str):
-        files = _files(config.start, context.table, found.problems)
-    if found.problems:
-        return found.of(None)
-    found.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
+        files = _files(config.start, context.table, findings.problems)
+    if findings.problems:
+        return findings.of(None)
+    findings.notes += [*_ignored(context, config), *_notes(context.table, config, main)]
     made = GeneticPlan(
         fits_chain=config.start == "chain",
         keeps_rules=True,
@@ -63,7 +63,7 @@ def plan_genetic(asked: Asked) -> Found[GeneticPlan | None]:
         target=main.target,
         files=tuple(files),
     )
-    return found.of(made)
+    return findings.of(made)
 
 
 def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -> Iterator[str]:
@@ -76,9 +76,9 @@ def _problems(context: Context, config: GeneticOptions, steps: Sequence[Step]) -
     if len(categories) < 2:
         yield problem("genetic_few_categories")
     yield from coding_problems([context.table[name].variable for name in categories])
-    kept = [step.variable for step in steps if step.model.abilities.copies_rows]
-    if kept:
-        yield problem("genetic_kept", names=kept)
+    copied = [step.variable for step in steps if step.model.abilities.copies_rows]
+    if copied:
+        yield problem("genetic_kept", names=copied)
     derived = [
         step.variable
         for step in steps
@@ -111,15 +111,15 @@ def _size_problems(context: Context, config: GeneticOptions) -> Iterator[str]:
 
 
 def drawn_after(table: Table) -> list[str]:
-    """Return the numbers and dates, which the chain draws given the categories that evolved."""
+    """Return the numbers and dates, which the chain draws given the evolved categories."""
     return [v.name for v in table.schema if not v.is_coded and v.kind is not Kind.ID]
 
 
-FEW = 20
-"""People below which a risk is mostly chance: one more or less moves it by 0.05."""
+MIN_PEOPLE = 20
+"""With fewer people the risk is mostly chance: one person moves it by 0.05."""
 
 CHAIN_KEYS = ("default_method", "method", "models", "visit_sequence", "predictor_matrix")
-"""What a configuration says of conditional models."""
+"""Keys about conditional models."""
 
 
 def _ignored(context: Context, config: GeneticOptions) -> Iterator[str]:
@@ -155,25 +155,25 @@ def _scenario_problems(table: Table, config: GeneticOptions, scenario: Scenario)
 
 def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Records]:
     """Read the start files and return their records."""
-    place = "genetic.start"
+    key = "genetic.start"
     tables: dict[Path, Table] = {}
     for path in paths:
         if not os.path.exists(path):
-            problems.append(problem("no_such_file", place=place, path=path))
+            problems.append(problem("no_such_file", place=key, path=path))
             continue
-        with problems.gathered(place):
+        with problems.gathered(key):
             tables[path] = like_original(read_path(path, min_rows=1), table)
     sizes = {str(path): synthetic.n_rows for path, synthetic in tables.items()}
     if len(set(sizes.values())) > 1:
         counts = ", ".join(f"{path} {n:,}" for path, n in sizes.items())
-        problems.append(problem("genetic_files_differ", place=place, counts=counts))
+        problems.append(problem("genetic_files_differ", place=key, counts=counts))
     if problems:
         return []
     coding = Coding.of([table[name].variable for name in evolved_names(table)])
     records = {path: coding.encode(synthetic) for path, synthetic in tables.items()}
     original = np.sort(coding.encode(table))
     problems += [
-        problem("genetic_file_is_original", place=place, path=path)
+        problem("genetic_file_is_original", place=key, path=path)
         for path, cells in records.items()
         if np.array_equal(np.sort(cells), original)
     ]
@@ -181,12 +181,12 @@ def _files(paths: Sequence[Path], table: Table, problems: Problems) -> list[Reco
 
 
 def declared_for_refining(path: Path, file: str) -> dict[str, Declaration]:
-    """Return what a configuration says of the reading of variables.
+    """Return the settings of a configuration for reading variables.
 
     Raises
     ------
     DataError
-        If it says what the refinement of the synthetic ``file`` would not keep.
+        If it has rules that the refinement of the synthetic ``file`` would ignore.
     """
     config = load_config(path)
     if config.panel is not None:
@@ -199,13 +199,12 @@ def declared_for_refining(path: Path, file: str) -> dict[str, Declaration]:
 def like_original(raw: RawTable, table: Table, *, codes: Collection[str] = ()) -> Table:
     """Encode a synthetic file with exactly the levels of the original.
 
-    ``codes`` are variables whose numbers are taken for codes of categories.
+    ``codes`` are variables whose numbers are codes of categories.
 
     Raises
     ------
     DataError
-        Naming every column that is missing, and every variable with levels that the original
-        does not have.
+        With every missing column, and every variable with levels that the original does not have.
     """
     names = evolved_names(table)
     schema = Schema(tuple(table[name].variable for name in names))
@@ -243,7 +242,7 @@ def _new_levels(table: Table, synthetic: Table) -> Mapping[str, int]:
 
 
 def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator[str]:
-    """Yield what a steward should know of this evolution before it starts."""
+    """Yield notes about this evolution before it starts."""
     sought = Sought.of(table, scenario.keys, scenario.target)
     cells = len(np.unique(sought.records))
     # parents and children: their records, and counts of at most three margins
@@ -256,7 +255,11 @@ def _notes(table: Table, config: GeneticOptions, scenario: Scenario) -> Iterator
     )
     limit = config.risk_at_most
     people = RISKS[config.risk](sought).people
-    few = "; so few say little: name more or finer keys under checks" if people < FEW else ""
+    few = (
+        ", too few for a stable risk: name more or finer keys under checks"
+        if people < MIN_PEOPLE
+        else ""
+    )
     yield note("genetic_few_people", persons=plural(people, "person", "people"), few=few)
     if limit is not None:
         random = Evolver(sought, config).random_risk(Seed(0))

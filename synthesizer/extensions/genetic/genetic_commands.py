@@ -36,12 +36,12 @@ def commands() -> list[Command]:
 
 def refine(
     original: Original,
-    synthetic: Annotated[Path, typer.Argument(help="A synthetic file, whoever made it.")],
-    keys: Annotated[str, option("What an intruder knows: A,B,C.")],
-    target: Annotated[str, option("What an intruder seeks.")],
+    synthetic: Annotated[Path, typer.Argument(help="A synthetic file from any source.")],
+    keys: Annotated[str, option("Keys: variables that an intruder knows, A,B,C.")],
+    target: Annotated[str, option("Target: variable that an intruder wants to learn.")],
     risk_at_most: Annotated[
         float | None,
-        option("Highest risk that is accepted; the baseline of the risk if absent."),
+        option("Limit of the risk; if absent, the risk of guessing."),
     ] = None,
     codes: Annotated[Text, option("Variables whose numbers are codes: A,B, or all.")] = None,
     config: Annotated[Path | None, option("YAML of a run: kinds and missing codes.")] = None,
@@ -63,7 +63,7 @@ def refine(
     overwrite: Overwrite = False,
     quiet: Quiet = False,
 ) -> None:
-    """Lower the risk of a synthetic file at the least loss.
+    """Lower the risk of a synthetic file with the least loss of utility.
 
     Exit code 3 means: the limit was not reached (the best file is written).
     """
@@ -73,22 +73,22 @@ def refine(
     problems = Problems()
     names = names_in(problems, keys=keys, codes=None if codes == "all" else codes)
     name_in(problems, target=target)
-    asked = settings_in(
+    options = settings_in(
         settings, problems, section="genetic", beside=("seed", "random_key", "workers")
     )
-    seed, workers = (number_in(asked, key, problems) for key in ("seed", "workers"))
+    seed, workers = (number_in(options, key, problems) for key in ("seed", "workers"))
     elsewhere = {"mode", "start", "risk_at_most"}
     known = [
         f"genetic.{name}" for name in GeneticOptions.__dataclass_fields__ if name not in elsewhere
     ]
-    refuse_others(asked, [*known, "random_key", "random_key.from"], problems)
+    refuse_others(options, [*known, "random_key", "random_key.from"], problems)
     problems.settle(ConfigError)
     with progress(quiet=quiet) as listener:
         outcome = refine_file(
             original, synthetic, keys=names["keys"] or (), target=target, risk_at_most=risk_at_most,
             codes=True if codes == "all" else names["codes"] or (), config=config, out=out,
-            record=record, overwrite=overwrite, seed=seed or 0, random_key=asked.get("random_key"),
-            workers=all_cores(workers), listener=listener, **asked.get("genetic", {}),
+            record=record, overwrite=overwrite, seed=seed or 0, random_key=options.get("random_key"),  # noqa: E501
+            workers=all_cores(workers), listener=listener, **options.get("genetic", {}),
         )  # fmt: skip
     if not quiet:
         show_refined(outcome, record)
@@ -99,7 +99,7 @@ def refine(
 
 
 def show_refined(file: RefinedFile, record: Path | None) -> None:
-    """Print risk and utility before and after, and where the files are."""
+    """Print risk and utility before and after, and the names of the files."""
     from synthesizer.cli.printing import Ending, grouped, show_table
     from synthesizer.report.blocks import NUMBERS, DataTable
 
@@ -126,14 +126,14 @@ def show_refined(file: RefinedFile, record: Path | None) -> None:
 
 def _lines(refined: Refined) -> Iterator[str]:
     cost = refined.after.utility - refined.before.utility
-    yield f"cost: {cost:+.4f} of utility; {refined.changed:.2%} of the records are other ones now"
+    yield f"cost: {cost:+.4f} of utility; {refined.changed:.2%} of the records were replaced"
     people = [shares for shares in refined.found.values() if shares is not None]
     if len(people) == 2:
         words = " to ".join(
             f"{share:.3f}{'' if right is None else f' (right of these {right:.3f})'}"
             for share, right in people
         )
-        yield f"people found by their key: {words}; who is not found counts as 0 in the risk"
+        yield f"people whose key occurs: {words}; those without count as 0 in the risk"
     yield (
         "baseline: targets guessed from their distribution; random file: variables drawn from "
         "their margins alone"

@@ -17,7 +17,7 @@ from synthesizer.data.options import MAX_REPEATS, Count, Positive, Share, option
 
 
 def _paths(value: object) -> object:
-    """Turn one file into a list of one; ``mutants`` and ``chain`` stay words."""
+    """Return a list of one file; ``mutants`` and ``chain`` stay words."""
     if not isinstance(value, str | Path | list | tuple):
         raise ValueError("must be mutants, chain, or the paths of synthetic files")
     return value if value in ("mutants", "chain") or isinstance(value, list | tuple) else [value]
@@ -35,11 +35,11 @@ Start = Annotated[
 class GeneticOptions:
     """Evolve whole datasets in place of a chain, or after one; rates are probabilities.
 
-    With ``risk_at_most`` the search sorts by dominance in both modes: sorted by F, or by utility
-    among those within the limit, it loses the best on the way to the limit. A limit in mode single
-    takes the place of ``risk_floor``. Tournaments are drawn with replacement. Where candidates are
-    sorted by dominance parents compete with children instead of ``elites``. Aimed moves lead down
-    to the limit, or to the floor, in mode single; in mode pareto any share is taken.
+    With ``risk_at_most`` the search sorts by dominance in both modes: sorting by F, or by utility
+    within the limit, would lose the best candidates on the way to the limit. In mode single the
+    limit replaces ``risk_floor``. Tournaments are drawn with replacement. If candidates are sorted
+    by dominance, parents compete with children, without ``elites``. In mode single aimed moves lead
+    down to the limit or the floor; in mode pareto they replace any share.
 
     Examples
     --------
@@ -54,9 +54,7 @@ class GeneticOptions:
     mode: Literal["single", "pareto"] = Field(
         "single", description="one dataset, or the frontier of utility and risk"
     )
-    risk_at_most: Share | None = Field(
-        None, description="highest risk that is accepted; F decides when absent"
-    )
+    risk_at_most: Share | None = Field(None, description="limit of the risk; F decides when absent")
     risk_floor: Share | None = Field(
         None,
         description="risk below which less is worth nothing; that of a file drawn from the margins "
@@ -68,9 +66,7 @@ class GeneticOptions:
     population: Whole = Field(
         100, ge=2, le=MAX_REPEATS, description="datasets of a generation, 2 to 10,000"
     )
-    mutants: Share = Field(
-        0.05, gt=0, description="start mutants: largest share of cells that are drawn anew"
-    )
+    mutants: Share = Field(0.05, gt=0, description="start mutants: largest share of redrawn cells")
     elites: Whole = Field(
         2, ge=0, description="without a limit, mode single: best datasets that survive unchanged"
     )
@@ -79,7 +75,7 @@ class GeneticOptions:
     )
     win: Share = Field(1.0, gt=0, description="probability that the best one wins a tournament")
     crossover: Share = Field(0.1, description="probability that two parents swap a record")
-    mutation: Share = Field(0.001, description="probability that a cell is drawn anew")
+    mutation: Share = Field(0.001, description="probability that a cell is redrawn")
     rates: Literal["varied", "fixed"] = Field(
         "varied",
         description="varied: every child has its own, log-uniform from a thousandth of the rate up "
@@ -95,10 +91,10 @@ class GeneticOptions:
     )
     generations: Whole = Field(100, ge=1, le=1_000_000, description="most generations")
     patience: Count | None = Field(
-        20, description="stop after so many generations without gain; null goes on"
+        20, description="stop after this number of generations without gain; null never stops"
     )
     seconds: Positive | None = Field(
-        None, description="stop after so many seconds; results then depend on the machine"
+        None, description="stop after this number of seconds; results then depend on the machine"
     )
     points: Whole = Field(
         10,
@@ -109,7 +105,7 @@ class GeneticOptions:
 
     @model_serializer(mode="wrap")
     def _chosen(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Write only the options that differ from the defaults, like other sections."""
+        """Return only the options that differ from the defaults, like other sections."""
         usual = type(self)()
         return {
             name: value
@@ -124,7 +120,7 @@ class GeneticOptions:
 
     @property
     def goal(self) -> float | None:
-        """The risk to which aimed moves lead; less risk than this has no value."""
+        """The risk to which aimed moves lead; lower risk has no value."""
         if self.mode == "pareto" or self.risk_at_most is None:
             return self.risk_floor
         return self.risk_at_most
@@ -138,4 +134,4 @@ class GeneticOptions:
 
 
 STARTS = ("start", "mutants", "points")
-"""What is about a whole run; to refine a file takes the others."""
+"""Options of a whole run; refining a file accepts the others."""

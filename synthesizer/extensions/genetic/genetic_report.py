@@ -1,6 +1,6 @@
-"""The evolution of whole datasets: its settings, course and outcome, and which file to pick.
+"""The report of an evolution: settings, course, results, and the files to choose from.
 
-The pictures are those of Chen, Taub and Elliot (2019), figure 6.
+The charts follow Chen, Taub and Elliot (2019), figure 6.
 """
 
 from __future__ import annotations
@@ -35,42 +35,40 @@ from synthesizer.report.record import Record
 _T = TypeVar("_T")
 
 _STARTS = {
-    "mutants": "mutants of the original, copies in which an increasing share of the cells was "
-    "drawn anew",
+    "mutants": "mutants of the original: copies with an increasing share of redrawn cells",
     "chain": "synthetic datasets that the chain drew",
     "files": "synthetic files that the configuration names",
 }
 _KEYS_AND_TARGET = ("cap_u", "cap", "disco", "tcap")
 _NO_KEYS = ("replicated_uniques",)
-_CLEARLY = 0.9
-"""Risks below this part of that of random files lie below it by more than luck."""
-_MOST_POINTS = 400
-"""Points of the frontier that are drawn."""
-MOST_NAMES = 40
-"""Files of the frontier that are named in the picture."""
-MOST_STEPS = 200
-"""Generations that are drawn and listed; of more, every so many-th one is."""
+_CLEARLY_BELOW = 0.9
+"""A risk below this part of the risk of random files is lower than chance explains."""
+_MAX_POINTS = 400
+"""Points of the frontier in the chart."""
+MAX_NAMES = 40
+"""Named files of the frontier in the chart."""
+MAX_STEPS = 200
+"""Generations in chart and table; with more, every n-th one."""
 _TO_PICK = (
-    "Files of the frontier to pick from: each buys utility with risk, and no other candidate beats "
-    "it on both. Going down the table risk rises and U falls. Choose the most useful one whose "
-    "risk you accept, look at it with “synthesizer check” first (U and R "
-    "are what the evolution lowered, so other figures are the fairer judges), and release that "
-    "file only: the others are confidential, and several of them together tell more than one. The "
-    "other parts of this report are about the result, not about these files."
+    "Files of the frontier, to choose one: no other candidate has both a lower U and a lower R. "
+    "Down the table risk rises and U falls. Choose the most useful file with a risk that you "
+    "accept, and check it with “synthesizer check” first: the evolution minimised U and R, so "
+    "other figures are fairer. Release this file only: the others are confidential, and several "
+    "files together reveal more than one. The other parts of this report are about the result."
 )
 _RULED_OUT = (
-    "A file comes there without these people's keys, or with wrong values; who knows that can rule "
-    "out what the file shows; where a target has two values only, ruling out one tells the other."
+    "Such a file lacks these people's keys, or has wrong values for them. An intruder can rule "
+    "out the values that it shows; with two values of a target this reveals the other one."
 )
 
 
 @section(
     "genetic",
     "Evolution",
-    "How whole datasets were bred towards low utility loss and low risk, and what came out.",
+    "How whole datasets were evolved to low utility loss and low risk, and the result.",
 )
 def genetic_section(record: Record) -> Iterator[Block]:
-    """Yield how datasets were evolved."""
+    """Yield the blocks about the evolution."""
     evolution = record.extensions["genetic"]
     yield from evolution_notes(evolution, record)
     yield Words([_WHAT])
@@ -87,14 +85,14 @@ _WHAT = (
     "Whole datasets were evolved, not drawn from a model one by one. In every generation better "
     "ones had offspring: pairs swapped records, and cells or records were replaced. Every dataset "
     "was scored against the confidential data by utility loss U and risk R, both from 0 to 1. "
-    "Guessing is R of targets guessed from their distribution alone. Files at random have values "
-    "of the margins, each variable by itself: they hold nothing on any person, and nothing has to "
-    "be lower than that. R counts who is not found as 0."
+    "“Guessing” is R of targets guessed from their distribution alone. “Files at random” have "
+    "variables drawn from their margins independently: they contain no information about persons, "
+    "so no R needs to be lower. Persons whose key does not occur count as 0 in R."
 )
 
 
 def evolution_table(evolution: Evolution) -> DataTable:
-    """Return what was evolved by which measures, and the risks to compare with."""
+    """Return the table of settings and measures, and the risks for comparison."""
     utility, risk, limit = evolution.utility, evolution.risk, evolution.risk_at_most
     knows = risk.keys if risk.name not in _NO_KEYS else ()
     result = "lowest F, the distance of U and R from 0"
@@ -108,7 +106,7 @@ def evolution_table(evolution: Evolution) -> DataTable:
         ("Risk R (lower is safer)", risk.meaning),
         ("The intruder knows", ", ".join(knows) or None),
         ("The intruder seeks", risk.target if risk.name in _KEYS_AND_TARGET else None),
-        ("People sought", risk.people),
+        ("Target persons", risk.people),
         ("R of guessing (baseline)", risk.baseline),
         ("R of files at random", risk.random),
         ("Highest R accepted", limit),
@@ -117,39 +115,39 @@ def evolution_table(evolution: Evolution) -> DataTable:
 
 
 def _setting(value: float) -> str:
-    """Write a setting as the configuration has it, without further zeros."""
+    """Return a setting as in the configuration, without trailing zeros."""
     return written(round(value, 6), "text")
 
 
 def ending(why: str, generations: int) -> str:
-    """Say how an evolution ended, and after how many generations.
+    """Return how an evolution ended, and after how many generations.
 
     Examples
     --------
     >>> ending("30 generations", 30)
-    'after 30 generations, the most that were allowed'
+    'after 30 generations, the limit'
     >>> ending("no gain in 20 generations", 57)
     'after 57 generations: no gain in 20 generations'
     """
     after = f"after {plural(generations, 'generation')}"
     if re.fullmatch(r"\d+ generations", why):
-        return f"{after}, the most that were allowed"
+        return f"{after}, the limit"
     if re.fullmatch(r"\S+ seconds", why):
-        return f"{after}: its {why} were over; on another machine it may end elsewhere"
+        return f"{after}: its {why} were over; on another machine the result may differ"
     if why == "interrupted":
-        return f"{after}: somebody interrupted it"
+        return f"{after}: interrupted by a user"
     return f"{after}: {why}"
 
 
 def _span(values: Sequence[float]) -> str:
-    """Write a value, or the least and the largest one."""
+    """Return a value, or the smallest and the largest one, as text."""
     low, high = min(values), max(values)
     lowest = written(low, "share")
     return lowest if lowest == written(high, "share") else interval(low, high, "share")
 
 
 def evolution_notes(evolution: Evolution, record: Record) -> Iterator[Note]:
-    """Yield what must be said of evolved datasets before all else."""
+    """Yield the most important notes on evolved datasets."""
     if evolution.start == "mutants":
         yield _perturbed(evolution, record)
     if evolution.interrupted:
@@ -164,8 +162,8 @@ def _perturbed(evolution: Evolution, record: Record) -> Note:
     count = f" ({shares[0] * rows:,.0f} of {rows:,})" if len(shares) == 1 else ""
     return Note(
         f"Perturbation, not synthesis: the datasets started as mutants of the original, and a "
-        f"share of at least {_span(shares)} of their records{count} are confidential records as "
-        "they are, in another order. A low R does not undo that. Judge the file "
+        f"share of at least {_span(shares)} of their records{count} are unchanged confidential "
+        "records, in another order, even if R is low. Judge the file "
         "as a perturbed copy of the original; to evolve synthetic datasets, set genetic: {start: "
         "chain}.",
         "alert",
@@ -173,10 +171,10 @@ def _perturbed(evolution: Evolution, record: Record) -> Note:
 
 
 def _interruption(evolution: Evolution, record: Record) -> Iterator[str]:
-    yield "Somebody interrupted the evolution; what is here is the best up to then."
+    yield "A user interrupted the evolution; this is the best result until then."
     wanted, n_made = record.manifest.config.get("m", 1), len(evolution.datasets)
     if wanted > n_made:
-        yield f"Of {wanted:,} datasets that were asked for, {n_made:,} were made."
+        yield f"Of {wanted:,} requested datasets, {n_made:,} were made."
     yield "More generations may lower U and R further."
 
 
@@ -190,38 +188,38 @@ def _limit(evolution: Evolution) -> Iterator[Note]:
             f"dataset {number} has R {written(dataset.risk)}" for number, dataset in above
         )
         yield Note(
-            f"The highest risk that is accepted ({_setting(limit)}) was not reached: {which}. Give "
-            "the evolution more generations or a start of lower risk, or accept more risk.",
+            f"The limit of the risk ({_setting(limit)}) was not reached: {which}. Use more "
+            "generations, a start of lower risk, or a higher limit.",
             "alert",
         )
     else:
         which = "The result is" if len(evolution.datasets) == 1 else "All results are"
-        yield Note(f"{which} within the highest risk that is accepted ({_setting(limit)}).", "good")
+        yield Note(f"{which} within the limit of the risk ({_setting(limit)}).", "good")
 
 
 def _below_random(evolution: Evolution) -> Iterator[Note]:
-    """Warn where a file is wrong about people more often than chance, which is informative, too."""
+    """Warn if a file is wrong about people more often than by chance, which is informative."""
     limit, random = evolution.risk_at_most, evolution.risk.random
     level, lowest = written(random, "share"), min(dataset.risk for dataset in evolution.datasets)
     if limit is not None and limit < random:
         yield Note(
-            f"The highest risk that is accepted ({_setting(limit)}) is below that of files drawn "
-            f"at random from the margins ({level}), which hold nothing on anybody: nobody needs "
-            f"less. {_RULED_OUT} A limit of {level} would do.",
+            f"The limit of the risk ({_setting(limit)}) is below the risk of files drawn at random "
+            f"from the margins ({level}), which contain no information about persons. "
+            f"{_RULED_OUT} A limit of {level} is low enough.",
             "alert",
         )
-    elif lowest < _CLEARLY * random:
+    elif lowest < _CLEARLY_BELOW * random:
         yield Note(
             f"R of {written(lowest, 'share')} is below that of files drawn at random from the "
-            f"margins ({level}), which hold nothing on anybody: nobody needs less. {_RULED_OUT} "
-            "Look at CAP of matches, and at what the margins lost."
+            f"margins ({level}), which contain no information about persons. {_RULED_OUT} "
+            "Check the CAP of matches, and the margins."
         )
 
 
 def pictures(evolution: Evolution) -> Iterator[Block]:
-    """Yield how the first dataset was bred, and where it came to."""
+    """Yield the charts of the evolution of the first dataset."""
     if len(evolution.datasets) > 1:
-        yield Words(["The pictures are of dataset 1; history.csv has the generations of all."])
+        yield Words(["The charts show dataset 1; history.csv contains the generations of all."])
     history = evolution.datasets[0].history
     baseline, limit = evolution.risk.baseline, evolution.risk_at_most
     yield generations_chart(history, baseline=baseline, limit=limit)
@@ -229,17 +227,17 @@ def pictures(evolution: Evolution) -> Iterator[Block]:
 
 
 def _points(evolution: Evolution) -> list[tuple[str, float, float]]:
-    """Return the frontier; those that were written carry the number of their file."""
+    """Return the frontier; written datasets have the number of their file."""
     if evolution.mode != "pareto":
         return []
     front, files = evolution.datasets[0].frontier, evolution.written
-    small = [("", front[i].utility, front[i].risk) for i in _spread(len(front), _MOST_POINTS)]
-    large = [files[i] for i in _spread(len(files), MOST_NAMES)]
+    small = [("", front[i].utility, front[i].risk) for i in _spread(len(front), _MAX_POINTS)]
+    large = [files[i] for i in _spread(len(files), MAX_NAMES)]
     return [*small, *((_number(file.file), file.utility, file.risk) for file in large)]
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """Return at most so many positions, both ends among them."""
+    """Return at most ``most`` positions, with both ends."""
     if count <= most:
         return list(range(count))
     return [round(i * (count - 1) / (most - 1)) for i in range(most)]
@@ -251,7 +249,7 @@ def _number(file: str) -> str:
 
 
 def result_table(evolution: Evolution) -> DataTable:
-    """Return the datasets that came out."""
+    """Return the table of the resulting datasets."""
     table = row_table(
         evolution.datasets,
         _caption("Results of the evolution", evolution),
@@ -266,7 +264,7 @@ def result_table(evolution: Evolution) -> DataTable:
 
 
 def frontier_table(evolution: Evolution) -> DataTable:
-    """Return the files of the frontier, to pick one from; without rows where there is none."""
+    """Return the table of the files of the frontier, to choose from."""
     limit, files = evolution.risk_at_most, evolution.written
     marked = "" if limit is None else f"; marked: R above {limit:g}"
     return row_table(
@@ -280,7 +278,7 @@ def frontier_table(evolution: Evolution) -> DataTable:
 
 def _caption(subject: str, evolution: Evolution, more: str = "") -> str:
     if evolution.start == "mutants":
-        more += "; unchanged: share of the records that are those of the original"
+        more += "; unchanged: share of records of the original"
     return f"{subject}; U and F: lower is better, R: lower is safer{more}"
 
 
@@ -294,7 +292,7 @@ def _columns(points: Sequence[Point]) -> list[Added]:
         Added("Found", "share", lambda point: point.found),
         Added("Right of these", "share", lambda point: point.right_of_found),
     ]
-    return [own for own in every if any(own.value(point) is not None for point in points)]
+    return [column for column in every if any(column.value(point) is not None for point in points)]
 
 
 def _above(points: Sequence[Point], limit: float | None) -> list[int]:
@@ -310,31 +308,31 @@ class NamedPoint(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """Where it is."""
+        """Utility and risk in words."""
         return at_words(self.utility, self.risk)
 
 
 _READS = (
-    "Utility U is a distance from the original: 0 is alike. Risk R: 0 is safest. The best "
-    "candidate is the dataset that would be the result if the evolution ended there; generation 0 "
-    "is the start. Lines that are level at the end say that more generations would gain little; "
-    "lines that still fall say that it ended early."
+    "Utility U is the distance from the original: 0 is equal. Risk R: 0 is safest. The best "
+    "candidate is the result if the evolution ended at this generation; generation 0 is the start. "
+    "If lines are level at the end, more generations would gain little; if they still fall, the "
+    "evolution ended too early."
 )
 _LIMITED = (
-    " Where a highest risk is accepted the best candidate has the lowest U within it, so its risk "
-    "may rise again, up to the limit."
+    " With a limit of the risk the best candidate has the lowest U within the limit, so its risk "
+    "may rise again up to the limit."
 )
 
 
 _PATH_READS = (
-    "Further left is safer, further down is closer to the original: the lower left corner would be "
-    "best. The line leads from generation to generation; an axis may begin above 0. Where there is "
-    "a frontier (green), no candidate beats any of it on both: one is bought with the other."
+    "Left is safer, down is closer to the original: the lower left corner would be best. The line "
+    "connects the generations; an axis may begin above 0. No candidate has both a lower U and a "
+    "lower R than a point of the frontier (green)."
 )
 
 
 def thinned(steps: Sequence[_T], most: int) -> list[_T]:
-    """Return every so many-th step and the last one, at most about ``most``.
+    """Return every n-th step and the last one, about ``most`` at most.
 
     Examples
     --------
@@ -342,12 +340,12 @@ def thinned(steps: Sequence[_T], most: int) -> list[_T]:
     ([0, 3, 6, 9], [0, 3, 6, 8])
     """
     every = max(1, -(-len(steps) // most))
-    kept = list(steps[::every])
-    return kept if (len(steps) - 1) % every == 0 else [*kept, steps[-1]]
+    selected = list(steps[::every])
+    return selected if (len(steps) - 1) % every == 0 else [*selected, steps[-1]]
 
 
 def at_words(utility: float, risk: float) -> str:
-    """Write a point.
+    """Return a point as text.
 
     Examples
     --------
@@ -358,10 +356,10 @@ def at_words(utility: float, risk: float) -> str:
 
 
 def _levels(baseline: float | None, limit: float | None) -> list[Mark]:
-    """Return the risks to compare with that are known."""
+    """Return the known risks for comparison."""
     levels = (
         (baseline, "baseline (guessing)", "line-baseline dashed"),
-        (limit, "highest risk accepted", "line-bad dotted"),
+        (limit, "limit of the risk", "line-bad dotted"),
     )
     return [Mark(value, words, look) for value, words, look in levels if value is not None]
 
@@ -371,7 +369,7 @@ def _from_start_to_end(history: Sequence[Generation]) -> str:
     first, last = history[0], history[-1]
     start, end = (at_words(step.utility, step.risk) for step in (first, last))
     if len(history) == 1:
-        return f"Only generation {first.generation} is known: its best candidate has {start}."
+        return f"Only generation {first.generation} is available: its best candidate has {start}."
     count = plural(last.generation - first.generation, "generation")
     return f"In {count} the best candidate went from {start} to {end}."
 
@@ -384,10 +382,10 @@ def generations_chart(
 ) -> Chart:
     """Return utility and risk of the best candidate, and their medians, by generation.
 
-    ``baseline`` is the risk where targets are guessed from their distribution, ``limit`` the
-    highest that is accepted.
+    ``baseline`` is the risk of guessing targets from their distribution, ``limit`` that of the
+    options.
     """
-    steps, levels = thinned(history, MOST_STEPS), _levels(baseline, limit)
+    steps, levels = thinned(history, MAX_STEPS), _levels(baseline, limit)
     summary = _from_start_to_end(history)
     picture = panels(
         [
@@ -451,15 +449,15 @@ def path_chart(
     *,
     limit: float | None = None,
 ) -> Chart:
-    """Return the way of the best candidate in the plane of risk and utility.
+    """Return the path of the best candidate in the plane of risk and utility.
 
     Parameters
     ----------
     history : sequence of Generation
         At least one.
     frontier : sequence of (str, float, float)
-        Candidates that no other one beats: name, utility, risk, both in [0, 1]. Those with a name
-        are larger and carry it, as far as there is room; keep it short.
+        Nondominated candidates: name, utility, risk, both in [0, 1]. Points with a name are larger
+        and show it if there is room; keep it short.
     baseline, limit : float, optional
         As in `generations_chart`.
 
@@ -484,7 +482,7 @@ def path_chart(
         [*_spots(named[::-1], "s1"), *_spots(front, "s3")],
         risk=Axis(label="risk R (left is safer)", marks=levels),
         loss=Axis(label="utility U (lower is better)"),
-        way=[(step.risk, step.utility) for step in thinned(history, MOST_STEPS)],
+        way=[(step.risk, step.utility) for step in thinned(history, MAX_STEPS)],
         legend=legend,
         title="Utility and risk of the best candidate",
         description=summary,
@@ -505,7 +503,7 @@ def path_chart(
 
 
 def _spots(points: Sequence[NamedPoint], colour: str) -> Iterator[Spot]:
-    """Yield the ends of the way (s1), or the points of a frontier (s3)."""
+    """Yield the ends of the path (s1), or the points of a frontier (s3)."""
     for name, utility, risk in points:
         shape: Literal["dot", "ring", "small"] = "dot" if name else "small"
         shape = "ring" if name == "start" and colour == "s1" else shape
@@ -527,7 +525,7 @@ def _path_in_words(
 
 
 def on_screen(record: Record) -> Iterator[DataTable | Note]:
-    """Yield what became of the datasets, the files to pick from, and what must be said of both."""
+    """Yield the resulting datasets, the files to choose from, and notes."""
     evolution = record.extensions["genetic"]
     yield result_table(evolution)
     yield frontier_table(evolution)
@@ -547,13 +545,13 @@ _MOVES = {
 
 
 def codebook_facts(facts: Facts) -> dict[str, Any]:
-    """Return what an evolution began with, its moves, and what models drew after it."""
-    own, after = facts.extensions["genetic"], facts.drawn_after
+    """Return the start, the moves, and the variables that models drew after the evolution."""
+    evolution, after = facts.extensions["genetic"], facts.drawn_after
     return {
-        **{start: own["start"] == start for start in ("mutants", "files", "chain")},
+        **{start: evolution["start"] == start for start in ("mutants", "files", "chain")},
         "evolved": True,
-        "redrawn_values": "mutation" in own["moves"],
-        "moves": listed([_MOVES[name] for name in own["moves"]]),
+        "redrawn_values": "mutation" in evolution["moves"],
+        "moves": listed([_MOVES[name] for name in evolution["moves"]]),
         "drawn_after": listed(after, most=len(after)),
         "for_categories": " for its categories" if after else "",
         "in_categories": " in its categories" if after else "",

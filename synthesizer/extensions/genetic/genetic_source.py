@@ -19,9 +19,9 @@ from synthesizer.extensions.genetic.evolution import (
     Allowed,
     Breeder,
     Candidate,
-    Outcome,
+    EvolutionOutcome,
+    GenerationListener,
     Redraw,
-    Told,
     evolve,
     replaced,
 )
@@ -51,31 +51,31 @@ from synthesizer.plan.extended import Fitting, Planned
 from synthesizer.report.blocks import Cell, DataTable, value_table
 
 RANDOM_FILES = 10
-"""Files drawn from the margins for the risk that needs no information on anybody."""
+"""Number of files from the margins, for the risk without information about persons."""
 
-ALONE = 250_000
-"""Below so many records in a dataset threads wait for each other longer than they work."""
+MIN_THREADED_ROWS = 250_000
+"""Records of a dataset below which threads cost more time than they save."""
 
 
-def below_random(place: str, limit: float, random: float) -> str:
+def below_random(key: str, limit: float, random: float) -> str:
     """Warn that a limit lies below the risk of a file without information.
 
     Examples
     --------
     >>> below_random("risk_at_most", 0.1, 0.3)[:58]
-    'risk_at_most (0.1) is below 0.3000, what a file reaches wh'
+    'risk_at_most (0.1) is below 0.3000, the risk of a file wit'
     """
     return (
-        f"{place} ({limit:.4g}) is below {random:.4f}, what a file reaches whose variables are "
-        "drawn from their margins alone: nobody needs less, and a file that comes there by leaving "
-        "people out, or by contradicting what is true of them, can be turned round"
+        f"{key} ({limit:.4g}) is below {random:.4f}, the risk of a file without information, "
+        "drawn from the margins; a lower risk means missing people or wrong values, from which an "
+        "intruder can rule out values"
     )
 
 
 def spread(candidates: Sequence[Candidate], count: int) -> list[Candidate]:
     """Return at most ``count`` points of a frontier, both ends among them."""
-    places = np.linspace(0, len(candidates) - 1, min(count, len(candidates)))
-    return [candidates[place] for place in np.unique(places.round().astype(int))]
+    positions = np.linspace(0, len(candidates) - 1, min(count, len(candidates)))
+    return [candidates[position] for position in np.unique(positions.round().astype(int))]
 
 
 class Evolver:
@@ -99,7 +99,7 @@ class Evolver:
         return self.options.population
 
     def random_risk(self, seed: Seed) -> float:
-        """Return the mean risk of files whose variables are drawn from their margins alone."""
+        """Return the mean risk of files whose variables are drawn from their margins."""
         if seed not in self._random:
             self._random[seed] = self._drawn_risk(seed)
         return self._random[seed]
@@ -116,7 +116,7 @@ class Evolver:
     def mutants(self, seed: Seed, dataset: int, largest: float) -> list[Candidate]:
         """Return mutants of the original at increasing rates, as in the paper.
 
-        ``largest`` is the share of cells drawn anew in the last one, in (0, 1].
+        ``largest`` is the share of redrawn cells in the last one, in (0, 1].
         """
         base, size = self._ruled(self.sought.records, self._start(seed, dataset, 0)), self.size
         return [
@@ -129,8 +129,8 @@ class Evolver:
     ) -> list[Candidate]:
         """Return the files and, up to the population's size, versions of them.
 
-        Versions have an increasing share of the records that carry risk replaced by others of
-        the same file; without ``aimed`` moves they are mutants at increasing rates.
+        In versions an increasing share of risky records is replaced by others of the same file;
+        without ``aimed`` moves they are mutants at increasing rates.
         """
         people = [
             self.breeder.candidate(self._ruled(records, self._start(seed, dataset, -1 - number)))
@@ -154,9 +154,9 @@ class Evolver:
         *,
         origin: Records | None = None,
         n_jobs: int = 1,
-        tell: Told | None = None,
+        listener: GenerationListener | None = None,
         keeps_best: bool = True,
-    ) -> Outcome:
+    ) -> EvolutionOutcome:
         """Evolve a start population; see `evolution.evolve`. Threads serve large datasets only."""
         if self.risk.undefined:
             raise DataError(self.risk.undefined)
@@ -166,7 +166,7 @@ class Evolver:
             breeder = breeder.with_options(options)
         n = len(start[0].records)
         path = ("genetic", dataset)
-        threads = 1 if n < ALONE else n_jobs
+        threads = 1 if n < MIN_THREADED_ROWS else n_jobs
         return evolve(
             start,
             breeder,
@@ -174,12 +174,12 @@ class Evolver:
             path,
             origin=origin,
             n_jobs=threads,
-            tell=tell,
+            listener=listener,
             keeps_best=keeps_best,
         )
 
     def shuffled(self, candidate: Candidate, seed: Seed, dataset: int, number: int = 0) -> Records:
-        """Return a candidate's records in an order that reveals nothing of the original's."""
+        """Return a candidate's records in random order, to hide the order of the original."""
         rng = seed.generator("genetic", dataset, "order", number)
         return candidate.records[rng.permutation(len(candidate.records))]
 
@@ -190,7 +190,7 @@ class Evolver:
         right = self.breeder.allowed(records)
         if not right.any():
             raise RuleError(
-                "every record of a start dataset breaks a rule; mend the rules, or take them out"
+                "every record of a start dataset breaks a rule; correct or remove the rules"
             )
         wrong = np.flatnonzero(~right)
         out = records.copy()
@@ -202,44 +202,44 @@ class Evolver:
 
     def _mutant(self, records: Records, rate: float, rng: np.random.Generator) -> Candidate:
         return self.breeder.candidate(
-            self.breeder.kept(records, self.breeder.redraw.mutated(records, rate, rng))
+            self.breeder.within_rules(records, self.breeder.redraw.mutated(records, rate, rng))
         )
 
     def _safer(self, start: Candidate, share: float, rng: np.random.Generator) -> Candidate:
         risky = self.scorer.risky(start.counts, start.records)
         moved = replaced(start.records, risky, share, start.records, rng)
-        return self.breeder.candidate(self.breeder.kept(start.records, moved))
+        return self.breeder.candidate(self.breeder.within_rules(start.records, moved))
 
 
 @dataclass(frozen=True)
 class _Keeping:
-    """A test of which records keep the rules; an object, so that it can be pickled for workers."""
+    """A test of which records satisfy the rules; a class, so that workers can pickle it."""
 
     rules: tuple[Rule, ...]
     zeros: tuple[Zero, ...]
     coding: Coding
 
     def __call__(self, records: Records) -> BoolArray:
-        cells, place = np.unique(np.asarray(records, dtype=np.int64), return_inverse=True)
+        cells, index = np.unique(np.asarray(records, dtype=np.int64), return_inverse=True)
         table = self.coding.decode(cells)
-        kept = ~forbidden_rows(self.zeros, table)
+        is_allowed = ~forbidden_rows(self.zeros, table)
         for rule in self.rules:
             column = table[rule.variable]
-            kept &= np.asarray(rule.apply(column, table).data == column.data)
-        return np.asarray(kept[place])
+            is_allowed &= np.asarray(rule.apply(column, table).data == column.data)
+        return np.asarray(is_allowed[index])
 
 
 def keeping(rules: Sequence[Rule], zeros: Sequence[Zero], table: Table) -> Allowed | None:
-    """Return a test of which records keep rules and structural zeros; None without any.
+    """Return a test of which records satisfy rules and structural zeros; None without any.
 
-    Those of numbers and dates hold where these are drawn, after the evolution.
+    Rules of numbers and dates apply when these are drawn, after the evolution.
     """
     names = evolved_names(table)
     held = tuple(rule for rule in rules if rule.variable in names)
-    kept = tuple(zero for zero in zeros if zero.variable in names)
-    if not held and not kept:
+    used_zeros = tuple(zero for zero in zeros if zero.variable in names)
+    if not held and not used_zeros:
         return None
-    return _Keeping(held, kept, Coding.of([table[name].variable for name in names]))
+    return _Keeping(held, used_zeros, Coding.of([table[name].variable for name in names]))
 
 
 Words = Callable[[str], None]
@@ -247,14 +247,14 @@ Words = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GeneticPlan(Planned):
-    """What will be evolved."""
+    """The plan of an evolution."""
 
     options: GeneticOptions
-    """Settings of the evolution."""
+    """Options of the evolution."""
     keys: tuple[str, ...]
-    """What an intruder knows."""
+    """Keys: variables that an intruder knows."""
     target: str
-    """What an intruder seeks."""
+    """Target: variable that an intruder wants to learn."""
     files: tuple[Records, ...] = ()
     """Records of the start files."""
 
@@ -264,7 +264,7 @@ class GeneticPlan(Planned):
         return self.options.start if isinstance(self.options.start, str) else "files"
 
     def source(self, fitting: Fitting) -> Evolving:
-        """Return what evolves datasets against these records."""
+        """Return the source that evolves datasets against these records."""
         table, spec, names = fitting.table, fitting.spec, evolved_names(fitting.table)
         chain = fitting.chain() if fitting.fitted.steps else None
         numbers = any(step.variable not in names for step in spec.steps)
@@ -279,13 +279,13 @@ class GeneticPlan(Planned):
         )
 
     def facts(self, source: Source) -> dict[str, Any]:
-        """Return the start, the mode, the moves, and whether somebody ended it."""
+        """Return the start, the mode, the moves, and whether it was interrupted."""
         moves = {name: getattr(self.options, name) for name in ("crossover", "mutation", "aimed")}
         facts = {"start": self.start, "mode": self.options.mode, "interrupted": source.interrupted}
         return facts | {"moves": [name for name, rate in moves.items() if rate]}
 
     def blocks(self, m: int) -> Iterator[DataTable]:
-        """Yield what will be evolved: the settings of m evolutions."""
+        """Yield the settings of m evolutions."""
         options = self.options
         names = ["population", "generations", "patience", "seconds", "mode", "weight"]
         names += ["risk_at_most", *(["points"] if options.mode == "pareto" else [])]
@@ -307,28 +307,28 @@ class GeneticPlan(Planned):
 
 @dataclass(kw_only=True, eq=False)
 class Evolving(Source):
-    """Makes datasets by evolution; it holds the confidential data, which candidates are scored by.
+    """Makes datasets by evolution, scored against the confidential data.
 
-    An interrupt ends it after the best dataset so far.
+    An interrupt ends it with the best dataset so far.
     """
 
     plan: GeneticPlan
-    """What is evolved."""
+    """The evolver of the categories."""
     table: Table
     """The confidential data."""
     chain: FittedChain | None = None
-    """What the start population is drawn from (start chain)."""
+    """Model of the start population (start chain)."""
     rest: FittedChain | None = None
-    """What draws numbers and dates, given the categories that evolved; None without any."""
+    """Model of numbers and dates given the evolved categories, or None."""
     allowed: Allowed | None = None
-    """Says which records keep to the rules."""
+    """Test of which records satisfy the rules."""
     tell: Words | None = None
-    """Receives utility and risk in words after every generation."""
+    """Receives utility and risk as text after every generation."""
     keeps_best: bool = True
-    """Whether an interrupt keeps the best so far; otherwise it ends the work."""
+    """Whether an interrupt returns the best dataset so far."""
     results: list[EvolvedDataset] = field(default_factory=list)
-    """What became of every dataset of the last `generate`."""
-    _last: Outcome | None = None
+    """Results of the datasets of the last `generate`."""
+    _last: EvolutionOutcome | None = None
 
     def __post_init__(self) -> None:
         sought = Sought.of(self.table, self.plan.keys, self.plan.target)
@@ -346,26 +346,26 @@ class Evolving(Source):
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody stopped the last evolution before its time."""
+        """Whether a user stopped the last evolution early."""
         return self._last is not None and self._last.interrupted
 
     @property
     def half_problems(self) -> tuple[str, ...]:
-        """Why a half cannot be synthesised: an interrupt, or start files made from all records."""
+        """Why half of the records cannot be synthesised: an interrupt, or given start files."""
         if self.interrupted:
-            return ("the evolution was interrupted, and a half would not be",)
+            return ("the evolution was interrupted, but that of half the records would not be",)
         if self.plan.start == "files":
             return (
-                "a half cannot be synthesised: genetic.start names files, which know all records",
+                "genetic.start names files that were made from all records, not from half of them",
             )
         return ()
 
     def exceeded(self, pooled: Mapping[str, float | None]) -> tuple[str, ...]:
-        """Return where the risk lies above ``risk_at_most``: of a dataset, or of all pooled."""
+        """Return where the risk exceeds ``risk_at_most``: in a dataset, or in all pooled."""
         limit, m = self.plan.options.risk_at_most, len(self.results)
         above = [
-            f"genetic.risk_at_most ({limit}): dataset {number} came down to {result.risk:.4f} "
-            "only; give it more generations or aimed moves, or accept more risk"
+            f"genetic.risk_at_most ({limit}): dataset {number} reached only {result.risk:.4f}; "
+            "use more generations or aimed moves, or a higher limit"
             for number, result in enumerate(self.results, 1)
             if result.reached is False
         ]
@@ -388,14 +388,14 @@ class Evolving(Source):
         return m * self.plan.options.generations
 
     def misfits(self, m: int, rows: int | None, first: int) -> Iterator[str]:  # noqa: ARG002
-        """Yield problems of a request: several datasets of one start, or another number of rows."""
+        """Yield problems of a request: several datasets, or another number of rows."""
         if m > 1 and (self.plan.start == "mutants" or self.plan.options.mode == "pareto"):
             yield f"m ({m}) must be 1 with start mutants, and with mode pareto"
         elif self.keeps_rows and rows not in (None, self.n_units):
             yield f"rows ({rows}) must be {self.n_units}, which the start population has"
 
     def drawn(self, request: Request) -> Iterator[Table]:
-        """Yield the datasets, each of an evolution of its own."""
+        """Yield the datasets, each from a separate evolution."""
         seed = request.seed
         self.results.clear()
         for dataset in range(request.first, request.first + request.m):
@@ -405,7 +405,7 @@ class Evolving(Source):
                 dataset,
                 origin=self.evolver.sought.records if self.plan.start == "mutants" else None,
                 n_jobs=request.n_jobs or 1,
-                tell=told_in_words(self.tell, request.progress),
+                listener=progress_listener(self.tell, request.progress),
                 keeps_best=self.keeps_best,
             )
             # only the last dataset is kept, so memory does not grow with m
@@ -434,8 +434,8 @@ class Evolving(Source):
     def beside(self, seed: Seed) -> Beside | None:
         """Return the evolution of the last `generate`, with its history and its frontier.
 
-        Both are for the steward: the history holds figures of the confidential data, and of the
-        frontier only the dataset that is picked is meant for release.
+        Both are for the steward: the history contains figures of the confidential data, and only
+        the chosen dataset of the frontier may be released.
         """
         if self._last is None:
             return None
@@ -452,8 +452,8 @@ class Evolving(Source):
             named=partial(_with_files, evolution, points),
         )
 
-    def _frontier(self, outcome: Outcome) -> list[Candidate]:
-        """Return the frontier of a dataset, thinned out; nothing in mode single."""
+    def _frontier(self, outcome: EvolutionOutcome) -> list[Candidate]:
+        """Return the thinned frontier of a dataset; empty in mode single."""
         if self.plan.options.mode != "pareto":
             return []
         # one point below the floor is enough: less risk has no value there
@@ -482,8 +482,8 @@ class Evolving(Source):
         records = self.evolver.shuffled(candidate, seed, dataset, number)
         drawn = self.evolver.sought.coding.decode(records)
         if self.rest is not None:
-            own = seed.child("genetic", dataset, "rest", number)
-            drawn = self.rest.completed(drawn, own, n_jobs=n_jobs)
+            child = seed.child("genetic", dataset, "rest", number)
+            drawn = self.rest.completed(drawn, child, n_jobs=n_jobs)
         return ROWS.finished(drawn, self.table.schema)
 
     def _evolution(self, seed: Seed) -> Evolution:
@@ -514,19 +514,19 @@ class Evolving(Source):
 def _with_files(evolution: Evolution, points: Sequence[Point], files: Sequence[str]) -> Evolution:
     """Return an evolution with the files of its frontier."""
     pairs = zip(files, points, strict=True)
-    own = tuple(FrontierFile(file=name, **point.model_dump()) for name, point in pairs)
-    return evolution.model_copy(update={"written": own})
+    written_files = tuple(FrontierFile(file=name, **point.model_dump()) for name, point in pairs)
+    return evolution.model_copy(update={"written": written_files})
 
 
-def told_in_words(
+def progress_listener(
     show: Words | None, progress: Progress | None
 ) -> Callable[[Generation], None] | None:
-    """Return a function that shows a generation on a progress bar."""
+    """Return a function that shows utility and risk of a generation on a progress bar."""
 
     def tell(generation: Generation) -> None:
         if progress is not None:
             progress(1)
         if show is not None:
-            show(f"U {generation.utility:.4f}, R {generation.risk:.4f} (Ctrl-C keeps the best)")
+            show(f"U {generation.utility:.4f}, R {generation.risk:.4f} (Ctrl-C ends with the best)")
 
     return tell

@@ -1,8 +1,8 @@
-"""Lowering the risk of a synthetic file at the least loss of utility, whoever made it.
+"""Lower the risk of a synthetic file from any source, with the least loss of utility.
 
-The file is where the evolution starts: beside it stand versions in which more and more of the
-records that carry risk are replaced by other records of the file. Of all datasets within the limit
-the one nearest to the original is taken.
+The evolution starts from the file and from versions in which increasing shares of risky records are
+replaced by other records of the file. The result is the dataset within the limit that is nearest to
+the original.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from synthesizer.data.sources import RawTable, from_frame
 from synthesizer.data.table import Kind, Table
 from synthesizer.data.workers import Advance, Listener, silent, worker_problems
 from synthesizer.data.writing import Format, to_frame, write
-from synthesizer.extensions.genetic.evolution import Outcome
+from synthesizer.extensions.genetic.evolution import EvolutionOutcome
 from synthesizer.extensions.genetic.evolving import declared_for_refining, like_original
 from synthesizer.extensions.genetic.genetic_options import STARTS, GeneticOptions
 from synthesizer.extensions.genetic.genetic_source import (
     Evolver,
     Words,
     below_random,
-    told_in_words,
+    progress_listener,
 )
 from synthesizer.extensions.genetic.scores import RISKS, UTILITIES, Score, Sought, coding_problems
 from synthesizer.jobs.check import read_files
@@ -54,37 +54,36 @@ class Refined(Displayed):
     """A synthetic file before and after."""
 
     table: Table = field(repr=False)
-    """The refined records; the file itself where its risk is within the limit already."""
+    """The refined records; the file itself if its risk is within the limit."""
     layout: Layout = field(repr=False)
-    """How the synthetic file was written."""
+    """Layout of the synthetic file."""
     keys: tuple[str, ...]
     target: str
-    """What the intruder knows and seeks."""
+    """Keys and target of the intruder."""
     before: Score
     after: Score
     """Utility and risk in [0, 1], lower is better."""
     limit: float
-    """Highest risk that is accepted."""
+    """Limit of the risk."""
     baseline: float | None
-    """The risk if targets were guessed from their distribution; None where there is none."""
+    """Risk of guessing targets from their distribution; None without a target."""
     random: float
-    """The risk of a file whose variables are drawn from their margins alone."""
+    """Risk of files whose variables are drawn from their margins independently."""
     changed: float
-    """Share of the file's records that are another one now."""
+    """Share of the file's records that were replaced."""
     found: Mapping[str, tuple[float, float | None] | None]
-    """Share of people whose key is there, and their mean CAP, ``before`` and ``after``: a risk that
-    counts non-matches as zero falls when people are left out; who is still there may be told as
-    rightly as before."""
-    outcome: Outcome | None = field(repr=False)
-    """The evolution; None where nothing was to be done."""
+    """Share of people whose key occurs, and their mean CAP, ``before`` and ``after``. A risk that
+    counts non-matches as zero also falls if keys disappear; the CAP of the others may not fall."""
+    outcome: EvolutionOutcome | None = field(repr=False)
+    """The evolution; None if the file was within the limit."""
     options: GeneticOptions = field(repr=False)
-    """Its settings."""
+    """Options of the evolution."""
     draws: Seed = field(repr=False)
     """Seed and key of every draw."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Risk and utility before and after, and whether people are still found."""
+        """Risk and utility before and after, and the share of people whose key occurs."""
         risk, utility = RISKS[self.options.risk], UTILITIES[self.options.utility]
         return tuple(
             figure
@@ -119,7 +118,7 @@ class Refined(Displayed):
                 key="found",
                 name=f"found {when}",
                 value=share[0],
-                meaning="people whose key is there; who is not found is no risk and no use",
+                meaning="people whose key occurs in the file; others are neither a risk nor useful",
                 direction="a count",
                 n=self.table.n_rows,
             )
@@ -136,23 +135,23 @@ class Refined(Displayed):
 
     @property
     def interrupted(self) -> bool:
-        """Whether somebody stopped the evolution before its time."""
+        """Whether a user stopped the evolution early."""
         return self.outcome is not None and self.outcome.interrupted
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the steward should know, one sentence each."""
+        """Notes for the steward."""
         notes = replay_notes(self.draws)
         if self.outcome is None:
             notes.append(
-                f"the risk is {self.before.risk:.4f} and within {self.limit:.4f} already: the file "
-                "is as it was"
+                f"the risk is {self.before.risk:.4f} and within {self.limit:.4f}: the file is "
+                "unchanged"
             )
         if self.limit < self.random:
             notes.append(below_random("risk_at_most", self.limit, self.random))
         if not self.reached:
             notes.append(
-                f"the limit of {self.limit:.4f} was not reached: the lowest risk that was found is "
+                f"the limit of {self.limit:.4f} was not reached: the lowest risk is "
                 f"{self.after.risk:.4f}; raise it, or allow more generations or aimed moves"
             )
         return tuple(notes)
@@ -198,18 +197,18 @@ def refine(
     told: Words | None = None,
     **options: Any,
 ) -> Refined:
-    """Lower the risk of a synthetic file at the least loss of utility, or show that it cannot.
+    """Return a synthetic file with lower risk and the least loss of utility.
 
     Parameters
     ----------
     original : DataFrame, RawTable or Table
         Confidential records.
     synthetic : DataFrame or RawTable
-        The file, whoever made it: categories with the original's levels; ids stay where they are.
+        The file from any source: categories with the original's levels; ids keep their rows.
     keys, target : sequence of str, str
-        What the intruder knows and seeks.
+        Variables that the intruder knows, and the one to learn.
     risk_at_most : float, optional
-        Highest risk that is accepted, in [0, 1]; the baseline of the risk when absent.
+        Limit of the risk, in [0, 1]; the risk of guessing when absent.
     codes : sequence of str, or True
         Variables whose numbers are codes of categories; True for all.
     declared : mapping of str to mapping or Declaration, optional
@@ -217,10 +216,10 @@ def refine(
     seed : int or Seed
         Decides every draw; a `Seed` also in place of ``random_key``.
     n_jobs : int
-        Threads, which change nothing.
+        Number of threads; the result does not depend on it.
     random_key : str or mapping, optional
-        As in a configuration: drawn when absent; ``none`` lets the seed alone decide; ``{"from":
-        path}`` names the record of a call to repeat.
+        As in a configuration: drawn when absent; ``none``: reproducible from the seed alone;
+        ``{"from": path}``: the record of a call to repeat.
     advance, told : callable, optional
         Show the progress.
     **options
@@ -249,8 +248,8 @@ def refine(
     keys = [keys] if isinstance(keys, str) else list(keys)
     problems = Problems()
     with problems.gathered():
-        asked = {"random_key": random_key} | ({} if isinstance(seed, Seed) else {"seed": seed})
-        draws = seed_of(read_chain_config(asked)).instead(seed)
+        draw_keys = {"random_key": random_key} | ({} if isinstance(seed, Seed) else {"seed": seed})
+        draws = seed_of(read_chain_config(draw_keys)).instead(seed)
     problems += worker_problems(n_jobs)
     with problems.gathered():
         settings = _options(options, risk_at_most)
@@ -265,12 +264,14 @@ def refine(
         raise DataError(f"{risk.undefined} (keys: {', '.join(keys)})")
     limit = risk.baseline if risk_at_most is None else risk_at_most
     if limit is None:
-        raise ConfigError(f"risk {settings.risk} has no baseline: say risk_at_most")
+        raise ConfigError(f"risk {settings.risk} has no baseline: write risk_at_most")
     settings = _options(options, limit)
     evolver = Evolver(sought, settings)
     records = sought.coding.encode(encoded)
     if np.array_equal(np.sort(records), np.sort(sought.records)):
-        raise DataError(f"{raw.origin}: has the records of the original; name a synthetic file")
+        raise DataError(
+            f"{raw.origin}: contains the records of the original; name a synthetic file"
+        )
     best = evolver.breeder.candidate(records)
     before, outcome, first = best.score, None, best
     if before.risk > limit:
@@ -281,7 +282,7 @@ def refine(
             FILE,
             origin=records,
             n_jobs=n_jobs,
-            tell=told_in_words(told, advance),
+            listener=progress_listener(told, advance),
         )
         best = outcome.best
     return Refined(
@@ -322,19 +323,19 @@ def _tables(
     codes: Sequence[str] | bool,
     declared: Mapping[str, Declaration],
 ) -> tuple[Table, Table]:
-    """Return both files with the synthetic one's variables but ids, in the original's codes."""
+    """Return both files with the variables of the synthetic file except ids, in equal codes."""
     columns = set(column_names(original))
     foreign = [name for name in raw.names if name not in columns]
-    problems = [f"{raw.origin}: column {n!r} is not in the original; take it out" for n in foreign]
+    problems = [f"{raw.origin}: column {n!r} is not in the original; remove it" for n in foreign]
     names = [name for name in raw.names if name in columns]
     coded = names if codes is True else [] if codes is False else list(codes)
-    places = dict.fromkeys((*keys, target), "")
-    places = dict.fromkeys(coded, "codes: ") | places
-    for name, place in places.items():
+    prefixes = dict.fromkeys((*keys, target), "")
+    prefixes = dict.fromkeys(coded, "codes: ") | prefixes
+    for name, prefix in prefixes.items():
         if name not in names:
             where = "synthetic file" if name in columns else "original"
             hint = did_you_mean(name, names, "name a column that both files have")
-            problems.append(f"{place}variable {name!r} is not in the {where}; {hint}")
+            problems.append(f"{prefix}variable {name!r} is not in the {where}; {hint}")
     if problems:
         raise DataError(problems)
     declarations = {name: Declaration(kind=Kind.CATEGORICAL) for name in coded} | dict(declared)
@@ -343,15 +344,15 @@ def _tables(
     faults = Problems(coding_problems([v for v in variables if v.is_coded]))
     if faults and coded:
         faults.append(
-            "numbers with many values are no codes: group them in both files, or leave them out of "
+            "numbers with many values are no codes: group them in both files, or remove them from "
             f"{raw.origin}"
         )
     numbers = ", ".join(v.name for v in variables if not v.is_coded)
     if numbers:
         faults.append(
             f"{numbers}: refine changes categories, and these are numbers or dates. The YAML of "
-            "the run (--config) or --codes A,B says which numbers are codes; group the others in "
-            f"both files, or leave them out of {raw.origin}; or draw them again: synthesizer run "
+            "the run (--config) or --codes A,B names the codes; group other numbers in "
+            f"both files, or remove them from {raw.origin}; or draw them again: synthesizer run "
             f"with genetic: {{start: [{raw.origin}], risk_at_most: ...}}"
         )
     with faults.gathered():
@@ -361,7 +362,7 @@ def _tables(
 
 
 def _restored(drawn: Table, raw: RawTable) -> Table:
-    """Return the records with the columns of the file; its ids stay where they are."""
+    """Return the records with the columns of the file; ids keep their rows."""
     ids = as_table(raw, [name for name in raw.names if name not in drawn])
     columns = [drawn[name] if name in drawn else ids[name] for name in raw.names]
     return Table(columns, drawn.n_rows)
@@ -369,7 +370,7 @@ def _restored(drawn: Table, raw: RawTable) -> Table:
 
 @dataclass(frozen=True)
 class RefinedFile:
-    """What came out, where it was written, and what should be known of the files."""
+    """The result of a refinement, its path, and notes."""
 
     refined: Refined
     path: Path
@@ -401,12 +402,12 @@ def refine_file(
     ending = "".join(synthetic.suffixes)
     usual = synthetic.with_name(f"{synthetic.name.removesuffix(ending)}_refined{ending}")
     path = usual if out is None else out
-    kept = [original, synthetic, *([] if config is None else [config])]
+    inputs = [original, synthetic, *([] if config is None else [config])]
     targets = [path, *([] if record is None else [record])]
-    with new_files(targets, overwrite=overwrite, read=kept) as works:
+    with new_files(targets, overwrite=overwrite, read=inputs) as works:
         form = _format(path)
-        said = None if config is None else load_config(config).data
-        files = read_files(original, [synthetic], options=said)
+        declared_data = None if config is None else load_config(config).data
+        files = read_files(original, [synthetic], options=declared_data)
         (raw,) = files.synthetic
         advance = listener.start("refine", options.get("generations"))
         try:
@@ -436,7 +437,7 @@ def refine_file(
 
 
 def _format(path: Path) -> Format:
-    """Return the format that the name of a file asks for."""
+    """Return the format of a file by its name."""
     for form in FORMS:
         if path.name.lower().endswith(f".{form}"):
             return form

@@ -1,6 +1,6 @@
-"""Utility and risk of a candidate, kept up to date by the records that changed.
+"""Utility and risk of a candidate, updated by the changed records.
 
-Records of categorical variables are single numbers (`Coding`), so that a dataset is one vector.
+A record of categorical variables is a single number (`Coding`), so a dataset is one vector.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ Records = npt.NDArray[np.signedinteger[Any]]
 
 Integers = npt.NDArray[np.int64]
 
-MOST_CELLS = 2**62
-"""Most combinations of levels that a number can tell apart."""
+MAX_COMBINATIONS = 2**62
+"""Combinations of levels that a number can distinguish."""
 
 
 def coding_problems(variables: Sequence[Variable]) -> list[str]:
     """Return the reasons why candidates cannot have these categories."""
-    if prod(v.n_codes for v in variables) <= MOST_CELLS:
+    if prod(v.n_codes for v in variables) <= MAX_COMBINATIONS:
         return []
     powers = sum(log10(v.n_codes) for v in variables)
     return [
@@ -58,7 +58,7 @@ class Coding:
     levels: Integers
     """Number of levels of each variable, shape (p,)."""
     strides: Integers
-    """What one level more adds to the number, shape (p,)."""
+    """Step of the number between two levels, shape (p,)."""
 
     @classmethod
     def of(cls, variables: Sequence[Variable]) -> Self:
@@ -78,7 +78,7 @@ class Coding:
 
     @property
     def n_cells(self) -> int:
-        """Combinations of levels, of which most may never occur."""
+        """Number of combinations of levels."""
         return prod(int(count) for count in self.levels)
 
     @property
@@ -93,9 +93,9 @@ class Coding:
             records += np.asarray(table[variable.name].data, dtype=np.int64) * stride
         return np.asarray(records, dtype=self.dtype)
 
-    def level(self, records: Records, place: int) -> Integers:
+    def level(self, records: Records, index: int) -> Integers:
         """Return the codes of one variable, shape (n,)."""
-        return np.asarray(records // self.strides[place] % self.levels[place])
+        return np.asarray(records // self.strides[index] % self.levels[index])
 
     def digits(self, records: Records) -> Integers:
         """Return the codes of all variables, shape (n, p)."""
@@ -104,49 +104,49 @@ class Coding:
     def decode(self, records: Records) -> Table:
         """Return the table of some records."""
         columns = [
-            Column(variable, self.level(records, place).astype(np.int32))
-            for place, variable in enumerate(self.variables)
+            Column(variable, self.level(records, index).astype(np.int32))
+            for index, variable in enumerate(self.variables)
         ]
         return Table(columns, len(records))
 
 
-DIRECT = 1 << 17
-"""Up to so many combinations of all levels, records are looked up in an array as they are."""
+MAX_DIRECT_CELLS = 1 << 17
+"""Combinations of all levels up to which an array maps records to cells."""
 
-DENSE = 1 << 20
-"""Up to so many combinations of the margin's own levels, its cells are looked up in an array."""
+MAX_DENSE_CELLS = 1 << 20
+"""Combinations of a margin's levels up to which an array maps its cells."""
 
 
-class Margin:
-    """Cells of a table of some variables, in which records of a candidate are counted.
+class CandidateMargin:
+    """Cells of a table of some variables, for counting the records of a candidate.
 
-    The cells rise, as `cell_numbers` gives them. Nothing grows with the product of levels where
-    that is large: records are then looked for among the cells that count.
+    The cells are sorted numbers of `cell_numbers`. If the product of levels is large, a binary
+    search finds the cells of records, so memory does not grow with it.
 
     Examples
     --------
     >>> from synthesizer.data.table import Kind, Variable
     >>> names = ("sex", "ill")
     >>> two = [Variable(name=n, kind=Kind.CATEGORICAL, levels=("no", "yes")) for n in names]
-    >>> margin = Margin(Coding.of(two), [0], cells=np.array([1]))
+    >>> margin = CandidateMargin(Coding.of(two), [0], cells=np.array([1]))
     >>> margin.count(np.array([0, 2, 3])).tolist()
     [2]
     """
 
-    def __init__(self, coding: Coding, places: Sequence[int], cells: Integers) -> None:
-        self.coding, self.places, self.cells = coding, tuple(places), cells
-        self._direct = coding.n_cells <= DIRECT
+    def __init__(self, coding: Coding, variables: Sequence[int], cells: Integers) -> None:
+        self.coding, self.places, self.cells = coding, tuple(variables), cells
+        self._direct = coding.n_cells <= MAX_DIRECT_CELLS
         self._lookup: npt.NDArray[np.int32] | None = None
-        size = prod(int(coding.levels[place]) for place in self.places)
+        size = prod(int(coding.levels[index]) for index in self.places)
         if self._direct:
             every: Records = np.arange(coding.n_cells, dtype=np.int64)
             self._lookup = self._search(cell_numbers(coding, self.places, every)).astype(np.int32)
-        elif size <= DENSE:
+        elif size <= MAX_DENSE_CELLS:
             self._lookup = np.full(size, -1, dtype=np.int32)
             self._lookup[cells] = np.arange(len(cells), dtype=np.int32)
 
     def of(self, records: Records) -> npt.NDArray[np.integer]:
-        """Return which of the counted cells every record is in, -1 where in none, shape (n,)."""
+        """Return the counted cell of every record, -1 for none, shape (n,)."""
         if self._direct and self._lookup is not None:
             return self._lookup[records]
         numbers = cell_numbers(self.coding, self.places, records)
@@ -154,32 +154,32 @@ class Margin:
 
     def count(self, records: Records) -> Integers:
         """Return the records in each of the cells, shape (c,)."""
-        places = self.of(records)
-        # one more bin takes what is in no cell, which is faster than leaving it out first
-        return np.bincount(places + 1, minlength=len(self.cells) + 1)[1:]
+        cells = self.of(records)
+        # one more bin for records in no cell, which is faster than dropping them first
+        return np.bincount(cells + 1, minlength=len(self.cells) + 1)[1:]
 
     def _search(self, numbers: Integers) -> Integers:
         if not len(self.cells):
             return np.full(len(numbers), -1, dtype=np.int64)
-        place = np.minimum(np.searchsorted(self.cells, numbers), len(self.cells) - 1)
-        return np.where(self.cells[place] == numbers, place, -1)
+        index = np.minimum(np.searchsorted(self.cells, numbers), len(self.cells) - 1)
+        return np.where(self.cells[index] == numbers, index, -1)
 
 
-def cell_numbers(coding: Coding, places: Sequence[int], records: Records) -> Integers:
+def cell_numbers(coding: Coding, variables: Sequence[int], records: Records) -> Integers:
     """Return the cell of every record in the table of some variables, shape (n,)."""
-    if tuple(places) == tuple(range(len(coding.levels))):
+    if tuple(variables) == tuple(range(len(coding.levels))):
         return np.asarray(records, dtype=np.int64)
     number = np.zeros(len(records), dtype=np.int64)
-    for place in places:
-        number = number * coding.levels[place] + coding.level(records, place)
+    for index in variables:
+        number = number * coding.levels[index] + coding.level(records, index)
     return number
 
 
 def sorted_cells(
-    coding: Coding, places: Sequence[int], original: Records
+    coding: Coding, variables: Sequence[int], original: Records
 ) -> tuple[Integers, Integers]:
     """Return the cells that occur in the original, rising, and their counts."""
-    cells, counts = np.unique(cell_numbers(coding, places, original), return_counts=True)
+    cells, counts = np.unique(cell_numbers(coding, variables, original), return_counts=True)
     return cells, counts
 
 
@@ -188,7 +188,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Sought:
-    """The original, with the keys an intruder knows and the target sought."""
+    """The original, with the keys and the target of the intruder."""
 
     records: Records
     """Confidential records, shape (n,)."""
@@ -200,7 +200,7 @@ class Sought:
 
     @classmethod
     def of(cls, table: Table, keys: Sequence[str], target: str) -> Self:
-        """Return the categories of a table as candidates are scored against them.
+        """Return the categories of a table, for scoring candidates.
 
         Raises
         ------
@@ -209,8 +209,8 @@ class Sought:
         """
         names = evolved_names(table)
         coding = Coding.of([table[name].variable for name in names])
-        places = tuple(names.index(key) for key in keys)
-        return cls(coding.encode(table), coding, places, names.index(target))
+        positions = tuple(names.index(key) for key in keys)
+        return cls(coding.encode(table), coding, positions, names.index(target))
 
 
 def evolved_names(table: Table) -> list[str]:
@@ -222,7 +222,7 @@ class Objective(ABC):
     """A measure in [0, 1] from counts of cells, lower is better."""
 
     meaning: ClassVar[str]
-    margins: tuple[Margin, ...]
+    margins: tuple[CandidateMargin, ...]
 
     @abstractmethod
     def __init__(self, sought: Sought) -> None:
@@ -236,8 +236,8 @@ class Objective(ABC):
 class FullTable(Objective):
     """Jensen-Shannon distance (base 2) of the full contingency tables.
 
-    Cells that the original does not have enter by their total only: whatever is spread over
-    them, each record there adds the same.
+    Cells that the original does not have enter by their total only, since every record in them adds
+    the same.
 
     Source: Lin (1991); Endres and Schindelin (2003); Chen, Taub and Elliot (2019), equation 2.
     """
@@ -246,10 +246,10 @@ class FullTable(Objective):
 
     def __init__(self, sought: Sought) -> None:
         every = range(len(sought.coding.levels))
-        self._tables = [_Distance(sought, places) for places in self._places(every)]
+        self._tables = [_Distance(sought, variables) for variables in self._variables(every)]
         self.margins = tuple(table.margin for table in self._tables)
 
-    def _places(self, every: range) -> list[tuple[int, ...]]:
+    def _variables(self, every: range) -> list[tuple[int, ...]]:
         return [tuple(every)]
 
     def value(self, counts: Sequence[Integers], n: int) -> float:
@@ -263,24 +263,24 @@ class TwoWay(FullTable):
 
     meaning = "mean Jensen-Shannon distance of the tables of all pairs of variables"
 
-    def _places(self, every: range) -> list[tuple[int, ...]]:
+    def _variables(self, every: range) -> list[tuple[int, ...]]:
         return list(combinations(every, 2)) or [tuple(every)]
 
 
 class _Distance:
     """The distance of one table."""
 
-    def __init__(self, sought: Sought, places: tuple[int, ...]) -> None:
-        cells, counts = sorted_cells(sought.coding, places, sought.records)
-        self.margin = Margin(sought.coding, places, cells)
+    def __init__(self, sought: Sought, variables: tuple[int, ...]) -> None:
+        cells, counts = sorted_cells(sought.coding, variables, sought.records)
+        self.margin = CandidateMargin(sought.coding, variables, cells)
         self._share = counts / len(sought.records)
         self._own = self._share * np.log2(self._share)
 
     def value(self, counts: Integers, n: int) -> float:
-        # sum p log p + sum q log q - sum (p + q) log ((p + q) / 2), and 1 for what lies outside
+        # sum p log p + sum q log q - sum (p + q) log ((p + q) / 2), and 1 for other cells
         q = counts / n
         both = self._share + q
-        # plain sums: vectors this short would only wake the threads of BLAS, in any order
+        # plain sums: BLAS would start threads for short vectors, in any order
         total = float(self._own.sum()) + _entropy(q) - float(np.sum(both * np.log2(both / 2)))
         total += 1.0 - float(counts.sum()) / n
         return float(np.sqrt(min(max(total / 2, 0.0), 1.0)))
@@ -294,39 +294,39 @@ def _entropy(q: Floats) -> float:
 UTILITIES: Mapping[UtilityName, type[Objective]] = {"full_table": FullTable, "two_way": TwoWay}
 
 
-class Risk(Objective):
-    """A measure of risk, which also says which cells carry it; ``people`` are those it counts."""
+class RiskMeasure(Objective):
+    """A measure of risk with its risky cells; ``people`` is the number of persons it counts."""
 
     people: int
 
     @property
     def undefined(self) -> str | None:
-        """Why the risk cannot be computed for this original, None where it can."""
+        """Why the risk cannot be computed for this original, or None."""
         return None
 
     @property
     def baseline(self) -> float | None:
-        """The value if targets were guessed from their distribution, where there is one."""
+        """The risk of guessing targets from their distribution, or None."""
         return None
 
     def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:  # noqa: ARG002
-        """Return the share of people whose key is in the candidate, and how often it is right.
+        """Return the share of people whose key occurs, and how often the target is right.
 
-        None for measures that seek no target.
+        None for measures without a target.
         """
         return None
 
     @property
     @abstractmethod
-    def carrier(self) -> Margin:
-        """The margin whose cells carry the risk."""
+    def carrier(self) -> CandidateMargin:
+        """The margin with the risky cells."""
 
     @abstractmethod
     def carriers(self, counts: Sequence[Integers]) -> BoolArray:
-        """Return which cells of `carrier` add to the risk of a candidate, shape (c,)."""
+        """Return which cells of `carrier` are risky in a candidate, shape (c,)."""
 
 
-class Cap(Risk):
+class Cap(RiskMeasure):
     """Mean correct attribution probability of all original records, non-matches as zero.
 
     Source: Elliot (2014); Taub, Elliot, Pampaka and Smith (2018).
@@ -340,32 +340,35 @@ class Cap(Risk):
         whole = (*sought.keys, sought.target)
         cells, weights = sorted_cells(coding, whole, records)
         owner = np.searchsorted(keys, cells // coding.levels[sought.target])
-        kept = self._counted(sizes)
-        cells, weights, owner = (values[kept[owner]] for values in (cells, weights, owner))
-        self._owner = (np.cumsum(kept) - 1)[owner]
+        is_counted = self._counted(sizes)
+        cells, weights, owner = (values[is_counted[owner]] for values in (cells, weights, owner))
+        self._owner = (np.cumsum(is_counted) - 1)[owner]
         self._weight = weights
         levels = coding.level(records, sought.target)
         share = np.bincount(levels, minlength=coding.levels[sought.target]) / len(records)
         self._guess = share[cells % coding.levels[sought.target]]
-        self.margins = (Margin(coding, sought.keys, keys[kept]), Margin(coding, whole, cells))
+        self.margins = (
+            CandidateMargin(coding, sought.keys, keys[is_counted]),
+            CandidateMargin(coding, whole, cells),
+        )
         self.people = int(weights.sum())
 
     def _counted(self, sizes: Integers) -> BoolArray:
-        """Return which keys count, by the original records that have them."""
+        """Return which keys count, by their numbers of original records."""
         return np.ones(len(sizes), dtype=bool)
 
     def _chances(self, counts: Sequence[Integers]) -> Floats:
-        """Return what every key with its target adds for each of its people."""
+        """Return the score of every key with its target, for each person with them."""
         return self._share_right(counts)
 
     def value(self, counts: Sequence[Integers], n: int) -> float:  # noqa: ARG002
-        """Return the mean CAP, NaN where no record counts."""
+        """Return the mean CAP, NaN if no record counts."""
         if not self.people:
             return float("nan")
         return float(np.sum(self._weight * self._chances(counts))) / self.people
 
     def found(self, counts: Sequence[Integers]) -> tuple[float, float | None] | None:
-        """Return the share of people whose key is there, and their mean CAP."""
+        """Return the share of people whose key occurs, and their mean CAP."""
         there = np.where(counts[0][self._owner] > 0, self._weight, 0)
         if not there.sum():
             return 0.0, None
@@ -373,7 +376,7 @@ class Cap(Risk):
         return float(there.sum()) / self.people, right
 
     def _share_right(self, counts: Sequence[Integers]) -> Floats:
-        """Return the share of the right target among the records with a key, 0 where none."""
+        """Return the share of the right target among the records with a key, 0 if none."""
         same, right = counts[0][self._owner], counts[1]
         return np.asarray(np.divide(right, same, out=np.zeros(len(right)), where=same > 0))
 
@@ -383,12 +386,12 @@ class Cap(Risk):
         return float(np.sum(self._weight * self._guess)) / self.people if self.people else None
 
     @property
-    def carrier(self) -> Margin:
+    def carrier(self) -> CandidateMargin:
         """Keys with their target."""
         return self.margins[1]
 
     def carriers(self, counts: Sequence[Integers]) -> BoolArray:
-        """Return what a candidate has of the original's keys with their target."""
+        """Return which of the original's keys with target occur in a candidate."""
         return np.asarray(counts[1] > 0)
 
 
@@ -398,14 +401,14 @@ class CapU(Cap):
     Source: Chen, Taub and Elliot (2019), section 2.2.
     """
 
-    meaning = "mean CAP of people whose key nobody shares, non-matches as zero"
+    meaning = "mean CAP of people with a unique key, non-matches as zero"
 
     def _counted(self, sizes: Integers) -> BoolArray:
         return np.asarray(sizes == 1)
 
     @property
     def undefined(self) -> str | None:
-        """Why there is no risk to compute: no record has a unique key."""
+        """Why the risk is undefined: no record has a unique key."""
         if self.people:
             return None
         return (
@@ -415,7 +418,7 @@ class CapU(Cap):
 
 
 class Disco(Cap):
-    """Share of original records whose key is disclosive in the candidate, and rightly so.
+    """Share of original records whose key shows one target in the candidate, the right one.
 
     Source: Raab, Nowok and Dibben (2025), Practical privacy metrics for synthetic data.
     """
@@ -424,7 +427,7 @@ class Disco(Cap):
 
     @property
     def baseline(self) -> float | None:
-        """None: guessing shows nothing of a key."""
+        """None: guessing has no keys."""
         return None
 
     def _chances(self, counts: Sequence[Integers]) -> Floats:
@@ -432,12 +435,12 @@ class Disco(Cap):
         return np.asarray((same > 0) & (same == right), dtype=np.float64)
 
     def carriers(self, counts: Sequence[Integers]) -> BoolArray:
-        """Return the keys that show one target, which is right."""
+        """Return the keys that show one target only, the right one."""
         return np.asarray(self._chances(counts) > 0)
 
 
 class Tcap(Disco):
-    """Share that is right of the records whose key shows one target only, 0 where none does.
+    """Share of right targets among records whose key shows one target only, 0 if none does.
 
     Source: Elliot (2014); Taub and Elliot (2019); Chen, Taub and Elliot (2019), abstract.
     """
@@ -448,20 +451,23 @@ class Tcap(Disco):
         super().__init__(sought)
         coding, levels = sought.coding, int(sought.coding.levels[sought.target])
         keys = self.margins[0].cells
-        # every target of every key: those that nobody has there can be believed as well
+        # every target of every key: targets without a person can be believed, too
         cells = (keys[:, None] * levels + np.arange(levels)).ravel()
-        self.margins = (*self.margins, Margin(coding, (*sought.keys, sought.target), cells))
+        self.margins = (
+            *self.margins,
+            CandidateMargin(coding, (*sought.keys, sought.target), cells),
+        )
         self._people = np.bincount(self._owner, weights=self._weight, minlength=len(keys))
 
     def value(self, counts: Sequence[Integers], n: int) -> float:
-        """Return the right ones of those who are told a target."""
+        """Return the share of right targets among persons whose key shows one target."""
         same = counts[0]
         alike = counts[2].reshape(len(same), -1).max(axis=1) == same
-        told = float(self._people[alike & (same > 0)].sum())
-        return super().value(counts, n) * self.people / told if told else 0.0
+        right = float(self._people[alike & (same > 0)].sum())
+        return super().value(counts, n) * self.people / right if right else 0.0
 
 
-class RepU(Risk):
+class RepU(RiskMeasure):
     """Share of original records with a unique key that is unique in the candidate too.
 
     Source: Raab, Nowok and Dibben (2025).
@@ -470,9 +476,9 @@ class RepU(Risk):
     meaning = "share of records whose key is unique in both files (repU)"
 
     def __init__(self, sought: Sought) -> None:
-        places = self._key(sought)
-        cells, sizes = sorted_cells(sought.coding, places, sought.records)
-        self.margins = (Margin(sought.coding, places, cells[sizes == 1]),)
+        variables = self._key(sought)
+        cells, sizes = sorted_cells(sought.coding, variables, sought.records)
+        self.margins = (CandidateMargin(sought.coding, variables, cells[sizes == 1]),)
         self._n = len(sought.records)
         self.people = int((sizes == 1).sum())
 
@@ -484,7 +490,7 @@ class RepU(Risk):
         return float((counts[0] == 1).sum()) / self._n
 
     @property
-    def carrier(self) -> Margin:
+    def carrier(self) -> CandidateMargin:
         """Keys that are unique in the original."""
         return self.margins[0]
 
@@ -493,7 +499,7 @@ class RepU(Risk):
         return np.asarray(counts[0] == 1)
 
 
-class ReplicatedUniques(RepU):
+class ReplicatedUniquesRisk(RepU):
     """Share of records that are unique in all variables and unique in the original too.
 
     Source: Nowok, Raab and Dibben (2016).
@@ -509,13 +515,13 @@ class ReplicatedUniques(RepU):
         return float((counts[0] == 1).sum()) / n
 
 
-RISKS: Mapping[RiskName, type[Risk]] = {
+RISKS: Mapping[RiskName, type[RiskMeasure]] = {
     "cap_u": CapU,
     "cap": Cap,
     "disco": Disco,
     "tcap": Tcap,
     "repu": RepU,
-    "replicated_uniques": ReplicatedUniques,
+    "replicated_uniques": ReplicatedUniquesRisk,
 }
 
 
@@ -525,7 +531,7 @@ Counts = tuple[Integers, ...]
 
 @dataclass(frozen=True)
 class Score:
-    """Both objectives in [0, 1], lower is better."""
+    """Utility and risk in [0, 1], lower is better."""
 
     utility: float
     risk: float
@@ -534,9 +540,9 @@ class Score:
 class Scorer:
     """Scores candidates against one original by utility and risk."""
 
-    def __init__(self, utility: Objective, risk: Risk) -> None:
+    def __init__(self, utility: Objective, risk: RiskMeasure) -> None:
         self.utility, self.risk = utility, risk
-        self.margins: tuple[Margin, ...] = (*utility.margins, *risk.margins)
+        self.margins: tuple[CandidateMargin, ...] = (*utility.margins, *risk.margins)
         self._split = len(utility.margins)
 
     def count(self, records: Records) -> Counts:
@@ -562,12 +568,12 @@ class Scorer:
         return self.risk.value(counts[self._split :], n)
 
     def found(self, counts: Counts) -> tuple[float, float | None] | None:
-        """Return the share of people whose key is there, and their mean CAP, where it has any."""
+        """Return the share of people whose key occurs, and their mean CAP, or None."""
         return self.risk.found(counts[self._split :])
 
     def risky(self, counts: Counts, records: Records) -> Integers:
-        """Return the rows of a candidate that carry risk, rising."""
+        """Return the rows of a candidate that are risky, sorted."""
         cell = self.risk.carrier.of(records)
         carries = self.risk.carriers(counts[self._split :])
-        # the last entry answers for -1, which is in no cell
+        # the last entry is for -1, records in no cell
         return np.flatnonzero(np.append(carries, False)[cell])

@@ -1,7 +1,7 @@
-"""Households as a panel: a household is the unit, and the places of its members are the periods.
+"""Households as a panel: a household is the unit, and the positions of its members are the periods.
 
-The head stands first. What the head has of a variable that differs within households is a column of
-its own, ``head.NAME``, with one value a household: it is drawn before the other members, who are
+The head is first. If a variable differs within households, the value of the head is a separate
+column ``head.NAME`` with one value per household. It is drawn first, and the other members are
 drawn given it.
 """
 
@@ -36,15 +36,15 @@ from synthesizer.data.table import (
 )
 from synthesizer.extensions.households.member_view import HEAD, MEMBER, SIZE, TAKEN, MemberView
 
-FEW_HOUSEHOLDS = 5
-"""A size that fewer households have is rare."""
-NEARLY = 0.02
-"""Up to this share of the households of several members, disagreement looks like an error."""
+MIN_HOUSEHOLDS = 5
+"""A size of fewer households is rare."""
+MAX_ERROR_SHARE = 0.02
+"""Share of households up to which different values look like errors."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class HouseholdForm(Arrangement):
-    """One row a person, and a column that says to which household she belongs."""
+    """One row a person, with a column of the household."""
 
     form: ClassVar[str] = "household"
     unit: ClassVar[str] = "household"
@@ -55,10 +55,10 @@ class HouseholdForm(Arrangement):
     household: str
     """The column of the households."""
     head: str
-    """The condition that the head of a household satisfies, and nobody else; empty where the first
-    person of the file is the head."""
+    """The condition that only the head of a household satisfies; empty if the head is the first
+    person in the file."""
     order: tuple[str, ...]
-    """Columns that order the other members; falling where there is a minus before the name."""
+    """Columns that order the other members; a minus before the name means descending."""
     places: int
     """Members of the largest household."""
     constant: frozenset[str] = frozenset()
@@ -72,10 +72,10 @@ class HouseholdForm(Arrangement):
 
     @property
     def frame(self) -> Frame:
-        """The places of the members, and how many there are."""
+        """The positions of the members, and their number."""
         times = np.arange(1.0, self.places + 1)
-        place = Variable(name=MEMBER, kind=Kind.NUMERIC, decimals=0)
-        return Frame(periods=Column(place, times), times=times, counted=SIZE)
+        member = Variable(name=MEMBER, kind=Kind.NUMERIC, decimals=0)
+        return Frame(periods=Column(member, times), times=times, counted=SIZE)
 
     @property
     def person_column(self) -> str:
@@ -91,11 +91,11 @@ class HouseholdForm(Arrangement):
         """Return nothing: there are no periods."""
 
     def other_problems(self, other: Table) -> list[str]:
-        """Say which persons of another file have no household."""
+        """Return a problem for persons of another file without a household."""
         return missing_in(other[self.household], "id", "household", "household")
 
     def other_notes(self, other: Table) -> Iterator[str]:
-        """Say how many households of another file have no head, or several."""
+        """Return a note on households of another file without a head, or with several."""
         if self.head:
             is_head = Expression.parse(self.head).condition(other)
             heads = np.bincount(self.numbers(other)[is_head], minlength=1)
@@ -106,8 +106,8 @@ class HouseholdForm(Arrangement):
 
     def with_room(self, tables: Sequence[Table]) -> HouseholdForm:
         """Return the form with room for the largest household of these tables."""
-        places = max(int(np.bincount(self.numbers(table)).max()) for table in tables)
-        return replace(self, places=places)
+        size = max(int(np.bincount(self.numbers(table)).max()) for table in tables)
+        return replace(self, places=size)
 
     def modelled(self, source: Table) -> PanelTable:
         """Sort persons by household, the head first; households are numbered."""
@@ -129,17 +129,17 @@ class HouseholdForm(Arrangement):
 
     def _sorted(self, source: Table, household: IntArray) -> IntArray:
         """Return the rows by household, the head first."""
-        place = np.arange(source.n_rows)
+        row = np.arange(source.n_rows)
         if self.head:
             is_head = Expression.parse(self.head).condition(source)
         else:
             is_head = np.zeros(source.n_rows, dtype=bool)
             is_head[np.unique(household, return_index=True)[1]] = True
         keys = [_sort_key(source, name) for name in reversed(self.order)]
-        return np.lexsort([place, *keys, ~is_head, household])
+        return np.lexsort([row, *keys, ~is_head, household])
 
     def restored(self, table: Table, first: int = 0) -> Table:
-        """Write one row a person; households are numbered anew, and share their number."""
+        """Return one row a person; the members of a household share a new number."""
         panel = as_panel(table)
         return Table((self._column(panel, v, first) for v in self.schema), panel.n_rows)
 
@@ -154,36 +154,36 @@ class HouseholdForm(Arrangement):
 
     @property
     def relation(self) -> str:
-        """The coded variable that says who the head is; empty where there is none."""
+        """The coded variable that identifies the head; empty if there is none."""
         names = sorted(Expression.parse(self.head).names) if self.head else []
         return next((name for name in names if self.schema[name].is_coded), "")
 
     def viewed(self, table: Table) -> MemberView:
         """Return one row a person, in the order of the source's members."""
         panel = as_panel(table)
-        index, place = panel.index, np.arange(panel.n_rows)
+        index, numbers = panel.index, np.arange(panel.n_rows)
         keys = [_sort_key(panel, name) for name in reversed(self.order)]
-        rows = np.lexsort([place, *keys, ~index.is_first, index.person])
+        rows = np.lexsort([numbers, *keys, ~index.is_first, index.person])
         panel = self.frame.completed(PanelTable((c.take(rows) for c in panel.columns), index))
         columns = [c for c in panel.columns if c.name != MEMBER]
         shared = {c.name for c in columns if c.name.startswith(TAKEN)} | self.constant
         return MemberView(columns, panel, frozenset(shared), relation=self.relation)
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
-        """Return the column of a variable; none of what follows from the households."""
+        """Return the columns of a variable; none for variables that follow from households."""
         return () if self.follows(variable) else (variable,)
 
     def follows(self, name: str) -> bool:
-        """Whether a name is of heads, or of what follows from the households."""
+        """Whether a variable belongs to heads, or follows from the households."""
         return name.startswith(TAKEN)
 
     def about(self, name: str) -> str:
-        """Return the variable that a column of heads is about; others as they are."""
+        """Return the variable of a column of heads; other names unchanged."""
         return name.removeprefix(HEAD)
 
 
 def _sort_key(source: Table, name: str) -> FloatArray:
-    """Return what sorts rows by a column, missing values last."""
+    """Return a sort key of rows by a column, missing values last."""
     column = source[name.removeprefix("-")]
     sign = -1.0 if name.startswith("-") else 1.0
     return np.where(column.is_observed, sign * column.data, np.inf)
@@ -198,16 +198,16 @@ def household_form(
     named: Sequence[str] = (),
     order: Sequence[str] | None = None,
 ) -> tuple[HouseholdForm, tuple[str, ...]]:
-    """Return the form of a file of households, and what a steward should know of it.
+    """Return the form of a file of households, with notes.
 
     Without ``head`` the first person of each household is the head. ``named`` are variables in
-    which all members have to agree. Without ``order`` members follow each other by the variables
-    that ``head`` names, then as in the file.
+    which all members must agree. Without ``order`` members are sorted by the variables that
+    ``head`` names, then as in the file.
 
     Raises
     ------
     DataError
-        With everything that stands against such households; it names counts and never values.
+        With every problem of the households; it names counts and never values.
     """
     problems = Problems(missing_in(table[household], "id", "household", "household"))
     problems.settle(DataError)
@@ -254,9 +254,9 @@ def household_form(
 
 
 def _head_problems(name: str, number: IntArray, is_head: BoolArray) -> Iterator[str]:
-    """Say which households have no head, and which have several; ``number`` are households.
+    """Return a problem for households without a head or with several; ``number`` are households.
 
-    Where most are so, the column or the condition is another one than was meant.
+    If most are so, the column or the condition is probably wrong.
     """
     first = np.unique(number, return_index=True)[1]
     heads = np.bincount(number[is_head], minlength=len(first))
@@ -301,9 +301,9 @@ def _differing(column: Column, number: IntArray) -> IntArray:
 
 
 def _nearly_notes(torn: dict[str, int], several: int) -> Iterator[str]:
-    """Say where members disagree so rarely that the variable may be meant for the household."""
+    """Yield notes on variables of households that probably have errors."""
     for name, count in torn.items():
-        if count <= NEARLY * several:
+        if count <= MAX_ERROR_SHARE * several:
             yield (
                 f"household: members of {count} of {several} households of several persons "
                 f"disagree on {name!r}, which is drawn for each person then; if it is one value a "
@@ -313,10 +313,10 @@ def _nearly_notes(torn: dict[str, int], several: int) -> Iterator[str]:
 
 def _size_notes(counts: IntArray) -> Iterator[str]:
     sizes = np.bincount(counts)
-    rare = np.flatnonzero((sizes > 0) & (sizes < FEW_HOUSEHOLDS))
+    rare = np.flatnonzero((sizes > 0) & (sizes < MIN_HOUSEHOLDS))
     if len(rare):
         yield (
             f"household: {plural(int(sizes[rare].sum()), 'household')} of the largest or rarest "
-            f"sizes, of which there are fewer than {FEW_HOUSEHOLDS} each; sizes that few "
+            f"sizes, of which there are fewer than {MIN_HOUSEHOLDS} each; sizes that few "
             "households have are drawn as sizes near them"
         )

@@ -1,6 +1,6 @@
-"""What `init` guesses of households, from names and counts: head, size, rules.
+"""Proposals of `init` for households, from names and counts: head, size, rules.
 
-All of it is a proposal, and nothing follows from it but lines of a configuration or of the screen.
+They are only lines of a configuration or of the screen.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ _HOUSE_NAMES: Final = re.compile(
     r"(id)?(hh|hid|hous\w*|famil\w*|serial\w*|dwelling|hogar|menage)\w*"
 )
 _MEMBER_NAMES: Final = re.compile(r"rel(at|p|ship)?\w*|head|hhsize|npers|npf|members?|pernum|size")
-_LARGEST: Final = 30
-"""Members of a household at most."""
-_MANY: Final = 50
-"""Households at least."""
+_MAX_MEMBERS: Final = 30
+"""Largest household."""
+_MIN_HOUSEHOLDS: Final = 50
+"""Fewest households."""
 _RELATION_NAMES: Final = re.compile(r"rel(at|p|ship)?\w*|\w*head\w*")
-_MOST_LEVELS: Final = 30
-_FEWEST: Final = 20
-"""Households with such a member, from which on a rule about them is proposed."""
-_YEARS: Final = 12
-"""Years between a parent and a child, at least, where a rule is proposed."""
-_NEARLY_ALL: Final = 0.99
-"""Share of the members who keep to a rule that is proposed; the others may be errors."""
+_MAX_LEVELS: Final = 30
+_MIN_RULE_HOUSEHOLDS: Final = 20
+"""Fewest households with such a member for a proposed rule."""
+_MIN_PARENT_YEARS: Final = 12
+"""Fewest years between parent and child for a proposed rule."""
+_MIN_RULE_SHARE: Final = 0.99
+"""Share of members that satisfy a proposed rule; the others may be errors."""
 
 
 def lines(
     table: Table, household: str, size: str | None, head: str, more: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Yield the lines of the section; ``more`` are options that somebody named."""
+    """Yield the lines of the section; ``more`` are options from the user."""
     yield f"id: {as_yaml(household)}"
     if size is not None:
         yield f"size: {as_yaml(size)}   # is counted"
     if head:
         yield f"head: {as_yaml(head)}   # one in each household: is it the head?"
     else:
-        yield "# head: relation == 1   # who the head is; the first of each household when absent"
+        yield "# head: relation == 1   # the head; if absent, the first member"
     yield from (f"{key}: {as_yaml(value)}" for key, value in more.items())
     why = {"at_most": "holds in the data; is it a rule?", "order": "of the members but the head"}
     for rule in _rules(table, household, head):
@@ -54,11 +54,11 @@ def lines(
 
 
 def numbers_households(column: Column) -> bool:
-    """Whether a number is named like a household, and few rows share each of its values."""
+    """Whether a column has a name of households, and few rows share each of its values."""
     if column.is_coded or not any(_HOUSE_NAMES.fullmatch(word) for word in words_of(column.name)):
         return False
     times = np.unique(column.data[column.is_observed], return_counts=True)[1]
-    return len(times) > _MANY and 1 < times.max() <= _LARGEST and times.mean() > 1
+    return len(times) > _MIN_HOUSEHOLDS and 1 < times.max() <= _MAX_MEMBERS and times.mean() > 1
 
 
 def suits(table: Table, name: str, owners: IntArray) -> bool:
@@ -66,11 +66,11 @@ def suits(table: Table, name: str, owners: IntArray) -> bool:
     named = any(_HOUSE_NAMES.fullmatch(word) for word in words_of(name))
     members = any(_MEMBER_NAMES.fullmatch(w) for c in table.columns for w in words_of(c.name))
     counted = _size_column(table, owners) is not None
-    return bool(np.bincount(owners).max() <= _LARGEST) and (named or members or counted)
+    return bool(np.bincount(owners).max() <= _MAX_MEMBERS) and (named or members or counted)
 
 
 def size_of(table: Table, household: str) -> str | None:
-    """Return the column that holds the number of members of each household, if there is one."""
+    """Return the column with the number of members of each household, if there is one."""
     return _size_column(table, np.unique(table[household].data, return_inverse=True)[1])
 
 
@@ -86,20 +86,20 @@ def _size_column(table: Table, owners: IntArray) -> str | None:
 
 
 def head_of(table: Table, household: str) -> str:
-    """Return the condition that one member of each household satisfies; empty where none is found.
+    """Return the condition that one member of each household satisfies; empty if there is none.
 
-    Columns that are named like a relation come first.
+    Columns with a name of relations come first.
     """
     owners = np.unique(table[household].data, return_inverse=True)[1]
     n = int(owners.max(initial=-1)) + 1
-    found: list[tuple[bool, str]] = []
+    candidates: list[tuple[bool, str]] = []
     for column in table.columns:
         for text, is_so in _conditions(column):
             if len(np.unique(owners[is_so])) == n == int(is_so.sum()) < len(owners):
                 odd = not _RELATION_NAMES.fullmatch(column.name.lower())
-                found.append((odd, text))
+                candidates.append((odd, text))
                 break
-    return min(found, key=lambda item: item[0], default=(True, ""))[1]
+    return min(candidates, key=lambda item: item[0], default=(True, ""))[1]
 
 
 def _rules(table: Table, household: str, head: str) -> Iterator[str]:
@@ -114,15 +114,17 @@ def _rules(table: Table, household: str, head: str) -> Iterator[str]:
     single, younger = [], []
     for text, is_so in _conditions(table[name]):
         theirs = np.bincount(owners[is_so])
-        if is_so[is_head].any() or (theirs > 0).sum() < _FEWEST:
+        if is_so[is_head].any() or (theirs > 0).sum() < _MIN_RULE_HOUSEHOLDS:
             continue
         if theirs.max() == 1:
             single.append(f"{text}: 1")
         for age in ages:
             of_head[owners[is_head]] = age.data[is_head]
             gap = of_head[owners[is_so]] - age.data[is_so]
-            if np.nanmean(gap >= _YEARS) >= _NEARLY_ALL:
-                younger.append(f"{text} and {quote_name(age.name)} > `head.{age.name}` - {_YEARS}")
+            if np.nanmean(gap >= _MIN_PARENT_YEARS) >= _MIN_RULE_SHARE:
+                younger.append(
+                    f"{text} and {quote_name(age.name)} > `head.{age.name}` - {_MIN_PARENT_YEARS}"
+                )
     if single:
         yield f"at_most: {{{', '.join(single)}}}"
     yield from (f"order: [{name}, -{age.name}]" for age in ages)
@@ -130,14 +132,14 @@ def _rules(table: Table, household: str, head: str) -> Iterator[str]:
 
 
 def _conditions(column: Column) -> Iterator[tuple[str, BoolArray]]:
-    """Yield conditions on one value of a column that has few, and where they hold."""
+    """Yield conditions on one value of a column with few values, and the rows that satisfy them."""
     name, kind = quote_name(column.name), column.variable.kind
     if column.is_coded:
-        for code, level in enumerate(column.variable.levels[:_MOST_LEVELS]):
+        for code, level in enumerate(column.variable.levels[:_MAX_LEVELS]):
             text = level if level.isdecimal() else repr(level)
             if "'" not in level:
                 yield f"{name} == {text}", np.asarray(column.data == code)
     elif kind is Kind.NUMERIC:
         values = np.unique(column.data[column.is_observed])
-        for value in values[:1] if len(values) <= _MOST_LEVELS else ():
+        for value in values[:1] if len(values) <= _MAX_LEVELS else ():
             yield f"{name} == {value:g}", np.asarray(column.data == value)

@@ -15,7 +15,7 @@ from synthesizer.measures.measure_options import Label, Names, Part
 
 
 class HouseholdOptions(Part, Section, Arranging):
-    """How persons belong together in households."""
+    """Persons in households."""
 
     unit: ClassVar[str] = "household"
     of_rules: ClassVar[tuple[str, ...]] = ("at_most",)
@@ -46,7 +46,7 @@ class HouseholdOptions(Part, Section, Arranging):
     @model_validator(mode="before")
     @classmethod
     def _id_alone(cls, value: Any) -> Any:
-        """Accept the name of the column in place of a map."""
+        """Accept the name of a column in place of a map."""
         return {"id": value} if isinstance(value, str) else value
 
     @property
@@ -80,7 +80,7 @@ class HouseholdOptions(Part, Section, Arranging):
 
     @classmethod
     def numbers(cls, column: Column) -> bool:
-        """Whether a column is named like numbers of households, and few rows share each."""
+        """Whether a column has a name of households, and few rows share each value."""
         from synthesizer.extensions.households.household_hints import numbers_households
 
         return numbers_households(column)

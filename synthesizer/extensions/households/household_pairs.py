@@ -2,12 +2,11 @@
 with whom?
 
 Every pair of members is one row of a table: the head with each spouse, child or other member, and
-members of one kind one after the other, as siblings. The tables of a variable with itself, and of
-two variables, are compared as in `utility.tables`. A household of many children has many pairs, so
-that what chance gives is not 1: it is measured by bootstraps of the original's households (Efron
-1979; Davison and Hinkley 1997, section 3.8, resampling of clusters). A new sample of the
-population is about twice as far off as they are, since it has its own chance besides that of the
-original.
+successive members of one kind, such as siblings. The tables of a variable with itself, and of two
+variables, are compared as in `utility.tables`. A household with many children has many pairs, so
+the expected S_pMSE is not 1. It is estimated by bootstraps of the original's households (Efron
+1979; Davison and Hinkley 1997, section 3.8, resampling of clusters). A new sample of the population
+has about twice the distance of a bootstrap, since both samples vary.
 """
 
 from __future__ import annotations
@@ -29,24 +28,24 @@ from synthesizer.measures.utility.distributions import pair_groups
 from synthesizer.measures.utility.tables import CELL_MEASURES, cell_measures
 
 MIN_PAIRS = 30
-"""Pairs of a kind, from which on they are compared."""
-MOST_KINDS = 6
-"""Kinds of members, the most frequent ones; the others are told apart by nothing."""
-MOST_CROSSED = 10
-"""Tables of two variables that are kept, the worst ones."""
-MOST_VARIABLES = 20
-"""Variables that are crossed, the first ones."""
-MOST_LEVELS = 12
-MOST_PATTERNS = 12
-FEWEST = 5
-"""Households with a pattern of members, below which it is among the others."""
-LARGEST = 7
+"""Fewest pairs of a kind for a comparison."""
+MAX_KINDS = 6
+"""Most frequent kinds of members; the others form one group."""
+MAX_CROSSED_TABLES = 10
+"""Reported tables of two variables, the worst ones."""
+MAX_VARIABLES = 20
+"""Crossed variables, the first ones."""
+MAX_LEVELS = 12
+MAX_PATTERNS = 12
+MIN_PATTERN_HOUSEHOLDS = 5
+"""Fewest households with a separate pattern of members."""
+MAX_SIZE = 7
 BOOTSTRAPS = 20
 OTHERS = "others"
 
 
 class MemberRow(Row):
-    """What two members of a household have; means over the datasets."""
+    """Values of two members of a household; means over the datasets."""
 
     members: str = column("Members", "text")
     variables: str = column("Variables", "text", "of the first member, and of the second")
@@ -100,19 +99,19 @@ HOUSEHOLD_COMPOSITION = FigureKind(
 
 
 class HouseholdPairs(Measured):
-    """How members of a household go together, and how households are made up."""
+    """Joint values of household members, and the composition of households."""
 
     n: int
     """Persons of all files."""
     relation: str
-    """The variable that says what a member is to the head; empty where there is none."""
+    """Variable of the relation to the head; empty if there is none."""
     same: tuple[MemberRow, ...]
     """Each variable with itself."""
     crossed: tuple[MemberRow, ...]
-    """Two variables: the tables that are farthest off."""
+    """The worst tables of two variables."""
     sizes: tuple[CompositionRow, ...]
     patterns: tuple[CompositionRow, ...]
-    """By who lives with the head."""
+    """Shares of households by the kinds of members besides the head."""
     composition: tuple[float, float]
     """Total-variation distance of sizes and patterns together, and that of a bootstrap."""
 
@@ -136,7 +135,7 @@ class HouseholdPairs(Measured):
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Rows of two members each, by what they are to each other."""
+    """Rows of two members each, by relation."""
 
     first: IntArray
     second: IntArray
@@ -145,13 +144,13 @@ class _Pairs:
 
 @dataclass(frozen=True, eq=False)
 class _Households:
-    """One file: the groups of every variable, the pairs, and what every household is made of."""
+    """One file: groups of every variable, pairs, and composition of households."""
 
     codes: dict[str, Codes]
     pairs: dict[str, _Pairs]
     sizes: IntArray
     patterns: IntArray
-    """Bits of the kinds that live with the head, shape (n_households,)."""
+    """Bits of the kinds of members besides the head, shape (n_households,)."""
 
 
 class HouseholdPairCounter:
@@ -162,7 +161,7 @@ class HouseholdPairCounter:
     original : MemberView
         Persons of the confidential households.
     names : sequence of str
-        Variables to compare; what all members share is left out.
+        Variables to compare, without those that all members share.
     groups : int
         Quantile groups of numeric variables, at least 2.
     seed : int or Seed
@@ -185,14 +184,14 @@ class HouseholdPairCounter:
             if name not in {*original.shared, self._relation} and not name.startswith(TAKEN)
         ]
         self._groups = {
-            name: pair_groups(original[name], groups, MOST_LEVELS) for name in self._names
+            name: pair_groups(original[name], groups, MAX_LEVELS) for name in self._names
         }
         self._kinds = _kinds(original)
         self._ours = self._of(original)
         self._pairs = [
             who for who, pairs in self._ours.pairs.items() if len(pairs.first) >= MIN_PAIRS
         ]
-        crossed = self._names[:MOST_VARIABLES]
+        crossed = self._names[:MAX_VARIABLES]
         self._tables = [(who, name, name) for who in self._pairs for name in self._names]
         self._tables += [
             (who, a, b) for who in self._pairs for a, b in product(crossed, crossed) if a != b
@@ -210,8 +209,8 @@ class HouseholdPairCounter:
         self._n += synthetic.n_rows
         self._values.append(
             [
-                _distances(ours, self._table(theirs, *table))
-                for table, ours in zip(self._tables, self._counts, strict=True)
+                _distances(original, self._table(theirs, *table))
+                for table, original in zip(self._tables, self._counts, strict=True)
             ]
         )
         self._made.append(_Households({}, {}, theirs.sizes, theirs.patterns))
@@ -221,26 +220,26 @@ class HouseholdPairCounter:
         means = np.array(self._values).reshape(len(self._values), -1, 2).mean(axis=0)
         n_same = len(self._pairs) * len(self._names)
         order = np.argsort(-np.nan_to_num(means[n_same:, 0], nan=-1.0), kind="stable")
-        chosen = [*range(n_same), *(n_same + order[:MOST_CROSSED]).tolist()]
+        chosen = [*range(n_same), *(n_same + order[:MAX_CROSSED_TABLES]).tolist()]
         n_households = len(self._ours.sizes)
         weights = self._rng.multinomial(
             n_households, np.full(n_households, 1 / n_households), size=BOOTSTRAPS
         )
         rows = [self._row(number, means[number], weights) for number in chosen]
         labels, cells = self._composition()
-        ours = _counted(cells[0], len(labels))
+        original = _counted(cells[0], len(labels))
         made = [_counted(one, len(labels)) for one in cells[1:]]
         drawn = [_counted(cells[0], len(labels), w) for w in weights]
         apart, usual = (
-            float(np.mean([_distances(ours, o)[1] for o in others])) for others in (made, drawn)
+            float(np.mean([_distances(original, o)[1] for o in others])) for others in (made, drawn)
         )
         return HouseholdPairs(
             n=self._n,
             relation=self._relation,
             same=tuple(rows[:n_same]),
             crossed=tuple(rows[n_same:]),
-            sizes=_shares([size for size, _ in labels], ours, made),
-            patterns=_shares([pattern for _, pattern in labels], ours, made),
+            sizes=_shares([size for size, _ in labels], original, made),
+            patterns=_shares([pattern for _, pattern in labels], original, made),
             composition=(apart, usual),
         )
 
@@ -267,22 +266,22 @@ class HouseholdPairCounter:
     def _table(
         self, file: _Households, who: str, a: str, b: str, weights: IntArray | None = None
     ) -> FloatArray:
-        """Return the counts of a table, flat; ``weights`` say how often a household is there."""
+        """Return the counts of a table, flat; ``weights`` are repetitions of households."""
         pairs, width = file.pairs[who], self._groups[b].size
         joint = file.codes[a][pairs.first].astype(np.int64) * width + file.codes[b][pairs.second]
-        own = None if weights is None else weights[pairs.household]
+        repeats = None if weights is None else weights[pairs.household]
         cells = self._groups[a].size * width
-        return _counted(joint, cells, own)
+        return _counted(joint, cells, repeats)
 
     def _row(self, number: int, means: FloatArray, weights: IntArray) -> MemberRow:
         who, a, b = self._tables[number]
-        ours = self._counts[number]
-        drawn = [_distances(ours, self._table(self._ours, who, a, b, w)) for w in weights]
+        original = self._counts[number]
+        drawn = [_distances(original, self._table(self._ours, who, a, b, w)) for w in weights]
         usual, apart = np.mean(drawn, axis=0).tolist()
         return MemberRow(
             members=who,
             variables=a if a == b else f"{a} and {b}",
-            pairs=int(ours.sum()),
+            pairs=int(original.sum()),
             s_pmse=float(means[0]) if np.isfinite(means[0]) else None,
             bootstrap=usual if np.isfinite(usual) else None,
             distance=float(means[1]),
@@ -290,17 +289,17 @@ class HouseholdPairCounter:
         )
 
     def _composition(self) -> tuple[list[tuple[str, str]], list[IntArray]]:
-        """Return sizes and patterns, and which of them every household of each file has."""
-        ours = self._ours.patterns
-        values, counts = np.unique(ours, return_counts=True)
-        kept = values[np.argsort(-counts, kind="stable")][:MOST_PATTERNS]
-        kept = kept[np.isin(kept, values[counts >= FEWEST])]
-        words = [*(self._words(int(pattern)) for pattern in kept), "all other"]
-        sizes = [*map(str, range(1, LARGEST)), f"{LARGEST} and more"]
-        place = {int(pattern): number for number, pattern in enumerate(kept)}
+        """Return sizes and patterns, and those of every household of each file."""
+        original = self._ours.patterns
+        values, counts = np.unique(original, return_counts=True)
+        frequent = values[np.argsort(-counts, kind="stable")][:MAX_PATTERNS]
+        frequent = frequent[np.isin(frequent, values[counts >= MIN_PATTERN_HOUSEHOLDS])]
+        words = [*(self._words(int(pattern)) for pattern in frequent), "all other"]
+        sizes = [*map(str, range(1, MAX_SIZE)), f"{MAX_SIZE} and more"]
+        index = {int(pattern): number for number, pattern in enumerate(frequent)}
         cells = [
-            (np.minimum(one.sizes, LARGEST) - 1) * len(words)
-            + np.array([place.get(p, len(kept)) for p in one.patterns.tolist()])
+            (np.minimum(one.sizes, MAX_SIZE) - 1) * len(words)
+            + np.array([index.get(p, len(frequent)) for p in one.patterns.tolist()])
             for one in (self._ours, *self._made)
         ]
         return list(product(sizes, words)), cells
@@ -312,20 +311,20 @@ class HouseholdPairCounter:
 
 
 def _kinds(original: MemberView) -> dict[str, str]:
-    """Return the levels of the relation that enough members have, by what they are called."""
+    """Return the frequent levels of the relation, by label."""
     if not original.relation:
         return {}
     relation = original[original.relation]
     is_head = np.diff(original.households, prepend=-1) != 0
     counts = np.bincount(relation.data[~is_head], minlength=relation.variable.n_codes)
-    order = np.argsort(-counts, kind="stable")[:MOST_KINDS]
+    order = np.argsort(-counts, kind="stable")[:MAX_KINDS]
     labels = relation.variable.labels
     chosen = [labels[code] for code in sorted(order.tolist()) if counts[code] >= MIN_PAIRS]
     return {f"{original.relation} {label}": label for label in chosen}
 
 
 def _has(view: MemberView, relation: str, label: str) -> BoolArray:
-    """Return who has a level, in a file that may have other levels."""
+    """Return the members with a level, in a file that may have other levels."""
     members: Column = view[relation]
     labels = members.variable.labels
     return np.asarray(members.data == (labels.index(label) if label in labels else -1))
@@ -334,12 +333,14 @@ def _has(view: MemberView, relation: str, label: str) -> BoolArray:
 def _pairs_of(
     kind: str, rows: IntArray, starts: IntArray, household: IntArray
 ) -> dict[str, _Pairs]:
-    """Return the head with each member of a kind, and these one after the other."""
-    own = household[rows]
-    same = own[1:] == own[:-1]
+    """Return pairs of the head with each member of a kind, and of successive members."""
+    households = household[rows]
+    same = households[1:] == households[:-1]
     return {
-        f"head and {kind}": _Pairs(starts[own], rows, own),
-        f"{kind}, one after the other": _Pairs(rows[:-1][same], rows[1:][same], own[1:][same]),
+        f"head and {kind}": _Pairs(starts[households], rows, households),
+        f"{kind}, one after the other": _Pairs(
+            rows[:-1][same], rows[1:][same], households[1:][same]
+        ),
     }
 
 
@@ -347,22 +348,22 @@ def _counted(cells: IntArray, n_cells: int, weights: IntArray | None = None) -> 
     return np.bincount(cells, weights=weights, minlength=n_cells).astype(np.float64)
 
 
-def _distances(ours: FloatArray, theirs: FloatArray) -> tuple[float, float]:
+def _distances(original: FloatArray, theirs: FloatArray) -> tuple[float, float]:
     """Return S_pMSE and the total-variation distance of two tables of counts."""
     if not theirs.any():
         return float("nan"), 1.0
-    measures = dict(zip(CELL_MEASURES, cell_measures(ours, theirs), strict=True))
+    measures = dict(zip(CELL_MEASURES, cell_measures(original, theirs), strict=True))
     return measures["S_pMSE"], measures["SPECKS"]
 
 
 def _shares(
-    labels: Sequence[str], ours: FloatArray, made: Sequence[FloatArray]
+    labels: Sequence[str], mine: FloatArray, made: Sequence[FloatArray]
 ) -> tuple[CompositionRow, ...]:
     """Return the shares of the households that have a label, of both files together; all labels."""
     rows = []
     for label in dict.fromkeys(labels):
         chosen = np.array([one == label for one in labels])
-        original = float(ours[chosen].sum() / ours.sum())
+        original = float(mine[chosen].sum() / mine.sum())
         synthetic = float(np.mean([one[chosen].sum() / one.sum() for one in made]))
         if original or synthetic:
             rows.append(CompositionRow(households=label, original=original, synthetic=synthetic))

@@ -1,4 +1,4 @@
-"""Plan a file of households: what belongs to whom, and which rules hold of whom."""
+"""Plan a file of households: variables and rules of heads and of other members."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from synthesizer.plan.context import Arranged, Context, broken_findings
 from synthesizer.plan.findings import Findings, Found, problem
 
 OF_HEADS = ", of heads"
-"""Ends the place of a condition that is asked for of heads as well."""
-KIND = Member().apart
-"""Members of a kind that have models of their own."""
+"""Ending of the location of a condition that also applies to heads."""
+MIN_KIND_MEMBERS = Member().apart
+"""Fewest members of a kind with a separate model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Households(Arranged):
-    """How persons belong together in households; the values of heads are drawn first."""
+    """The plan of households; the values of heads are drawn first."""
 
     form: HouseholdForm
     at_most: Mapping[str, int]
-    """Conditions, and how many members of a household may satisfy each."""
+    """Conditions, with the largest number of members that may satisfy each."""
     models: ClassVar[Mapping[str, str]] = {
         "career": "household_size",
         "rare": "member",
@@ -41,13 +41,13 @@ class Households(Arranged):
     }
 
     def options(self, name: str, names: Container[str]) -> dict[str, Any]:
-        """Return the head's variable, and those by which members are counted."""
+        """Return the variable of heads, and those by which members are counted."""
         counted = sorted(Expression.parse(self.form.head).names) if self.form.head else []
         return {"head": HEAD + name, "counted": tuple(n for n in counted if n in names)}
 
     def computed(self, table: Table, names: Iterable[str]) -> Mapping[str, str]:
-        """Return the columns that are counted and not drawn: sizes, and places of members."""
-        found = dict[str, str]()
+        """Return the counted columns: sizes and positions of members."""
+        columns = dict[str, str]()
         for name in names:
             column = table[name]
             if name.startswith(TAKEN) or not column.is_observed.all():
@@ -57,8 +57,8 @@ class Households(Arranged):
                 continue
             for what in (SIZE, MEMBER):
                 if np.array_equal(numbers, table[what].data):
-                    found.setdefault(name, what)
-        return found
+                    columns.setdefault(name, what)
+        return columns
 
     def order(
         self,
@@ -67,13 +67,13 @@ class Households(Arranged):
         listed: Sequence[str],
         others: Sequence[str],
     ) -> list[str]:
-        """Put heads behind the size, by which rules may go, and before the other members."""
+        """Return the order: size (for rules), heads, other members."""
         heads = [name for name in constant if name.startswith(HEAD)]
         shared = [name for name in constant if name not in heads]
         return [*shared, career, *heads, *(name for name in listed if name != career), *others]
 
     def last(self, context: Context, names: list[str]) -> list[str]:
-        """Return those in which members differ: what they share is drawn before them."""
+        """Return the variables in which members differ; shared ones are drawn first."""
         return [name for name in names if context.changing[name]]
 
     def lead(self, name: str, names: Container[str]) -> str | None:
@@ -81,13 +81,13 @@ class Households(Arranged):
         return HEAD + name if HEAD + name in names else None
 
     def of_leads(self, expression: Expression, names: Container[str]) -> Expression:
-        """Return what an expression about persons says of the heads of their households."""
+        """Return an expression about persons as one about the heads of their households."""
         leads = {name: self.lead(name, names) for name in expression.names}
         renamed = {name: quote_name(lead) for name, lead in leads.items() if lead is not None}
         return expression.renamed({**renamed, MEMBER: "1"})
 
     def own_conditions(self, context: Context) -> Iterator[tuple[str, Expression]]:
-        """Yield what keeps one head in each household, the first member."""
+        """Yield the conditions that keep one head in each household, the first member."""
         if not self.form.head:
             return
         head, table = Expression.parse(self.form.head), context.table
@@ -99,9 +99,9 @@ class Households(Arranged):
     def conditions(
         self, condition: Expression, names: Container[str]
     ) -> Iterator[tuple[str, Expression]]:
-        """Yield what a condition that no row may satisfy asks of whom.
+        """Yield a forbidden condition for heads and for other members.
 
-        One that compares with the head is about the other members.
+        A condition that compares with the head applies to other members only.
         """
         if not any(self.lead(name, names) for name in condition.names):
             yield "", condition
@@ -118,27 +118,27 @@ class Households(Arranged):
         return _impossible(context, self.form, forbids, order)
 
     def paths(self, context: Context) -> Found[tuple[AtMost, ...]]:
-        """Plan how many members may be what."""
+        """Plan the limits of members per household."""
         return _plan_at_most(context, self.form, self.at_most)
 
 
 def arrange(options: HouseholdOptions, table: Table) -> Found[Households | None]:
-    """Return how a file holds households.
+    """Return the form of a file of households.
 
-    Where heads or sizes are wrong, these are problems, and any member counts as the head, so that
-    all else can be planned.
+    Wrong heads or sizes are problems; any member then counts as the head, so that the other steps
+    can be planned.
     """
     try:
         return _arranged(options, table)
     except ConfigError as error:
         if any(problem.startswith("household.id") for problem in error.problems):
             return Found(None, tuple(error.problems))
-        found = Findings(problems=Problems(error.problems))
+        findings = Findings(problems=Problems(error.problems))
     changes = {"head": "", "size": None, "variables": (), "order": None}
     try:
-        return found.of(found.add(_arranged(options.model_copy(update=changes), table)))
+        return findings.of(findings.add(_arranged(options.model_copy(update=changes), table)))
     except ConfigError as error:
-        return Found(None, (*found.problems, *error.problems))
+        return Found(None, (*findings.problems, *error.problems))
 
 
 def _arranged(options: HouseholdOptions, table: Table) -> Found[Households]:
@@ -180,7 +180,7 @@ def _unknown_columns(config: HouseholdOptions, table: Table) -> Iterator[str]:
 
 
 def _numbers(column: Column) -> FloatArray | None:
-    """Return the values of a column as numbers; None where there are none."""
+    """Return the values of a column as numbers, or None."""
     if column.variable.kind is Kind.NUMERIC:
         return np.asarray(column.data, dtype=np.float64)
     if not column.is_coded:
@@ -199,33 +199,32 @@ def _others(condition: Expression) -> Expression:
 def _plan_at_most(
     context: Context, form: HouseholdForm, at_most: Mapping[str, int]
 ) -> Found[tuple[AtMost, ...]]:
-    """Plan how many members may be what, with how often the data break it."""
-    found = Findings()
+    """Plan the limits of members, with the number of violations in the data."""
+    findings = Findings()
     rules: dict[AtMost, str] = {}
     for text, most in at_most.items():
-        place = f"household.at_most ({text})"
-        with found.problems.gathered(place):
-            rules[_at_most(context, text, most)] = place
-    found.problems += _too_few_allowed(context, rules)
-    for rule, place in rules.items():
+        key = f"household.at_most ({text})"
+        with findings.problems.gathered(key):
+            rules[_at_most(context, text, most)] = key
+    findings.problems += _too_few_allowed(context, rules)
+    for rule, key in rules.items():
         rows, broken = _exceeding(context.data.table, form, rule)
         if broken == context.table.n_units:
-            found.problem("at_most_allows_none", place=place, broken=broken, most=rule.most)
+            findings.problem("at_most_allows_none", place=key, broken=broken, most=rule.most)
         elif broken:
             have = "has" if broken == 1 else "have"
             words = (
-                f"{place}: {plural(broken, 'household')} of the data {have} more than {rule.most}, "
+                f"{key}: {plural(broken, 'household')} of the data {have} more than {rule.most}, "
                 f"in {row_numbers(rows)}; no synthetic household will"
             )
-            found.add(broken_findings(context.config, [words]))
-    return found.of(tuple(rules))
+            findings.add(broken_findings(context.config, [words]))
+    return findings.of(tuple(rules))
 
 
 def _too_few_allowed(context: Context, rules: Mapping[AtMost, str]) -> Iterator[str]:
-    """Report rules that leave room for fewer members than households of the data have.
+    """Report rules that allow fewer members than households of the data have.
 
-    So it is where the members behind the head all have codes that are counted: there are no more
-    of them than the rules allow together.
+    If all members besides the head have counted codes, the rules limit their total number.
     """
     table = context.table
     later = ~as_panel(table).index.is_first
@@ -253,8 +252,8 @@ def _impossible(
 ) -> Iterator[str]:
     """Report conditions that all members satisfy, or all of one kind, so that none can be drawn.
 
-    Kinds are those of the relation to the head with `KIND` members or more, for which models learn
-    from nobody else; what they are is drawn before.
+    Kinds are levels of the relation to the head with `MIN_KIND_MEMBERS` members or more, with
+    separate models.
     """
     table = context.completed
     later = table[MEMBER].data > 1
@@ -263,17 +262,21 @@ def _impossible(
     if codes is not None:
         kinds = [later & (codes == code) for code in np.unique(codes[later]).tolist()]
         what = f"members of one of the kinds that {form.relation!r} tells apart"
-        whose += [(rows, f"all {n} {what}") for rows in kinds if (n := int(rows.sum())) >= KIND]
+        whose += [
+            (rows, f"all {n} {what}")
+            for rows in kinds
+            if (n := int(rows.sum())) >= MIN_KIND_MEMBERS
+        ]
     for variable in dict.fromkeys(forbid.variable for _, forbid in forbids):
-        same = [(place, forbid) for place, forbid in forbids if forbid.variable == variable]
+        same = [(key, forbid) for key, forbid in forbids if forbid.variable == variable]
         broken = forbidden_rows([forbid for _, forbid in same], table)
-        is_told = codes is None or order.index(variable) <= order.index(form.relation)
-        for rows, who in whose[:1] if is_told else whose:
+        is_known = codes is None or order.index(variable) <= order.index(form.relation)
+        for rows, who in whose[:1] if is_known else whose:
             if broken[rows].all():
                 yield problem(
                     "condition_leaves_nothing",
                     name=variable,
-                    place=", ".join(dict.fromkeys((place for place, _ in same))),
+                    place=", ".join(dict.fromkeys((key for key, _ in same))),
                     who=who,
                     satisfy="satisfy it" if len(same) == 1 else "satisfy one of them",
                 )
@@ -281,7 +284,7 @@ def _impossible(
 
 
 def _exceeding(source: Table, form: HouseholdForm, rule: AtMost) -> tuple[IntArray, int]:
-    """Return the rows of the source with such a code in households that have too many; how many."""
+    """Return the rows with such a code in households with too many, and their number."""
     number = form.numbers(source)
     has_code = rule.codes[source[rule.variable].data.astype(np.intp)]
     exceeds = np.bincount(number[has_code], minlength=int(number.max()) + 1) > rule.most

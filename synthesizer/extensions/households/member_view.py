@@ -1,4 +1,4 @@
-"""Persons of households as the checks look at them, and the names of what is of households."""
+"""Persons of households for the checks, and names of columns of households."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from synthesizer.data.table import Column, IntArray, Rows
 from synthesizer.measures.measure import Case
 
 HEAD = "head."
-"""What the names of columns start with that hold a value of the head in all rows of a household."""
+"""Prefix of columns with a value of the head in all rows of a household."""
 MEMBER, SIZE = "household.member", "household.size"
-"""Place of a member, from 1, and number of members."""
+"""Position of a member, from 1, and number of members."""
 TAKEN = (HEAD, "household.")
-"""What names of the source must not start with."""
+"""Prefixes that are forbidden in names of the source."""
 
 
 class MemberView(View):
-    """One row a person, which knows the households behind: checks of persons split by these."""
+    """One row a person, with the households, by which checks of persons split the data."""
 
     whose: ClassVar[str] = "households"
 
@@ -42,10 +42,10 @@ class MemberView(View):
         self.households = self.groups = households
         """Number of each person's household, never falling, shape (n,)."""
         self.relation = relation
-        """Coded variable that says what a member is to the head; empty where there is none."""
+        """Coded variable of the relation to the head; empty if there is none."""
 
     def take(self, rows: Rows) -> MemberView:
-        """Return some persons, in their order; their panel is that of their households, whole."""
+        """Return some persons, in order; the panel contains their whole households."""
         columns = super().take(rows).columns
         return self._persons(columns, self.households[rows])
 
@@ -54,7 +54,7 @@ class MemberView(View):
         return self._persons([self[name] for name in names], self.households)
 
     def with_variables(self, names: Iterable[str]) -> MemberView:
-        """Return what `select` does: these are the variables that are compared."""
+        """Return the same as `select`, with the compared variables."""
         return self.select(names)
 
     def _persons(self, columns: Iterable[Column], households: IntArray) -> MemberView:
@@ -66,7 +66,7 @@ class MemberView(View):
         return self.names
 
     def follows(self, name: str) -> bool:
-        """Whether a column follows from the households: their size, and what is of the head."""
+        """Whether a column follows from the households: size, and values of the head."""
         return name.startswith(TAKEN)
 
     @property

@@ -1,4 +1,4 @@
-"""Members of households: how many there are, and each of them given those before."""
+"""Models of the number of household members, and of each member given those before."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from synthesizer.models.histories.parts import FittedPart, fit_part
 from synthesizer.models.kit.numbers import DonorModel
 from synthesizer.models.limits import Judge, Limits
 
-MOST_COUNTED = 20
+MAX_COUNTED_CODES = 20
 """Members are not counted by a variable with more codes."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AtMost(PathRule):
-    """A rule about how many members of a household may have some codes of a variable."""
+    """A limit of household members with some codes of a variable."""
 
     codes: BoolArray
-    """Which codes of the variable count, shape (n_codes,)."""
+    """Whether each code of the variable counts, shape (n_codes,)."""
     most: int
-    """Members that may have them, at least 1."""
+    """Largest number of members with them, at least 1."""
 
     def __post_init__(self) -> None:
         if self.most < 1 or self.codes.ndim != 1:
@@ -53,16 +53,16 @@ class FittedHouseholdSize(FittedCareerModel):
     def open(
         self, persons: PanelTable, *, rng: np.random.Generator
     ) -> tuple[PanelIndex, Column | None]:
-        """Draw how many members each household has; see `FittedCareerModel.open`."""
-        places = persons.index.n_periods
+        """Draw the number of members of each household; see `FittedCareerModel.open`."""
+        size = persons.index.n_periods
         drawn = np.rint(self.value.draw(persons.first_rows, rng).data)
-        sizes = np.clip(drawn, 1, places).astype(np.int64)
-        return PanelIndex.of_presence(np.arange(places) < sizes[:, None], persons.index.times), None
+        sizes = np.clip(drawn, 1, size).astype(np.int64)
+        return PanelIndex.of_presence(np.arange(size) < sizes[:, None], persons.index.times), None
 
 
 @options
 class HouseholdSize(WrappedHistory):
-    """The number of members of a household, given what all its members share.
+    """The number of members of a household, given the variables that they share.
 
     Examples
     --------
@@ -100,9 +100,9 @@ class FittedMember(FittedHistory):
     """A base model of each member but the head, given those before."""
 
     value: FittedPart | None
-    """None where no household of the data has several members."""
+    """None if no household of the data has several members."""
     first: FittedPart | None
-    """Draws the head; None where the head has a variable of its own."""
+    """Draws the head; None if heads have a separate variable."""
     head: str
     """That variable."""
     counted: tuple[str, ...]
@@ -137,7 +137,7 @@ class FittedMember(FittedHistory):
 def _with_past(
     table: PanelTable, column: Column, rows: IntArray, counted: Collection[str]
 ) -> Table:
-    """Return the predictors of some rows, with what those before them have."""
+    """Return the predictors of some rows, with those of the members before."""
     more = [column.take(rows - 1).renamed(PAST[0])]
     if column.name in counted:
         more += _counts_of(table.index, column, rows, rows)
@@ -145,7 +145,7 @@ def _with_past(
 
 
 def _allowed(part: FittedPart, table: Table, limits: Limits, rng: np.random.Generator) -> Column:
-    """Draw members, and again what is not allowed."""
+    """Draw members; redraw values that are not allowed."""
     drawn, bad = part.draw_allowed(table, limits, rng)
     if len(bad):
         raise RuleError(
@@ -157,7 +157,7 @@ def _allowed(part: FittedPart, table: Table, limits: Limits, rng: np.random.Gene
 
 
 def _judge(rule: AtMost, index: PanelIndex, drawn: Column, rows: IntArray) -> Judge:
-    """Return a judge of who would be one too many."""
+    """Return a test of members beyond a limit."""
     codes = rule.codes[drawn.data.astype(np.intp)]
     total = np.concatenate([[0], np.cumsum(codes)])
     full = total[rows] - total[index.starts[index.person[rows]]] >= rule.most
@@ -169,7 +169,7 @@ def _judge(rule: AtMost, index: PanelIndex, drawn: Column, rows: IntArray) -> Ju
 
 
 def _counts_of(index: PanelIndex, column: Column, rows: IntArray, ends: IntArray) -> list[Column]:
-    """Return how many members of each row's household have each code, of those before an end."""
+    """Return the numbers of household members with each code, up to an end, by row."""
     start = index.starts[index.person[rows]]
     columns = []
     for code, label in enumerate(column.variable.labels):
@@ -180,17 +180,17 @@ def _counts_of(index: PanelIndex, column: Column, rows: IntArray, ends: IntArray
 
 
 def _company(table: PanelTable, names: Sequence[str]) -> list[Column]:
-    """Return who lives in each member's household, and what the one before the member is.
+    """Return counts of each member's household, and the codes of the member before.
 
-    By the variables that are drawn already, of all members: an only child is of another age than
-    the first of three.
+    They use variables that are drawn already, of all members: the age of an only child differs
+    from that of the first of three.
     """
     rows = np.arange(table.n_rows)
     there = [table[name] for name in names if name in table]
     index = table.index
     last = index.starts[index.person] + index.counts[index.person]
     counts = [count for column in there for count in _counts_of(index, column, rows, last)]
-    before = np.maximum(rows - 1, 0)  # nobody asks for the first row
+    before = np.maximum(rows - 1, 0)  # the first row is not used
     return [*counts, *(c.take(before).renamed(_before_name(c.name)) for c in there)]
 
 
@@ -200,24 +200,24 @@ def _before_name(name: str) -> str:
 
 @options
 class Member(WrappedHistory):
-    """Each member of a household, given its head, the member before, and who is there so far.
+    """Each member of a household, given its head, the member before, and the members so far.
 
-    Predictors are the household's variables, all of the head, the earlier variables of the member,
-    what the member before has (``own.before``), and how many members there are of each code of the
-    variables that are ``counted``: all of the household, and earlier ones of what is drawn.
+    Predictors are the household's variables, those of the head, the earlier variables of the
+    member, the values of the member before (``own.before``), and the numbers of members with each
+    code of the ``counted`` variables: all of the household, or earlier ones of the drawn variable.
 
     Parameters
     ----------
     head : str
-        Variable with the value of the head, one a household, which the first member gets. Without
-        it the first member is drawn as well.
+        Variable with the value of the head, one per household, for the first member. Without it the
+        first member is drawn as well.
     counted : tuple of str
         Coded variables by which members are counted, such as the relation to the head.
     apart : int
-        Members of a kind (what they are by ``counted``; of numbers that are drawn as differences
-        also what the ones before are, as a child after a spouse) with a fit of their own; fewer
-        share one. Numbers are then drawn as differences from the head or the member before, where
-        these vary less, and codes as equal to one of theirs, where they mostly are (`Difference`).
+        Fewest members of a kind with a separate fit; rarer kinds share one. A kind is the code of
+        ``counted``; for numbers that are drawn as differences also that of the member before, such
+        as a child after a spouse. Numbers are then drawn as differences from the head or the member
+        before if these vary less, and codes as equal to one of theirs if most are (`Difference`).
         0: one fit of the base model for all.
 
     Examples
@@ -244,7 +244,7 @@ class Member(WrappedHistory):
         return (self.head,) if self.head else ()
 
     def own_predictors(self, predictors: Sequence[str]) -> tuple[str, ...]:
-        """Return what looks back on the member before."""
+        """Return the predictors from the member before."""
         return (PAST[0], *(_before_name(name) for name in self.counted if name in predictors))
 
     def rule_problems(self, variable: str, rules: PathRules) -> list[str]:
@@ -259,7 +259,7 @@ class Member(WrappedHistory):
     def fit_history(
         self, predictors: PanelTable, target: Column, rules: PathRules, *, rng: np.random.Generator
     ) -> FittedMember:
-        """Fit the members behind the head; see `HistoryModel.fit_history`."""
+        """Fit the members after the head; see `HistoryModel.fit_history`."""
         self.refuse_rules(target.name, rules)
         index, numbers = predictors.index, self.safe_numbers(predictors, target)
         counted = self._counted(predictors, target)
@@ -281,22 +281,23 @@ class Member(WrappedHistory):
                 left_out=self.left_out,
                 numbers=numbers,
             )
-        kept = tuple(rule for rule in rules if isinstance(rule, AtMost))
-        return FittedMember(value, first, self.head, counted, kept, target.variable)
+        limits = tuple(rule for rule in rules if isinstance(rule, AtMost))
+        return FittedMember(value, first, self.head, counted, limits, target.variable)
 
     def _by_kind(self, table: Table, target: Column, counted: Sequence[str]) -> ConditionalModel:
-        """Return the base model for each kind of member, and of differences from others' values.
+        """Return the base model for each kind of member, and for differences from others' values.
 
-        The kind is what a member is, and of numbers that are drawn as differences of some kind also
-        what the one before is: siblings are years apart, whatever else lives there. Rare numbers
-        are replaced by what all persons have (`safe_numbers`): a few dozen members of a kind, or
-        differences, hardly share any.
+        The kind is the code of a member; for numbers that are drawn as differences also that of the
+        member before: siblings are years apart in every household. Rare numbers are replaced by
+        numbers of all persons (`safe_numbers`), since a few dozen members share hardly any.
         """
         if isinstance(self.base, Bounded) or not self.apart:
             return self.base
-        own = replace(self.base, min_holders=0) if isinstance(self.base, DonorModel) else self.base
+        exact = (
+            replace(self.base, min_holders=0) if isinstance(self.base, DonorModel) else self.base
+        )
         others = tuple(name for name in (PAST[0], self.head) if name not in self.left_out)
-        base = Difference(of=others, base=own)
+        base = Difference(of=others, base=exact)
         by = [name for name in counted if name in table]
         if not by:
             return base
@@ -313,5 +314,5 @@ class Member(WrappedHistory):
         return tuple(
             name
             for name, column in counted.items()
-            if column.is_coded and column.variable.n_codes <= MOST_COUNTED
+            if column.is_coded and column.variable.n_codes <= MAX_COUNTED_CODES
         )

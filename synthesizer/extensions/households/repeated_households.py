@@ -1,8 +1,8 @@
-"""Repeated households: those of the original that show up in the synthetic data, with all members.
+"""Repeated households: original households that occur in the synthetic data, with all members.
 
-Households of several persons are looked for whole: somebody who knows a family finds it in a
-dataset, member by member, and reads the rest. A household is rarely like another one, so that one
-that comes back was copied.
+Households of several persons are compared as a whole: an intruder who knows a family could find it
+in a dataset and learn its other values. Households are rarely equal, so a repeated household was
+copied.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from synthesizer.measures.measure import Measure
 from synthesizer.measures.risk.comparable import SharedCoder
 
 Household = tuple[int, ...]
-"""What its members have, in any order: a number for each of them."""
+"""A number for the values of each member, sorted."""
 
 
 class HouseholdCounts(Row):
-    """Households of one synthetic dataset, by what they are in the original."""
+    """Households of one synthetic dataset that occur in the original."""
 
     n: int = column("Households", "count", "synthetic households of several persons")
-    present: int = column("Present", "count", "those of them that the original has")
-    repeated: int = column("Repeated", "count", "those of them that the original has exactly once")
+    present: int = column("Present", "count", "of these, households that occur in the original")
+    repeated: int = column(
+        "Repeated", "count", "of these, households that occur in the original exactly once"
+    )
 
 
 REPEATED_HOUSEHOLDS = FigureKind(
@@ -42,18 +44,18 @@ REPEATED_HOUSEHOLDS = FigureKind(
 
 
 class RepeatedHouseholds(Measured):
-    """Households of several persons that a synthetic dataset and the original share."""
+    """Households of several persons in both a synthetic dataset and the original."""
 
     n: int
     """Households of several persons in the original."""
     uniques: int
-    """Those that are like no other one of the original."""
+    """Unique households of the original."""
     datasets: tuple[HouseholdCounts, ...]
     """One for each synthetic dataset."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Share of the synthetic households that are those of single original ones."""
+        """Share of the synthetic households that equal a unique original one."""
         return (
             REPEATED_HOUSEHOLDS.of(
                 float(np.mean([d.repeated / d.n if d.n else 0.0 for d in self.datasets])),
@@ -64,7 +66,7 @@ class RepeatedHouseholds(Measured):
 
 
 class HouseholdsSeen:
-    """Counts households that come back, dataset by dataset; none of them is kept."""
+    """Counts repeated households, dataset by dataset, without storing them."""
 
     def __init__(self, original: MemberView, names: tuple[str, ...]) -> None:
         self._coder = SharedCoder(original, names)
@@ -73,7 +75,7 @@ class HouseholdsSeen:
         self._datasets: list[HouseholdCounts] = []
 
     def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
+        """Count the next dataset."""
         if not isinstance(synthetic, MemberView):
             raise TypeError("needs persons of households")
         codes, _ = self._coder.encode(synthetic)
@@ -88,7 +90,7 @@ class HouseholdsSeen:
         )
 
     def result(self) -> RepeatedHouseholds:
-        """Return what the datasets so far have."""
+        """Return the counts of the datasets so far."""
         return RepeatedHouseholds(
             n=self._original.total(),
             uniques=sum(count == 1 for count in self._original.values()),

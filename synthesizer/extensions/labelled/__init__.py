@@ -5,4 +5,4 @@ from __future__ import annotations
 from synthesizer.data.plugins import Extension
 
 EXTENSION = Extension()
-"""It adds formats alone, each by an entry point of its own; see ``labelled_formats.py``."""
+"""It adds only formats, each by a separate entry point; see ``labelled_formats.py``."""

@@ -37,9 +37,5 @@ SAS = FileFormat(
 WORKBOOK = FileFormat(
     endings=(".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
     read=late(f"{_HERE}.workbooks:read_workbook"),
-    keys={
-        "sheet": FormatKey(
-            str, "sheet of an Excel file; the only one that holds something when absent"
-        )
-    },
+    keys={"sheet": FormatKey(str, "sheet of an Excel file; if absent, the only sheet with data")},
 )

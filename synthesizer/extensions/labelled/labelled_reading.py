@@ -1,8 +1,8 @@
-"""Files of SPSS, Stata and SAS: values as texts, and what the files say of them.
+"""Read files of SPSS, Stata and SAS: values as texts, with labels and missing codes.
 
-Read by pyreadstat. A number is a text as a CSV file has it, a date is an ISO date, and a missing
-value that Stata or SAS tell apart by a letter is ``.a``. So every code that means that a value is
-missing stays a code of its own, which a column of floats could not hold.
+pyreadstat reads them. A number is a text as in a CSV file, a date is an ISO date, and a missing
+value with a letter of Stata or SAS is ``.a``. So every missing code stays a separate code, which
+would be lost in a column of floats.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LABELLED: Final[Mapping[str, Form]] = {
     ".sas7bdat": "sas",
     ".xpt": "sas",
 }
-"""Endings of the files that are read."""
+"""File name extensions."""
 INSTALL: Final = "pip install 'microdata-synthesizer[labelled]'"
 _READERS: Final = {"sav": "read_sav", "zsav": "read_sav", "dta": "read_dta"}
 _DAY: Final = 86_400_000_000
@@ -48,7 +48,7 @@ _DAY: Final = 86_400_000_000
 
 @dataclass(frozen=True)
 class Clock:
-    """How a program counts time: microseconds of its unit, and where it begins."""
+    """The time scale of a program: microseconds per unit, and origin."""
 
     unit: int
     origin: str
@@ -75,11 +75,11 @@ _CLOCKS: Final[Mapping[Form, Mapping[tuple[str, ...], Clock]]] = {
         ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "YMDHMS"): SPSS_CLOCK,
     },
 }
-"""By how formats begin. Others count quarters, hours of a day and the like: these stay numbers."""
+"""By prefix of formats. Others count quarters, hours of a day etc. and stay numbers."""
 
 
 def clock_of(form: Form, kind: str) -> Clock | None:
-    """Return how numbers of a format count time; None where they are no dates.
+    """Return the time scale of a format; None if it has no dates.
 
     Examples
     --------
@@ -90,42 +90,42 @@ def clock_of(form: Form, kind: str) -> Clock | None:
     """
     clocks = _CLOCKS["sav" if form == "zsav" else form]
     kind = kind.lstrip("%-") if form != "dta" else kind.replace("%-", "%")
-    found = (clock for starts, clock in clocks.items() if kind.startswith(starts))
-    return next(found, None)
+    matching = (clock for starts, clock in clocks.items() if kind.startswith(starts))
+    return next(matching, None)
 
 
-def read_labelled(path: Path, said: FileOptions, most: int | None = None) -> Read:
-    """Read a file of SPSS, Stata or SAS as columns of texts, with what it says of them.
+def read_labelled(path: Path, options: FileOptions, most: int | None = None) -> Read:
+    """Return a file of SPSS, Stata or SAS as columns of texts, with labels and missing codes.
 
     A ``catalogue`` is the .sas7bcat file with the value labels of a .sas7bdat file.
 
     Raises
     ------
     DataError
-        If pyreadstat is not there, the file is damaged, cut short or of a version that cannot be
-        read, its characters cannot be decoded, or it unpacks to more than the limit; if a
-        catalogue cannot be read, or has labels of none of the formats.
+        If pyreadstat is missing; if the file is damaged, cut short, of an unsupported version or
+        encoding, or unpacks to more than the limit; if a catalogue cannot be read, or has labels
+        for none of the formats.
     """
     if find_spec("pyreadstat") is None:
         raise DataError(f"{path}: files of SPSS, Stata and SAS need pyreadstat: {INSTALL}")
-    form, encoding = LABELLED[path.suffix.lower()], said.get("encoding")
-    catalogue = (said.get("of_format") or {}).get("catalogue")
+    form, encoding = LABELLED[path.suffix.lower()], options.get("encoding")
+    catalogue = (options.get("of_format") or {}).get("catalogue")
     if path.stat().st_size == 0:
-        raise DataError(f"{path}: the file is empty; write it anew")
+        raise DataError(f"{path}: the file is empty; write it again")
     limit = unpacked_limit(path.stat().st_size) if most is None else most
     _refuse_crashing(path, _reader(path, form), limit, _options(path, form, encoding))
     _, about = _read(path, form, encoding, metadataonly=True)
     if (about.number_rows or 0) * sum(about.variable_storage_width.values()) > limit:
         raise DataError(too_large(path, path.stat().st_size, limit))
     if _is_cut(path, form):
-        raise DataError(f"{path}: the file is cut short; copy or write it anew")
+        raise DataError(f"{path}: the file is cut short; copy or write it again")
     cells, about = _read(path, form, encoding)
     if catalogue is not None:
         labels = _catalogue_labels(catalogue, encoding, about.variable_to_label)
         about.variable_value_labels = labels
     columns, labelled = [], []
     for name in about.column_names:
-        column = _Column(form, about, name, cells[name])
+        column = _LabelledColumn(form, about, name, cells[name])
         columns.append(column.array)
         labelled.append(column.labelling)
     names = tuple(about.column_names)
@@ -144,15 +144,16 @@ if not about or (about.number_rows or 0) * sum(about.variable_storage_width.valu
 
 
 def _refuse_crashing(path: Path, reader: str, limit: int, options: Mapping[str, Any]) -> None:
-    """Raise DataError where reading a file would end this process, as some damaged ones do.
+    """Raise DataError if reading a damaged file would crash this process.
 
-    Another process tries it first, as far as the size allows. What else is wrong is said where the
-    file is read.
+    Another process reads it first, up to a limit of size. Other problems are raised by the reader.
     """
     words = [reader, str(path), str(limit), json.dumps(options)]
     tried = subprocess.run([sys.executable, "-c", _PROBE, *words], check=False, capture_output=True)
     if tried.returncode not in (0, 1):
-        raise DataError(f"{path}: the file is damaged, and reading it ends a program; save it anew")
+        raise DataError(
+            f"{path}: the file is damaged, and reading it crashes the program; save it again"
+        )
 
 
 def _catalogue_labels(
@@ -160,7 +161,7 @@ def _catalogue_labels(
 ) -> dict[str, Mapping[Any, str]]:
     """Return the value labels of the variables whose formats a catalogue has.
 
-    pyreadstat's own `catalog_file` puts labels in the place of values, of which two may share one.
+    pyreadstat's `catalog_file` would replace values by labels, which several values may share.
     """
     import pyreadstat
 
@@ -172,7 +173,7 @@ def _catalogue_labels(
         _, about = pyreadstat.read_sas7bcat(str(path), encoding=encoding)
     except MemoryError:
         raise
-    except Exception:  # pyreadstat has errors of its own, and others of Python
+    except Exception:  # pyreadstat raises its errors and those of Python
         raise DataError(
             f"{where}: cannot be read as a catalogue of SAS (.sas7bcat); name the one that PROC "
             "FORMAT wrote, its encoding (data: {encoding: ...}) where it does not state it, or "
@@ -180,15 +181,15 @@ def _catalogue_labels(
         ) from None
     labels = {_format_name(name): labels for name, labels in about.value_labels.items()}
     names = {name: _format_name(kind) for name, kind in formats.items()}
-    found: dict[str, Mapping[Any, str]] = {
+    labels_of_formats: dict[str, Mapping[Any, str]] = {
         name: labels[kind] for name, kind in names.items() if kind in labels
     }
-    if not found:
+    if not labels_of_formats:
         raise DataError(
             f"{where}: has labels of none of the formats that the variables have; name their "
             "catalogue, or take it out"
         )
-    return found
+    return labels_of_formats
 
 
 def _format_name(kind: str) -> str:
@@ -220,7 +221,7 @@ def _read(path: Path, form: Form, encoding: str | None, **options: Any) -> tuple
         cells, about = getattr(pyreadstat, _reader(path, form))(str(path), **options)
     except MemoryError:
         raise
-    except Exception as error:  # pyreadstat has errors of its own, and others of Python
+    except Exception as error:  # pyreadstat raises its errors and those of Python
         reason = _other_format(path, form) or _reason(str(error), form)
         if encoding is not None and not _is_known(encoding):
             reason = unknown_encoding(encoding)
@@ -245,11 +246,11 @@ _BEGINNINGS: Final[Mapping[str, tuple[bytes, ...]]] = {
     ".parquet": (b"PAR1",),
     ".csv.gz": (b"\x1f\x8b",),
 }
-"""How files of each ending begin."""
+"""First bytes of files by extension."""
 
 
 def _other_format(path: Path, form: Form) -> str:
-    """Say of which other format a file seems to be; nothing where it may be of its own."""
+    """Return which other format a file seems to have; empty if its own is possible."""
     with path.open("rb") as file:
         start = file.read(512)
     ending = next((e for e, starts in _BEGINNINGS.items() if start.startswith(starts)), None)
@@ -261,8 +262,8 @@ def _other_format(path: Path, form: Form) -> str:
 
 
 _REASONS: Final = {
-    "expected number of rows": "the file is cut short; copy or write it anew",
-    "Unable to read": "the file is cut short, or of another format; copy or write it anew",
+    "expected number of rows": "the file is cut short; copy or write it again",
+    "Unable to read": "the file is cut short, or of another format; copy or write it again",
     "unsupported character set": "its encoding is unknown; name it (data: {encoding: ...})",
     "convert string": "its texts are not in the encoding that it states; name theirs (data: "
     "{encoding: windows-1252}, for example)",
@@ -277,7 +278,7 @@ _SAVED_AS: Final = {
 
 
 def _reason(message: str, form: Form) -> str:
-    """Say in plain words what pyreadstat says; its own message may quote a value."""
+    """Return a message of pyreadstat in our words; the original may quote a value."""
     for part, words in _REASONS.items():
         if part.lower() in message.lower():
             return words
@@ -290,7 +291,7 @@ _END: Final = b"</stata_dta>"
 
 
 def _is_cut(path: Path, form: Form) -> bool:
-    """Whether the end of a Stata file is missing, of which all rows may be there."""
+    """Whether the end of a Stata file is missing, even if all rows exist."""
     if form != "dta":
         return False
     with path.open("rb") as file:
@@ -301,8 +302,8 @@ def _is_cut(path: Path, form: Form) -> bool:
 
 
 @dataclass(frozen=True)
-class _Column:
-    """One column as pyreadstat reads it: numbers, letters of missing values, None, or texts."""
+class _LabelledColumn:
+    """One column from pyreadstat: numbers, letters of missing values, None, or texts."""
 
     form: Form
     about: Any
@@ -319,7 +320,7 @@ class _Column:
 
     @cached_property
     def distinct(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
-        """Code of each row, -1 where nothing is, and the distinct values."""
+        """Code of each row, -1 if empty, and the distinct values."""
         cells: npt.NDArray[Any]
         try:
             cells = np.array(self.cells, dtype=object if self.is_text else np.float64)
@@ -330,7 +331,7 @@ class _Column:
 
     @cached_property
     def clock(self) -> Clock | None:
-        """How the numbers count time; None where they, or some of them, cannot be dates."""
+        """The time scale of the numbers; None if some of them cannot be dates."""
         clock = None if self.is_text else clock_of(self.form, self.format)
         numbers = np.array([value for value in self.values if not isinstance(value, str)])
         if clock is None or _is_in_calendar(numbers.astype(np.float64), clock):
@@ -339,7 +340,7 @@ class _Column:
 
     @cached_property
     def values(self) -> list[Any]:
-        """Distinct values of the cells, then those that the file says something of."""
+        """Distinct values of the cells, then other values with labels or missing codes."""
         ranges = self.about.missing_ranges.get(self.name, ())
         single = [r["lo"] for r in ranges if r["lo"] == r["hi"]]
         letters = self.about.missing_user_values.get(self.name) or ()
@@ -366,7 +367,7 @@ class _Column:
 
     @cached_property
     def array(self) -> pa.DictionaryArray:
-        """The cells by their distinct texts, null where nothing is."""
+        """The cells by their distinct texts, null if empty."""
         codes, values = self.distinct
         texts = [self.texts[value] for value in values.tolist()]
         cells = pa.array(codes.astype(np.int32), mask=codes < 0)
@@ -374,7 +375,7 @@ class _Column:
 
     @property
     def labelling(self) -> Labelling:
-        """What the file says of the column."""
+        """Labels, missing codes and format of the column."""
         about, name = self.about, self.name
         spans = [(r["lo"], r["hi"]) for r in about.missing_ranges.get(name, ())]
         wide = [span for span in spans if span[0] != span[1]]
@@ -413,7 +414,7 @@ def _is_in_calendar(numbers: FloatArray, clock: Clock) -> bool:
 
 
 def _texts_of(numbers: FloatArray, is_single: bool, clock: Clock | None) -> list[str]:
-    """Return numbers as texts: dates by a clock, else the shortest that is the same number."""
+    """Return numbers as texts: dates by a clock, else the shortest text of the same number."""
     if clock is None:
         if is_single:  # in single precision 0.1 is the shortest text
             numbers = np.array([float(str(x)) for x in numbers.astype(np.float32)], np.float64)

@@ -1,8 +1,8 @@
-"""Writing files of SPSS and Stata, with labels, missing codes and formats.
+"""Write files of SPSS and Stata, with labels, missing codes and formats.
 
-What the programs cannot hold is found before anything is fitted (`labelled_layout`): names,
-missing codes that are too many, texts that are too long. A missing code of SPSS becomes a letter in
-Stata, and a letter a number in SPSS, for all datasets alike.
+Limits of the programs are checked before any fit (`labelled_layout`): names, number of missing
+codes, length of texts. A missing code of SPSS becomes a letter in Stata, and a letter a number in
+SPSS, the same in all datasets.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from synthesizer.extensions.labelled.labelled_reading import INSTALL, Clock, clo
 
 FORMS: Final = ("sav", "zsav", "dta")
 
-MOST_SPSS_CODES: Final = 3
-MOST_TEXT: Final = 32_767
+MAX_SPSS_CODES: Final = 3
+MAX_TEXT_BYTES: Final = 32_767
 """Bytes of a text in SPSS."""
-MOST_TEXT_CODE: Final = 8
+MAX_TEXT_CODE_BYTES: Final = 8
 """Bytes of a missing code among texts in SPSS."""
-MOST_INTEGER: Final = 2_147_483_620
+MAX_STATA_INTEGER: Final = 2_147_483_620
 """Largest whole number of Stata that is no missing value."""
 _LABEL: Final = {"sav": (256, "bytes"), "zsav": (256, "bytes"), "dta": (80, "characters")}
 _VALUE_LABEL: Final = {"sav": (120, "bytes"), "zsav": (120, "bytes"), "dta": (32_000, "bytes")}
@@ -61,15 +61,15 @@ _RESERVED: Final = {
 _PROGRAM: Final = {"sav": "SPSS", "zsav": "SPSS", "dta": "Stata"}
 _INSTEAD: Final = "or write another format (output: {format: csv})"
 _STATA_VERSION: Final = 14
-"""Its format 118; files of version 15 (119) are opened by some editions of Stata only."""
+"""Writes format 118; only some editions of Stata open version 15 (119)."""
 
 
 def labelled_layout(
     layout: Layout, table: Table, words: Mapping[str, Words], form: Form
 ) -> tuple[Layout, list[str], list[str]]:
-    """Return the layout of files for SPSS or Stata, what stands against them, and notes.
+    """Return the layout of files for SPSS or Stata, problems, and notes.
 
-    ``words`` are labels of a configuration, which go before those of the source.
+    ``words`` are labels of a configuration, which replace those of the source.
     """
     source = layout.labellings
     problems, notes = list(_name_problems(table.names, form)), Notes()
@@ -80,7 +80,7 @@ def labelled_layout(
         about = source.get(column.name) or plain_labelling(column.variable)
         label, labels = words.get(column.name, ("", {}))
         about = replace(about, label=label or about.label, labels={**about.labels, **labels})
-        planned = _Planned(column, about, _family(layout.form), _family(form), notes)
+        planned = _ConvertedColumn(column, about, _family(layout.form), _family(form), notes)
         made[column.name] = planned.labelling
         problems += planned.problems
     labelled = tuple(made.get(name) or source.get(name, Labelling()) for name in layout.names)
@@ -108,7 +108,7 @@ def _name_problems(names: Sequence[str], form: Form) -> Iterator[str]:
             if taken
             else f"is no name in {program}, which takes {words}"
             if not re.fullmatch(pattern, name)
-            else f"is {seen[name.lower()]!r} to SPSS, which does not tell case apart"
+            else f"is {seen[name.lower()]!r} to SPSS, which ignores case"
             if is_spss and name.lower() in seen
             else None
         )
@@ -118,7 +118,7 @@ def _name_problems(names: Sequence[str], form: Form) -> Iterator[str]:
 
 
 Notes = dict[str, list[str]]
-"""What a program cannot hold and nobody has to change, with the columns."""
+"""Limits of a program that need no action, with the columns."""
 
 
 def _sentences(notes: Notes) -> list[str]:
@@ -126,7 +126,7 @@ def _sentences(notes: Notes) -> list[str]:
 
 
 def plain_labelling(variable: Variable) -> Labelling:
-    """Return how a variable of a source without labels is held: as numbers where all are.
+    """Return the form of a variable without labels: numbers if all values are numbers.
 
     Examples
     --------
@@ -142,12 +142,12 @@ def plain_labelling(variable: Variable) -> Labelling:
 
 
 def _is_plain_number(text: str) -> bool:
-    """Whether a text is what its number is written as, so that no digit is lost."""
+    """Whether a text equals the text of its number, so that no digit is lost."""
     return bool(re.fullmatch(r"-?(0|[1-9]\d{0,14})(\.\d*[1-9])?", text)) and text != "-0"
 
 
 def _system(variable: Variable) -> set[str]:
-    """Return the codes that are no code: nothing, a null, or the only word such as NA."""
+    """Return the codes of system missing: empty, null, or the only word such as NA."""
     system = {"", str(variable.storage.get("null", ""))}
     is_word = [c for c in variable.missing if c not in system and finite_number(c) is None]
     words = [code for code in is_word if not LETTER.fullmatch(code)]
@@ -155,8 +155,8 @@ def _system(variable: Variable) -> set[str]:
 
 
 @dataclass(frozen=True)
-class _Planned:
-    """One column on its way from one program to another."""
+class _ConvertedColumn:
+    """One column, converted from one program to another."""
 
     column: Column
     about: Labelling
@@ -173,18 +173,18 @@ class _Planned:
 
     @cached_property
     def letters(self) -> dict[str, str]:
-        """A letter of Stata for each missing code: its own, or the next that is free."""
-        own = {c: c.lower() for c in self.codes if LETTER.fullmatch(c) and c != "._"}
-        free = (f".{letter}" for letter in ascii_lowercase if f".{letter}" not in own.values())
-        others = [code for code in self.codes if code not in own]
-        return own | dict(zip(others, free, strict=False))
+        """A letter of Stata for each missing code: its letter, or the next free one."""
+        letters = {c: c.lower() for c in self.codes if LETTER.fullmatch(c) and c != "._"}
+        free = (f".{letter}" for letter in ascii_lowercase if f".{letter}" not in letters.values())
+        others = [code for code in self.codes if code not in letters]
+        return letters | dict(zip(others, free, strict=False))
 
     @cached_property
     def numbers(self) -> dict[str, str]:
         """A number of SPSS for each missing code that is a letter or a word.
 
-        They count down from below all values: -1, -2 and so on where nothing is negative, else
-        from the next power of ten.
+        They count down from below all values: -1, -2 and so on if no value is negative, else from
+        the next power of ten.
         """
         words = [code for code in self.codes if self._value(code) is None]
         column = self.column
@@ -195,7 +195,7 @@ class _Planned:
             used.append(float(column.data[column.is_observed].min()))
         least = min((number for number in used if number is not None), default=0.0)
         below = 0 if least >= 0 or self.about.is_date else 10 ** (len(str(int(-least))))
-        return {word: f"{-below - 1 - place}" for place, word in enumerate(words)}
+        return {word: f"{-below - 1 - index}" for index, word in enumerate(words)}
 
     def _value(self, text: str) -> float | None:
         return value_of(text, self.clock)
@@ -206,14 +206,14 @@ class _Planned:
 
     @cached_property
     def written(self) -> dict[str, str]:
-        """Missing codes in the words of the target."""
+        """Missing codes of the target."""
         if self.about.is_text:
             return {}
         return self.letters if self.target == "dta" else self.numbers
 
     @cached_property
     def format(self) -> str:
-        """The format: that of the source where it is of the same program."""
+        """The format: that of the source if it is from the same program."""
         about, variable = self.about, self.column.variable
         if self.source == self.target and (about.format or about.is_text):
             return about.format
@@ -221,10 +221,10 @@ class _Planned:
 
     @cached_property
     def labelling(self) -> Labelling:
-        """What is written beside the values."""
+        """Labels, missing codes and format to write."""
         about, is_same = self.about, self.source == self.target
         if about.is_text and self.target == "dta" and about.labels:
-            self._note("Stata has no labels for texts; the codebook has those of")
+            self._note("Stata has no labels for texts; the codebook contains the labels of")
         if about.is_text and self.target == "dta" and self.codes:
             self._note("Stata has no missing codes for texts, so these are texts")
         self._note_lengths()
@@ -258,24 +258,24 @@ class _Planned:
 
     @property
     def _text_codes(self) -> tuple[str, ...]:
-        """Missing codes among texts that SPSS can hold: three, of eight bytes."""
-        short = [code for code in self.codes if len(code.encode()) <= MOST_TEXT_CODE]
-        if self.target == "sav" and (len(short) < len(self.codes) or len(short) > MOST_SPSS_CODES):
+        """Missing codes among texts that SPSS supports: three, of eight bytes."""
+        short = [code for code in self.codes if len(code.encode()) <= MAX_TEXT_CODE_BYTES]
+        if self.target == "sav" and (len(short) < len(self.codes) or len(short) > MAX_SPSS_CODES):
             self._note(
-                f"SPSS holds {MOST_SPSS_CODES} missing codes of texts, of {MOST_TEXT_CODE} bytes; "
+                f"SPSS has {MAX_SPSS_CODES} missing codes of texts ({MAX_TEXT_CODE_BYTES} bytes); "
                 "further ones are texts"
             )
-        return tuple(short[:MOST_SPSS_CODES])
+        return tuple(short[:MAX_SPSS_CODES])
 
     @property
     def problems(self) -> Iterator[str]:
-        """Yield what the target cannot hold at all."""
+        """Yield the values that the target does not support."""
         where, about, variable = f"column {self.column.name!r}", self.about, self.column.variable
         if about.is_text:
             sizes = [len(text.encode()) for text in variable.labels] if variable.is_coded else []
-            if self.target == "sav" and max(sizes, default=0) > MOST_TEXT:
+            if self.target == "sav" and max(sizes, default=0) > MAX_TEXT_BYTES:
                 yield (
-                    f"{where}: has texts of more than {MOST_TEXT:,} bytes, which SPSS cannot hold; "
+                    f"{where}: has texts of over {MAX_TEXT_BYTES:,} bytes, which SPSS cannot hold; "
                     f"drop it, {_INSTEAD}"
                 )
         elif self.target == "dta" and len(self.codes) > len(self.letters):
@@ -290,7 +290,7 @@ class _Planned:
             )
 
     def _values(self) -> list[float]:
-        """Return numbers that are values, as far as a range of missing codes must leave them."""
+        """Return values that a range of missing codes must not contain."""
         column = self.column
         if column.is_coded:
             levels = (*column.variable.levels, *self.about.labels)
@@ -312,7 +312,7 @@ def _measure(variable: Variable) -> Literal["nominal", "ordinal", "scale"]:
 
 
 def default_format(variable: Variable, about: Labelling, form: Form) -> str:
-    """Return the format of a variable that has none of the program."""
+    """Return the format of a variable without a format of the program."""
     if about.is_text:
         return ""
     has_time = int(variable.storage.get("resolution", MICROSECONDS_A_DAY)) < MICROSECONDS_A_DAY
@@ -325,7 +325,7 @@ def default_format(variable: Variable, about: Labelling, form: Form) -> str:
 
 
 def value_of(text: str, clock: Clock | None) -> float | None:
-    """Return the number that a text stands for, by a clock where it is a date; None if for none."""
+    """Return the number of a text, by a clock if it is a date; None if it has none."""
     if clock is None or (number := finite_number(text)) is not None:
         return finite_number(text) if clock is None else number
     try:
@@ -337,7 +337,7 @@ def value_of(text: str, clock: Clock | None) -> float | None:
 
 def stata_code(number: float | None) -> int | None:
     """Return a number to which Stata can give a label."""
-    is_code = number is not None and number == int(number) and abs(number) <= MOST_INTEGER
+    is_code = number is not None and number == int(number) and abs(number) <= MAX_STATA_INTEGER
     return int(number) if is_code and number is not None else None
 
 
@@ -349,9 +349,9 @@ def cut(text: str, most: int, unit: str) -> str:
 
 
 def spss_missing(about: Labelling, values: Sequence[float] = ()) -> list[Any] | None:
-    """Return missing codes as SPSS holds them: three, or a range and one; None if it cannot.
+    """Return missing codes for SPSS: three, or a range and one; None if impossible.
 
-    A range may hold no value of ``values``.
+    A range must not contain a value of ``values``.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def spss_missing(about: Labelling, values: Sequence[float] = ()) -> list[Any] | 
         low, high = about.missing_range
         rest = [number for number in numbers if not low <= number <= high]
         return [{"lo": low, "hi": high}, *rest] if len(rest) <= 1 else None
-    if len(numbers) <= MOST_SPSS_CODES:
+    if len(numbers) <= MAX_SPSS_CODES:
         return list(numbers)
     for inside, rest in ((numbers[:-1], numbers[-1:]), (numbers[1:], numbers[:1]), (numbers, [])):
         if not _holds(inside[0], inside[-1], values):
@@ -378,14 +378,14 @@ def spss_missing(about: Labelling, values: Sequence[float] = ()) -> list[Any] | 
 
 
 def _holds(low: float, high: float, values: Sequence[float]) -> bool:
-    """Whether a range touches that of the values of numbers, or holds one of the levels."""
+    """Whether a range overlaps that of the numbers, or contains one of the levels."""
     return any(low <= value <= high for value in values) or bool(
         values and min(values) < low and high < max(values)
     )
 
 
 def _numbers_of(column: Column, clock: Clock | None) -> FloatArray:
-    """Return numbers, or dates by a clock, NaN where a value is missing, shape (n,)."""
+    """Return numbers, or dates by a clock, NaN if a value is missing, shape (n,)."""
     data, variable = np.asarray(column.data, dtype=np.float64), column.variable
     missing = np.isnan(data)
     resolution = int(variable.storage.get("resolution", 1))
@@ -401,7 +401,7 @@ def _numbers_of(column: Column, clock: Clock | None) -> FloatArray:
 
 @dataclass(frozen=True)
 class _Outgoing:
-    """One column as pyreadstat takes it."""
+    """One column for pyreadstat."""
 
     column: Column
     about: Labelling
@@ -429,7 +429,7 @@ class _Outgoing:
         return self._typed(cells)
 
     def _cell(self, text: str) -> float | str | None:
-        """Return the number of a level or missing code, or its letter; nothing if it has none."""
+        """Return the number of a level or missing code, or its letter, or None."""
         if text in _system(self.column.variable):
             return np.nan
         word = self.about.written.get(text, text)
@@ -443,22 +443,22 @@ class _Outgoing:
             return pd.Series(cells, dtype=object)
         numbers = cells.astype(np.float64)
         seen = numbers[~np.isnan(numbers)]
-        is_whole = bool((seen == np.rint(seen)).all() and (np.abs(seen) <= MOST_INTEGER).all())
+        is_whole = bool((seen == np.rint(seen)).all() and (np.abs(seen) <= MAX_STATA_INTEGER).all())
         if self.form == "dta" and is_whole and not self.about.is_date:
             whole = np.where(np.isnan(numbers), 0, numbers).astype(np.int32)
             return pd.arrays.IntegerArray(whole, np.isnan(numbers))
         return numbers
 
     def _padded(self, texts: list[str]) -> list[str]:
-        """Pad a text with blanks to the size that SPSS gives the column: so it does itself."""
+        """Return texts padded with blanks to the width of the column, like SPSS does."""
         size = self.about.size
-        if self.form != "dta" and texts and len(texts[0].encode()) < size <= MOST_TEXT:
+        if self.form != "dta" and texts and len(texts[0].encode()) < size <= MAX_TEXT_BYTES:
             texts[0] += " " * (size - len(texts[0].encode()))
         return texts
 
     @property
     def labels(self) -> dict[Any, str]:
-        """Labels by value, as far as the program can hold them."""
+        """Labels by value, within the limits of the program."""
         most, unit = _VALUE_LABEL[self.form]
         about = self.about
         if about.is_text and self.form == "dta":
@@ -490,7 +490,7 @@ def write_labelled(
     layout: Layout,
     form: Form,
 ) -> None:
-    """Write a table to a new file of SPSS or Stata; the same table, the same bytes."""
+    """Write a table to a new file of SPSS or Stata; equal tables have equal bytes."""
     import pyreadstat
 
     known = layout.labellings
@@ -510,11 +510,11 @@ def write_labelled(
     }
     if form == "dta":
         letters = {n: c.letters for n, c in by_name.items() if not c.about.is_text}
-        options["missing_user_values"] = {n: found for n, found in letters.items() if found}
+        options["missing_user_values"] = {n: codes for n, codes in letters.items() if codes}
         options["version"] = _STATA_VERSION
     else:
         ranges = {name: spss_missing(column.about) for name, column in by_name.items()}
-        options["missing_ranges"] = {name: found for name, found in ranges.items() if found}
+        options["missing_ranges"] = {name: codes for name, codes in ranges.items() if codes}
         options["variable_measure"] = {n: c.about.measure or "unknown" for n, c in by_name.items()}
         widths = {name: column.about.width for name, column in by_name.items()}
         options["variable_display_width"] = {n: width for n, width in widths.items() if width}
@@ -531,7 +531,7 @@ def write_labelled(
 
 
 def labelling_in(known: Mapping[str, Labelling], variable: Variable, form: Form) -> Labelling:
-    """Return how a column is written: as planned, or by its kind where it is a new one."""
+    """Return the planned form of a column, or that of its kind for a new column."""
     if variable.name in known:
         return known[variable.name]
     about = plain_labelling(variable)
@@ -541,7 +541,7 @@ def labelling_in(known: Mapping[str, Labelling], variable: Variable, form: Form)
 
 
 def texts_needed(table: Table, layout: Layout, form: Form) -> list[str]:
-    """Return the columns that are written as texts."""
+    """Return the columns to write as texts."""
     known = layout.labellings
     return [c.name for c in table.columns if labelling_in(known, c.variable, form).is_text]
 
@@ -551,7 +551,7 @@ _STATA_TIME: Final = (b"<timestamp>\x11", b"01 Jan 1970 00:00")
 
 
 def _without_time(path: Path, form: Form) -> None:
-    """Take the time at which a file was made out of its head: the same table, the same bytes."""
+    """Remove the creation time from the head of a file, so equal tables have equal bytes."""
     if form != "dta":
         write_at(path, *_SPSS_TIME)
         return

@@ -1,4 +1,4 @@
-"""Sheets of Excel and OpenDocument, read by calamine."""
+"""Read sheets of Excel and OpenDocument by calamine."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ from synthesizer.extensions.labelled.labelled_reading import INSTALL
 _SHEET: Final = "data.sheet: NAME"
 
 
-def read_workbook(path: Path, said: FileOptions, most: int | None = None) -> Read:
-    """Read a sheet as columns of texts; numbers, dates and texts are told apart by their cells.
+def read_workbook(path: Path, options: FileOptions, most: int | None = None) -> Read:
+    """Return a sheet as columns of texts; the cells determine numbers, dates and texts.
 
-    Besides the layout, the row of the names is returned, as it was found.
+    Besides the layout, the row of the names is returned.
 
     Raises
     ------
     DataError
-        If calamine is not there, the file is damaged or unpacks to more than the limit, there is
-        no such sheet or more than one, the first row is data, or columns have no name.
+        If calamine is missing, the file is damaged or unpacks to more than the limit, the sheet
+        is missing or ambiguous, the first row is data, or columns have no name.
     """
     if find_spec("python_calamine") is None:
         raise DataError(f"{path}: Excel files need python-calamine: {INSTALL}")
@@ -50,16 +50,16 @@ def read_workbook(path: Path, said: FileOptions, most: int | None = None) -> Rea
     try:
         book = python_calamine.CalamineWorkbook.from_path(path)
         sheets = {name: book.get_sheet_by_name(name) for name in book.sheet_names}
-        filled = [name for name, found in sheets.items() if found.height]
+        filled = [name for name, sheet in sheets.items() if sheet.height]
         chosen = sheets[
-            _chosen(path, list(sheets), filled, (said.get("of_format") or {}).get("sheet"))
+            _chosen(path, list(sheets), filled, (options.get("of_format") or {}).get("sheet"))
         ]
         rows: list[list[Any]] = chosen.to_python()
     except python_calamine.CalamineError:
         raise DataError(
-            f"{path}: the file is damaged, locked by a password, or no workbook; save it anew"
+            f"{path}: the file is damaged, locked by a password, or no workbook; save it again"
         ) from None
-    return _table(path, rows, said, chosen.start[0] + 1 if chosen.start else 1)
+    return _table(path, rows, options, chosen.start[0] + 1 if chosen.start else 1)
 
 
 def _refuse_large(path: Path, most: int | None) -> None:
@@ -68,41 +68,41 @@ def _refuse_large(path: Path, most: int | None) -> None:
     try:
         with zipfile.ZipFile(path) as packed:
             unpacked = sum(member.file_size for member in packed.infolist())
-    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # calamine says what it is
+    except (zipfile.BadZipFile, ValueError, NotImplementedError):  # calamine reports the error
         return
     if unpacked > limit:
         raise DataError(too_large(path, size, limit))
 
 
 def _chosen(path: Path, names: Sequence[str], filled: Sequence[str], wanted: str | None) -> str:
-    """Return the sheet that is named, or the only one that holds something."""
+    """Return the named sheet, or the only one with data."""
     listed = ", ".join(map(repr, names))
     if wanted is not None:
         if wanted not in names:
             raise DataError(f"{path}: has no sheet {wanted!r}; name one of {listed} ({_SHEET})")
         return wanted
     if len(filled) != 1:
-        what = "no sheet holds anything" if not filled else f"has {len(filled)} sheets with data"
+        what = "no sheet contains data" if not filled else f"has {len(filled)} sheets with data"
         raise DataError(f"{path}: {what}; name one of {listed} ({_SHEET})")
     return filled[0]
 
 
-def _table(path: Path, rows: Sequence[Sequence[Any]], said: FileOptions, number: int) -> Read:
+def _table(path: Path, rows: Sequence[Sequence[Any]], options: FileOptions, number: int) -> Read:
     """Return the columns below the names; the first of the rows has a number in the sheet."""
     if not rows:
         raise DataError(f"{path}: the sheet is empty; it needs a row of names and rows of data")
     some = [[_text(cell) or "" for cell in row] for row in rows[: SAMPLE_ROWS + MAX_TITLE_ROWS]]
-    named, header_row = said.get("names"), said.get("header_row")
-    place = find_header(some) if header_row is None else header_row - number
-    if not 0 <= place < len(rows):
+    named, header_row = options.get("names"), options.get("header_row")
+    header = find_header(some) if header_row is None else header_row - number
+    if not 0 <= header < len(rows):
         raise DataError(f"{path}: has no row {header_row} with names; {ELSEWHERE}")
-    names, data = [_text(cell) or "" for cell in rows[place]], rows[place + 1 :]
+    names, data = [_text(cell) or "" for cell in rows[header]], rows[header + 1 :]
     if named is not None:
         names, data = [*named], data if header_row is not None else rows
         if len(names) != len(rows[0]):
             raise DataError(f"{path}: names has {len(names)} columns, the sheet {len(rows[0])}")
     elif header_row is None:
-        refuse_data(names, some[place + 1 :], str(path), place + number)
+        refuse_data(names, some[header + 1 :], str(path), header + number)
     if len(names) > 1:
         data = [row for row in data if any(cell != "" for cell in row)]
     cells = list(zip(*data, strict=True)) or [()] * len(names)
@@ -116,7 +116,7 @@ def _table(path: Path, rows: Sequence[Sequence[Any]], said: FileOptions, number:
     return (
         pa.Table.from_arrays(arrays, names=names),
         Layout(form="excel", names=tuple(names), labelled=labelled),
-        FileOptions(header_row=None if named and header_row is None else place + number),
+        FileOptions(header_row=None if named and header_row is None else header + number),
     )
 
 
@@ -138,7 +138,7 @@ def _column(cells: Sequence[Any]) -> tuple[pa.DictionaryArray, Labelling]:
 
 
 def _text(cell: Any) -> str | None:
-    """Return a cell as a CSV file would have it; None where it is empty."""
+    """Return a cell as a text like in CSV; None if it is empty."""
     match cell:
         case "":
             return None

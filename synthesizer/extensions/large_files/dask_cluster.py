@@ -12,7 +12,7 @@ from joblib import parallel_config
 from synthesizer.data.errors import ConfigError, ModelError
 
 SECONDS_TO_CONNECT = 10
-"""A scheduler that does not answer in this time cannot be reached."""
+"""Timeout of the connection to a scheduler."""
 
 
 @contextmanager

@@ -1,11 +1,10 @@
-"""Datasets that are drawn in parts: every part is a file, and what is finished is kept.
+"""Draw datasets in parts: every part is a file, and finished parts can be used again.
 
-A source that is not read whole has datasets that are never whole in memory either. Each part, some
-blocks of units, is drawn and written by a task that carries the path of the saved model and
-numbers, in processes of this machine or of others that see the same files. Fits and parts get
-their names when they are whole, in a directory beside the output which is this user's alone
-(mode 0700). So a run that was stopped goes on where it was, and its bytes are the same: a generator
-belongs to seed, key, dataset, variable and block.
+The datasets of a source that is not read whole are never whole in memory. A task draws and writes
+each part (some blocks of units), from the path of the saved model and numbers, in processes of this
+machine or of others with the same files. Fits and parts are renamed when they are complete, in a
+private directory (mode 0700) beside the output. So a stopped run continues with the same bytes: a
+generator depends on seed, key, dataset, variable and block.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ from synthesizer.plan.plan import GENERATE, Plan
 PART_BLOCKS = 5
 """Blocks in a part."""
 GROUP_ROWS = 2_000_000
-"""Rows of the source that are looked at together."""
+"""Rows of the source that are read together."""
 STATE, MODEL, FITS, PARTS = "state.json", "model", "fits", "parts"
 FIT_KIND = "synthesizer fit (CONFIDENTIAL: holds values of the data it was fitted on)"
 _IRRELEVANT = frozenset(("workers", "output", "checks", "limits"))
@@ -67,24 +66,24 @@ _IRRELEVANT = frozenset(("workers", "output", "checks", "limits"))
 
 
 def kept_directory(output: Path) -> Path:
-    """Return where the parts of a run are kept until its output is whole."""
+    """Return the directory of the parts of a run until its output is complete."""
     return output.parent / f".{output.name}.parts"
 
 
 def kept_bytes(output: Path) -> int:
-    """Return the bytes of the parts that are kept of a run."""
+    """Return the size in bytes of the stored parts of a run."""
     parts = kept_directory(output) / PARTS
     return sum(path.stat().st_size for path in parts.rglob("part-*")) if parts.exists() else 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class DatasetPart:
     """Some units of a dataset, which a task draws."""
 
     dataset: int
     """From 0."""
     number: int
-    """Place in the dataset, from 1."""
+    """Number in the dataset, from 1."""
     first: int
     """First unit, counted within the dataset."""
     end: int
@@ -95,8 +94,8 @@ class Part:
         return f"part-{self.number:05d}.parquet"
 
 
-def parts_of(m: int, size: int, block: int) -> list[Part]:
-    """Return the parts of m datasets of so many units.
+def parts_of(m: int, size: int, block: int) -> list[DatasetPart]:
+    """Return the parts of m datasets of ``size`` units.
 
     Examples
     --------
@@ -105,22 +104,22 @@ def parts_of(m: int, size: int, block: int) -> list[Part]:
     """
     step = PART_BLOCKS * block
     return [
-        Part(dataset=d, number=n, first=first, end=min(first + step, size))
+        DatasetPart(dataset=d, number=n, first=first, end=min(first + step, size))
         for d in range(m)
         for n, first in enumerate(range(0, size, step), 1)
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Work:
+class PartsWork:
     """The directory of a run in parts while it is open."""
 
     directory: Path
     plan: Plan
     scheduler: str | None = None
-    """Address of that of the cluster that draws; None where this machine does."""
-    drawn: list[list[Part]] = field(default_factory=list)
-    """The parts of each dataset that has its place."""
+    """Address of the scheduler of a cluster; None if this machine draws."""
+    drawn: list[list[DatasetPart]] = field(default_factory=list)
+    """The parts of each finished dataset."""
 
     @property
     def model(self) -> Path:
@@ -128,7 +127,7 @@ class Work:
         return self.directory / MODEL
 
     def load(self) -> dict[int, FittedStep]:
-        """Return the fits that are kept; one that is damaged is made again."""
+        """Return the stored fits; damaged ones are left out and fitted again."""
         fits: dict[int, FittedStep] = {}
         for path in sorted((self.directory / FITS).glob("[0-9]*")):
             try:
@@ -139,7 +138,7 @@ class Work:
         return fits
 
     def keep(self, number: int, fit: FittedStep) -> None:
-        """Keep a fit; see `KeptFits`."""
+        """Store a fit; see `KeptFits`."""
         with finished_file(self.directory / FITS / f"{number:06d}") as work:
             plain = codec(self.plan.registry).plain(FittedStep, fit)
             write_archive(work, plain, kind=FIT_KIND)
@@ -149,24 +148,24 @@ class Work:
         with finished_file(self.model) as work:
             write_model(work, model, self.plan.registry)
 
-    def path(self, part: Part) -> Path:
+    def path(self, part: DatasetPart) -> Path:
         """Return the file of a part."""
         return self.directory / PARTS / str(part.dataset + 1) / part.name
 
-    def _read(self, part: Part) -> RawTable:
+    def _read(self, part: DatasetPart) -> RawTable:
         return read_path(self.path(part), min_rows=1)
 
-    def _is_there(self, part: Part) -> bool:
-        """Whether a part is finished; one that was damaged since is drawn again."""
+    def _is_there(self, part: DatasetPart) -> bool:
+        """Whether a part is finished and undamaged."""
         try:
             return self.path(part).exists() and self._read(part).n_rows > 0
         except DataError:
             return False
 
     def datasets(self, chain: Source, folder: Path, phases: Phases) -> Iterator[tuple[str, Table]]:
-        """Draw and write all parts of the datasets; yield of each what the checks look at.
+        """Draw and write all parts of the datasets; yield a sample of each for the checks.
 
-        That is as many of its first units as the confidential sample has, as they were written.
+        It has as many of the first units as the confidential sample, as written.
         """
         plan = self.plan
         if not isinstance(chain, FittedChain):
@@ -176,17 +175,17 @@ class Work:
         datasets = [[part for part in parts if part.dataset == d] for d in range(plan.m)]
         with phases.phase(GENERATE, len(parts)) as advance:
             self.draw(parts, advance)
-            for own in datasets:
-                self.blank(own)
-        for number, own in enumerate(datasets, 1):
+            for dataset_parts in datasets:
+                self.blank(dataset_parts)
+        for number, dataset_parts in enumerate(datasets, 1):
             name = f"synthetic_{number:0{len(str(plan.m))}d}"
-            self.drawn.append(own)
-            link_files([self.path(part) for part in own], folder / name)
+            self.drawn.append(dataset_parts)
+            link_files([self.path(part) for part in dataset_parts], folder / name)
             with phases.phase("check"):
-                yield name, self.sample(own, chain.n_units)
+                yield name, self.sample(dataset_parts, chain.n_units)
 
-    def draw(self, parts: list[Part], progress: Progress) -> None:
-        """Draw the parts that are not there yet, each by a task."""
+    def draw(self, parts: list[DatasetPart], progress: Progress) -> None:
+        """Draw the missing parts, each by a task."""
         missing = [part for part in parts if not self._is_there(part)]
         progress(len(parts) - len(missing))
         tasks = (
@@ -199,11 +198,11 @@ class Work:
             for _ in streamed(self.plan.workers, tasks, progress, prefer="processes"):
                 pass
 
-    def blank(self, parts: Sequence[Part]) -> None:
-        """Blank the levels that few units of a whole dataset have, in every part of it.
+    def blank(self, parts: Sequence[DatasetPart]) -> None:
+        """Blank the rare levels of a whole dataset, in every part of it.
 
-        No person is in two parts, so the counts of the parts add up. To do it again changes
-        nothing, as after a run that was stopped in the middle.
+        No person is in two parts, so the counts of the parts add up. A repetition, as after a
+        stopped run, changes nothing.
         """
         after = self.plan.after
         counts: dict[str, Counter[str]] = {}
@@ -217,15 +216,15 @@ class Work:
             for part in parts:
                 self._blank(part, rare)
 
-    def _blank(self, part: Part, rare: Mapping[str, frozenset[str]]) -> None:
+    def _blank(self, part: DatasetPart, rare: Mapping[str, frozenset[str]]) -> None:
         raw = self._read(part)
         masks = {t.name: t.among(rare[t.name])[t.codes] for t in raw.texts if t.name in rare}
         if any(mask.any() for mask in masks.values()):
             with finished_file(self.path(part)) as work:
                 write_blanked(self.path(part), masks, work)
 
-    def sample(self, parts: list[Part], units: int) -> Table:
-        """Read so many of the first units of a dataset back, in the codes of the original."""
+    def sample(self, parts: list[DatasetPart], units: int) -> Table:
+        """Return the first ``units`` units of a dataset, in the codes of the original."""
         plan, needed = self.plan, [part for part in parts if part.first < units]
         original, arrow = plan.data.table, [self._read(part).arrow for part in needed]
         raw = typed(
@@ -236,9 +235,9 @@ class Work:
         return table.take_units(np.arange(min(units, table.n_units)))
 
     def everybody(self) -> tuple[Table, tuple[Table, ...]]:
-        """Return all units of the source and of every dataset, as far as scenarios look at them.
+        """Return the keys and targets of all units of the source and of every dataset.
 
-        A group of units after the other: only keys and targets are held of all.
+        They are read group by group, to save memory.
         """
         plan, path, whole = self.plan, self.plan.data.path, self.plan.whole
         if path is None or not isinstance(whole, WholeFiles):
@@ -249,8 +248,8 @@ class Work:
         source = read_groups(path, whole, columns, GROUP_ROWS, plan.arrangement.person_column)
         originals = list(_units(plan, source, wanted))
         synthetic = [
-            list(_units(plan, (self._read(part).select(columns) for part in own), wanted))
-            for own in self.drawn
+            list(_units(plan, (self._read(part).select(columns) for part in parts), wanted))
+            for parts in self.drawn
         ]
         return _joined(originals), tuple(map(_joined, synthetic))
 
@@ -259,16 +258,16 @@ def write_blanked(source: Path, masks: Mapping[str, BoolArray], path: Path) -> N
     """Write a Parquet file to a new one, with nulls under a mask of each column."""
     arrow = pq.read_table(source)
     for name, mask in masks.items():
-        place = arrow.column_names.index(name)
+        index = arrow.column_names.index(name)
         field = arrow.schema.field(name)
         nullable = pa.field(name, field.type, metadata=field.metadata)
-        arrow = arrow.set_column(place, nullable, _nulled(arrow.column(name), mask))
+        arrow = arrow.set_column(index, nullable, _nulled(arrow.column(name), mask))
     with create(path) as file:
         pq.write_table(arrow, file)
 
 
 def _nulled(column: pa.ChunkedArray, mask: BoolArray) -> pa.ChunkedArray:
-    """Return a column with nulls under a mask; a dictionary lists what occurs, and no more."""
+    """Return a column with nulls under a mask; its dictionary lists only occurring values."""
     kind = column.type
     is_dictionary = pa.types.is_dictionary(kind)
     cells = pc.cast(column, kind.value_type) if is_dictionary else column
@@ -277,10 +276,10 @@ def _nulled(column: pa.ChunkedArray, mask: BoolArray) -> pa.ChunkedArray:
 
 
 def _columns_of(plan: Plan, names: Sequence[str]) -> list[str]:
-    """Return the columns of the source from which the checks see some variables of units."""
+    """Return the columns of the source that contain some variables of units."""
     frame, table = plan.spec.frame, plan.table
-    own = {name if name in table else name.rpartition("@")[0] for name in names}
-    needed = {column for name in own for column in plan.arrangement.columns_of(name)}
+    columns = {name if name in table else name.rpartition("@")[0] for name in names}
+    needed = {column for name in columns for column in plan.arrangement.columns_of(name)}
     if isinstance(frame, Frame):
         needed |= {name for name in (plan.arrangement.person_column, frame.time) if name}
         needed |= set(() if frame.career is None else plan.arrangement.columns_of(frame.career))
@@ -288,7 +287,7 @@ def _columns_of(plan: Plan, names: Sequence[str]) -> list[str]:
 
 
 def _units(plan: Plan, raws: Iterable[RawTable], names: Sequence[str]) -> Iterator[Table]:
-    """Yield units as the checks see them, in the codes of those before; new levels come on top."""
+    """Yield units for the checks, in the codes of those before; new levels come last."""
     schema = None
     for raw in raws:
         if schema is None:
@@ -312,26 +311,25 @@ def _joined(pieces: list[Table]) -> Table:
 
 
 @contextmanager
-def kept_work(plan: Plan, scheduler: str | None, *, resume: bool) -> Iterator[Work]:
-    """Open the directory of a run in parts, which is deleted when the block ends without an error.
+def kept_work(plan: Plan, scheduler: str | None, *, resume: bool) -> Iterator[PartsWork]:
+    """Yield the directory of a run in parts; it is deleted if the block ends without an error.
 
     Raises
     ------
     OutputError
-        If a stopped run is kept and ``resume`` does not say to go on, or it is one of other data
-        or of another configuration.
+        If there is a stopped run without ``resume``, or of other data or another configuration.
     """
     directory, state = kept_directory(plan.output.directory), _state(plan)
     is_new = not directory.exists()
     text = json.dumps({"confidential": "not for release"} | state, indent=1)
-    kept = (
+    remedy = (
         f"what is finished is kept in {directory}, which is confidential; go on with it "
         "(--resume), or delete it"
     )
     with own_directory(directory, {STATE: text}) as discard:
-        there = _kept(directory)
+        there = _stored_state(directory)
         if not is_new and not resume:
-            raise OutputError(f"{plan.output.directory}: a run was stopped; {kept}")
+            raise OutputError(f"{plan.output.directory}: a run was stopped; {remedy}")
         if odd := [key for key in state if state[key] != there.get(key)]:
             raise OutputError(
                 f"{directory} is of a run with another {', '.join(odd)}: go on as it was begun, or "
@@ -339,19 +337,19 @@ def kept_work(plan: Plan, scheduler: str | None, *, resume: bool) -> Iterator[Wo
             )
         try:
             with written_paths() as written:
-                yield Work(directory=directory, plan=plan, scheduler=scheduler)
+                yield PartsWork(directory=directory, plan=plan, scheduler=scheduler)
         except KeyboardInterrupt:
             if plan.output.directory in written:
                 discard()
                 raise
-            raise KeyboardInterrupt(f"interrupted; {kept}") from None
+            raise KeyboardInterrupt(f"interrupted; {remedy}") from None
         except OutputError as error:
-            raise OutputError([*error.problems, kept]) from error
+            raise OutputError([*error.problems, remedy]) from error
         discard()
 
 
 def _state(plan: Plan) -> dict[str, Any]:
-    """Return what decides every byte of the parts."""
+    """Return the state that determines every byte of the parts."""
     settings = {key: value for key, value in plan.settings.items() if key not in _IRRELEVANT}
     text = json.dumps(settings, sort_keys=True)
     return {
@@ -363,8 +361,8 @@ def _state(plan: Plan) -> dict[str, Any]:
     }
 
 
-def _kept(directory: Path) -> dict[str, Any]:
-    """Return the state of a run that was stopped."""
+def _stored_state(directory: Path) -> dict[str, Any]:
+    """Return the state of a stopped run."""
     try:
         state = parse_json(read_text(directory / STATE))
     except (OSError, ValueError, RecursionError):
@@ -375,18 +373,18 @@ def _kept(directory: Path) -> dict[str, Any]:
 
 
 def _damaged(directory: Path) -> OutputError:
-    return OutputError(f"{directory}: {STATE} is damaged; delete the directory and begin anew")
+    return OutputError(f"{directory}: {STATE} is damaged; delete the directory and begin again")
 
 
 def kept_seed(output: Path) -> Seed | None:
     """Return seed and key of the stopped run of an output; None without one.
 
-    They are needed before the plan is made, which draws.
+    They are needed before the plan, which draws.
     """
     directory = kept_directory(output)
     if not directory.exists():
         return None
-    state = _kept(directory)
+    state = _stored_state(directory)
     try:
         key = state["random_key"]
         return Seed(state["seed"], None if key == NO_KEY else key)
@@ -394,14 +392,14 @@ def kept_seed(output: Path) -> Seed | None:
         raise _damaged(directory) from None
 
 
-def draw_part(model: Path, registry: Registry, part: Part, path: Path, made_by: str) -> None:
-    """Draw a part from a saved model and write it: what a worker does, perhaps on another machine.
+def draw_part(model: Path, registry: Registry, part: DatasetPart, path: Path, made_by: str) -> None:
+    """Draw a part from a saved model and write it; workers may be on other machines.
 
     Raises
     ------
     ModelError
-        If another version of the package runs here, whose draws may be others, or the model
-        cannot be seen from here.
+        If this machine has another version of the package, whose draws may differ, or cannot read
+        the model.
     """
     loaded = seen_model(model, registry, made_by)
     with loaded.guarded(), finished_file(path) as work:
@@ -412,16 +410,16 @@ def draw_part(model: Path, registry: Registry, part: Part, path: Path, made_by: 
 
 
 _LOADED: dict[tuple[Path, int, int], SavedModel] = {}
-"""The model that this process draws from, by path, time and size: it is read once."""
+"""The model of this process, by path, time and size, to read it once."""
 
 
 def seen_model(path: Path, registry: Registry, made_by: str) -> SavedModel:
-    """Return the saved model at a path, as a worker sees it.
+    """Return the saved model at a path, for a worker.
 
     Raises
     ------
     ModelError
-        If another version of the package runs here, or the model is not there.
+        If this machine has another version of the package, or the model is missing.
     """
     if made_by != this_version():
         raise ModelError(

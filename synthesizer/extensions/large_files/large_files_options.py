@@ -14,7 +14,7 @@ from synthesizer.measures.measure_options import Label, Part
 
 
 class LargeFilesOptions(Part, Section):
-    """From which size a source is read in part, who draws, and whether a run goes on."""
+    """Size limit of whole reading, workers, and continuation of a run."""
 
     fit_rows: Whole = Field(
         1_000_000,

@@ -1,8 +1,8 @@
-"""Parquet files that are too large to be read whole: a random sample of their units.
+"""A random sample of the units of large Parquet files.
 
 A unit is in the sample if a hash of its number, or of the person's identifier, is below a
-threshold. So one pass over batches of rows finds it, whatever the order of the rows and however
-many files a person is spread over, and the same file gives the same sample.
+threshold. So one pass over batches of rows is enough, for any order of rows and files, and the same
+file gives the same sample.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from synthesizer.data.sources import (
 )
 
 BATCH_ROWS = 131_072
-"""Rows that are decoded at a time."""
-_MANY = 20_000_000
-"""Hashes of persons that are collected before repeated ones are dropped."""
+"""Rows per decoded batch."""
+_MAX_HASHES = 20_000_000
+"""Hashes of persons before duplicates are dropped."""
 
 Hashes = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class WholeFiles(WholeSource):
-    """How much Parquet files hold of which only a sample was read."""
+    """The size of Parquet files of which a sample was read."""
 
     states: tuple[tuple[Path, int, int], ...]
-    """Every file with its bytes, and when it was changed last."""
+    """Every file with its size and modification time."""
 
     @property
     def n_bytes(self) -> int:
@@ -49,9 +49,9 @@ class WholeFiles(WholeSource):
         return sum(size for _, size, _ in self.states)
 
     def check(self) -> None:
-        """Raise DataError with every file that is not what it was."""
+        """Raise DataError with every changed file."""
         problems = [
-            f"{file}: was changed while it was read; wait until it is whole, and begin anew"
+            f"{file}: changed while it was read; wait until it is complete, and begin again"
             for file, *state in self.states
             if list(_state(file)) != state
         ]
@@ -60,7 +60,7 @@ class WholeFiles(WholeSource):
 
 
 def parquet_rows(path: Path) -> int:
-    """Return the rows of a Parquet source by its metadata; 0 where it is no such source.
+    """Return the number of rows of a Parquet source by its metadata; 0 for other sources.
 
     Raises
     ------
@@ -79,17 +79,17 @@ def parquet_rows(path: Path) -> int:
 
 
 def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTable, WholeFiles]:
-    """Read about so many rows of a Parquet source: those of a random sample of its units.
+    """Return about ``rows`` rows of a Parquet source: a random sample of its units.
 
     Parameters
     ----------
     path : Path
         A file or a directory of files with the same columns.
     rows : int
-        Rows of the sample, at least 1; all where there are no more.
+        Rows of the sample, at least 1; all if the source has fewer.
     person : str, optional
-        Column that says whose row it is, a person's or a household's: all rows with one value are
-        in the sample, or none. Without it every row is a unit.
+        Column of the unit, a person or a household: all rows with one value are in the sample, or
+        none. Without it every row is a unit.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
     states = tuple((file, *_state(file)) for file in files)
     schema = _common_schema(path, files)
     if person is not None and person not in schema.names:
-        person = None  # the plan says that there is no such column
+        person = None  # the plan reports the missing column
     n_rows = sum(pq.read_metadata(file).num_rows for file in files)
     threshold = np.uint64(2**64 - 1 if rows >= n_rows else int(rows / n_rows * 2**64))
     taken: list[pa.Table] = []
@@ -126,14 +126,14 @@ def read_sample(path: Path, rows: int, person: str | None = None) -> tuple[RawTa
 def read_groups(
     path: Path, whole: WholeFiles, columns: Sequence[str], rows: int, person: str | None = None
 ) -> Iterator[RawTable]:
-    """Read some columns of all rows, about so many rows at a time; no person is in two of them.
+    """Yield some columns of all rows in groups of about ``rows`` rows, with whole persons.
 
-    The files are read once for every group, of which only its rows stay in memory.
+    The files are read once for every group, to save memory.
 
     Raises
     ------
     DataError
-        With every file that is not what it was when the sample was read.
+        With every file that changed since the sample was read.
     """
     whole.check()
     files = [file for file, *_ in whole.states]
@@ -144,8 +144,8 @@ def read_groups(
         whole.check()
         taken = []
         for batch, hashes in _hashed(files, person, columns):
-            own = (hashes >> np.uint64(32)) * np.uint64(n_groups) >> np.uint64(32) == group
-            chosen = pa.Table.from_batches([batch]).filter(pa.array(own))
+            is_member = (hashes >> np.uint64(32)) * np.uint64(n_groups) >> np.uint64(32) == group
+            chosen = pa.Table.from_batches([batch]).filter(pa.array(is_member))
             taken.append(chosen.select(list(columns)).cast(schema))
         whole.check()
         joined = pa.concat_tables(taken).unify_dictionaries()
@@ -156,7 +156,7 @@ def read_groups(
 def _hashed(
     files: Sequence[Path], person: str | None, columns: Sequence[str] | None = None
 ) -> Iterator[tuple[pa.RecordBatch, Hashes]]:
-    """Yield all rows in batches, with the hash of the unit of each; rows are counted on."""
+    """Yield all rows in batches, with the hash of each row's unit."""
     first, names = 0, None if columns is None else list(columns)
     for file in files:
         try:
@@ -175,7 +175,7 @@ class _Distinct:
 
     def add(self, hashes: Hashes) -> None:
         self._parts.append(np.unique(hashes))
-        if sum(map(len, self._parts[1:])) > _MANY:
+        if sum(map(len, self._parts[1:])) > _MAX_HASHES:
             self._parts = [np.unique(np.concatenate(self._parts))]
 
     def count(self) -> int:
@@ -183,7 +183,7 @@ class _Distinct:
 
 
 def _state(file: Path) -> tuple[int, int]:
-    """Return bytes and time of a file; zeros of one that is gone."""
+    """Return size and time of a file; zeros if it is missing."""
     try:
         about = file.stat()
     except OSError:
@@ -192,7 +192,7 @@ def _state(file: Path) -> tuple[int, int]:
 
 
 def _common_schema(path: Path, files: Sequence[Path]) -> pa.Schema:
-    """Return the columns that all files have, in those of the first; dictionaries may differ."""
+    """Return the common columns of all files; dictionaries may differ."""
     problems: list[str] = []
     schemas = []
     for file in files:
@@ -222,14 +222,14 @@ def _common_schema(path: Path, files: Sequence[Path]) -> pa.Schema:
 
 
 def _partitions(path: Path, file: Path) -> Iterator[str]:
-    """Yield the columns that stand in the directories of a file, as in ``year=1999``."""
+    """Yield the columns in the directory names of a file, as in ``year=1999``."""
     if path.is_dir():
         folders = file.relative_to(path).parts[:-1]
         yield from (folder.partition("=")[0] for folder in folders if "=" in folder)
 
 
 def _joint(name: str, schemas: Sequence[pa.Schema]) -> pa.Field:
-    """Return a column of all files: as they have it, or as plain text where they differ."""
+    """Return the type of a column in all files, plain text if they differ."""
     kinds = {kind for schema in schemas if not pa.types.is_null(kind := schema.field(name).type)}
     if not kinds:
         return pa.field(name, pa.string())
@@ -254,13 +254,13 @@ def _differences(first: pa.Schema, other: pa.Schema) -> Iterator[str]:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """Return the type of the values; texts are texts, however many."""
+    """Return the type of the values; large texts count as texts."""
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     return pa.string() if pa.types.is_large_string(kind) else kind
 
 
 def _hashes(batch: pa.RecordBatch, person: str | None, first: int) -> Hashes:
-    """Return a hash for every row; rows without a person are in every sample, to be refused."""
+    """Return a hash for every row; rows without a person are always included, to be refused."""
     if person is None:
         return splitmix(np.arange(first, first + batch.num_rows, dtype=np.uint64) + GOLDEN)
     encoded = as_dictionary(pa.chunked_array([batch.column(person)]))
@@ -271,13 +271,13 @@ def _hashes(batch: pa.RecordBatch, person: str | None, first: int) -> Hashes:
 
 
 def numberings(raw: RawTable, n_rows: int) -> list[str]:
-    """Return the columns of a sample that number all rows: distinct, and no wider than the rows."""
-    found = []
+    """Return the columns of a sample that number all rows: distinct, at most the number of rows."""
+    names = []
     for name, column in zip(raw.names, raw.arrow.columns, strict=True):
         if not pa.types.is_integer(column.type) or column.null_count or raw.n_rows < 2:
             continue
         numbers = column.to_numpy()
         is_narrow = int(numbers.max()) - int(numbers.min()) < n_rows
         if is_narrow and len(np.unique(numbers)) == len(numbers):
-            found.append(name)
-    return found
+            names.append(name)
+    return names

@@ -1,4 +1,4 @@
-"""The plan of datasets that are drawn in parts, and what they will take."""
+"""The plan of datasets that are drawn in parts, with their memory and disk space."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from synthesizer.plan.plan import Plan
 
 
-def plan_parts(asked: Asked) -> Found[Planned | None]:
-    """Plan the datasets of a source that is not read whole; of others there is nothing to plan."""
-    context, options, found = asked.context, asked.options, Findings()
+def plan_parts(request: Asked) -> Found[Planned | None]:
+    """Return the plan of a source that is not read whole; nothing for others."""
+    context, options, findings = request.context, request.options, Findings()
     if options.dask is not None:
         from synthesizer.extensions.large_files.dask_cluster import cluster
 
-        with found.problems.gathered(), cluster(options.dask):
+        with findings.problems.gathered(), cluster(options.dask):
             pass
     whole: Any = context.data.whole
     if whole is None:
         if options.dask is not None:
-            found.problem("dask_needs_parquet")
+            findings.problem("dask_needs_parquet")
         if options.resume:
-            found.problem("nothing_kept")
-        return found.of(None)
-    keeps = any(step.model.abilities.copies_rows for step in asked.chain.steps)
-    found.problems += _problems(whole, context.config, keeps=keeps)
-    found.notes.append(_note(whole, context.original))
-    return found.of(PlannedParts(options=options, whole=whole))
+            findings.problem("nothing_kept")
+        return findings.of(None)
+    keeps = any(step.model.abilities.copies_rows for step in request.chain.steps)
+    findings.problems += _problems(whole, context.config, keeps=keeps)
+    findings.notes.append(_note(whole, context.original))
+    return findings.of(PlannedParts(options=options, whole=whole))
 
 
 def _problems(whole: WholeFiles, config: ChainConfig, *, keeps: bool) -> Iterator[str]:
-    """Yield what cannot be done where the source is not read whole."""
+    """Yield the keys that need a source that is read whole."""
     odd = {
         **({} if config.arranged_by is None else {config.arranged_by: True}),
         "strata": bool(config.strata),
@@ -60,7 +60,7 @@ def _problems(whole: WholeFiles, config: ChainConfig, *, keeps: bool) -> Iterato
 
 
 def _note(whole: WholeFiles, original: Table) -> str:
-    """Say of how much the models learn, and what the checks compare."""
+    """Return a note on the sample of the models and of the checks."""
     units = "persons" if isinstance(original, PersonView) else "rows"
     return (
         f"data.fit_rows: models are fitted on a random sample of {original.n_rows:,} of "
@@ -92,9 +92,9 @@ class PlannedParts(Planned):
     def foreseen(self, ahead: Any, plan: Plan) -> Any:
         """Return the forecast of a run in parts.
 
-        The height of its memory is the fit, the check of a sample, or a part for each worker, each
-        of which is a process with the model in it. On the disk a unit takes what it takes in the
-        source, and the model about what the sample takes in memory.
+        The peak of its memory is the fit, the check of a sample, or a part for each worker, a
+        process with the model. On the disk a unit needs as much as in the source, and the model
+        about as much as the sample in memory.
         """
         from synthesizer.extensions.large_files.dataset_parts import PART_BLOCKS
         from synthesizer.plan.forecast import BASE, memory_of, seconds_of_writing
@@ -118,7 +118,7 @@ class PlannedParts(Planned):
 def refuse_too_large(plan: Plan, done: int = 0) -> None:
     """Raise ConfigError where a run in parts fits neither into the memory nor on the disk.
 
-    ``done`` are the bytes that an earlier run of it has written.
+    ``done`` are the bytes that an earlier attempt has written.
     """
     from synthesizer.plan.forecast import forecast
 

@@ -1,4 +1,4 @@
-"""New periods of a panel are added to the datasets of a published run, which stay as they are."""
+"""Add new periods of a panel to the datasets of a published run, which do not change."""
 
 from __future__ import annotations
 

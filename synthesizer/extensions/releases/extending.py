@@ -1,8 +1,8 @@
-"""New periods for published histories: who goes on and how, and who is new.
+"""New periods for published histories: persons who continue, and new persons.
 
-Each new period is fitted by itself, on the persons who were there before it and on those who are
-new in it, and drawn given all that is published and drawn before it. So a dataset may grow by one
-period after the other, as the confidential file does, and what is published never changes.
+Each new period has separate fits, to persons of earlier periods and to new persons. It is drawn
+given the published data and the new periods before it. So a dataset can grow period by period like
+the confidential file, and published data never change.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ Given = Callable[[Request], Iterator[PanelTable]]
 """Yields the published datasets of a request, in the codes of the confidential data."""
 
 STATES = Cart(min_leaf=5, leaf_regression=False, min_holders=0)
-"""Where those go who change their state: they are few, and leaves of more blur the moves."""
+"""Model of new states: few persons change theirs, so leaves are small."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Wave:
-    """What was learnt of one new period."""
+    """The fits of one new period."""
 
     period: int
     """Its number, from 0."""
@@ -63,37 +63,37 @@ class Wave:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Extending(Source):
-    """A source of datasets that go on from published ones."""
+    """A source of datasets that extend published ones."""
 
     spec: ChainSpec
     schema: Schema
     """The confidential table's variables in column order."""
     frame: Frame
-    """All periods, those of the published datasets among them."""
+    """All periods, with the published ones."""
     first: int
     """The first new period."""
     n_before: int
-    """Persons of the confidential data who are there before it."""
+    """Persons of the confidential data before the first new period."""
     waves: tuple[tuple[Wave, ...], ...]
     """The new periods in order, for every fit."""
     given: Given
     n_given: int
     """Persons of a published dataset."""
     risk: PublishedRisk | None = None
-    """What the checks of the published run found; None of a half."""
+    """Risk of the published run from its checks; None for half of the data."""
     keeps_rows = False
     notes = ()
 
     @property
     def n_units(self) -> int:
-        """Persons of a dataset: the published ones, and as many new ones as the data have."""
+        """Persons of a dataset: published ones, and as many new ones as in the data."""
         return self.n_given + sum(self._new(wave, self.n_given) for wave in self.waves[0])
 
     def _new(self, wave: Wave, n_given: int) -> int:
         return round(wave.n_new * n_given / self.n_before)
 
     def beside(self, seed: Seed) -> Beside | None:  # noqa: ARG002
-        """Return the risk of the published run, which the report compares with."""
+        """Return the risk of the published run, for the comparison in the report."""
         return None if self.risk is None else Beside(result=self.risk)
 
     def count_blocks(self, m: int, rows: int | None) -> int:  # noqa: ARG002
@@ -155,8 +155,8 @@ def fit_extension(
 ) -> Extending:
     """Fit the periods from ``first`` on, each given those before it.
 
-    ``n_given`` is the number of persons of the datasets that ``given`` yields, and ``risk`` what
-    their checks found; other arguments are those of `ChainSpec.fit`.
+    ``n_given`` is the number of persons of the datasets that ``given`` yields, and ``risk`` their
+    risk from the checks; other arguments are those of `ChainSpec.fit`.
     """
     frame = spec.frame
     if not isinstance(frame, Frame):
@@ -207,10 +207,10 @@ def _fit_step(
     here: PanelTable,
     before: PanelTable,
     seed: Seed,
-    place: tuple[int, int],
+    key: tuple[int, int],
 ) -> FittedStep | Continuation:
-    """Fit how one variable goes on in the last period of ``here``."""
-    period, replicate = place
+    """Fit one variable in the last period of ``here``."""
+    period, replicate = key
     with error_context("fitting", step.variable, step.method, 0):
         rng = seed.generator("extend", period, replicate, step.variable)
         if not step.model.abilities.career:
@@ -243,7 +243,7 @@ def _draw_block(
     seed: Seed,
     block: tuple[int, int],
 ) -> PanelTable:
-    """Draw the new periods of some persons, and of so many new ones in each."""
+    """Draw the new periods of some persons, and of ``new`` new ones in each."""
     for wave, n_new in zip(waves, new, strict=True):
         past = _draw_wave(spec, frame, wave, past, n_new, seed, block)
     return past
@@ -258,7 +258,7 @@ def _draw_wave(
     seed: Seed,
     block: tuple[int, int],
 ) -> PanelTable:
-    """Draw one period: what persons who are new bring along, the careers, then each variable."""
+    """Draw one period: constants of new persons, the careers, then each variable."""
     here = until(frame, wave.period + 1)
     persons: Table = PanelTable((), PanelIndex.of_persons(n_new, here.times))
     table, grown = past, _Grown(past, np.zeros(0, dtype=np.int64), 0, here.times)
@@ -298,10 +298,10 @@ def _draw_wave(
 
 
 class _Grown:
-    """The rows of a panel with those of one more period among them."""
+    """The rows of a panel with one more period."""
 
     def __init__(self, past: PanelTable, there: IntArray, n_new: int, times: FloatArray) -> None:
-        """Add a row for each of the persons ``there``, and for so many new ones."""
+        """Add a row for each of the persons ``there``, and for ``n_new`` new ones."""
         old, n = past.index, past.n_units
         person = np.concatenate([old.person, there, n + np.arange(n_new)])
         added = len(there) + n_new
@@ -339,7 +339,7 @@ def _followed(
     name: str,
     rng: np.random.Generator,
 ) -> Column:
-    """Draw a variable in the last period inside its rules; its past stays as it is."""
+    """Draw a variable in the last period within its rules; its past does not change."""
     sets, zeros = rules
     past, rows = grown.past[name], table.index.by_period[-1]
     if not len(rows):

@@ -12,7 +12,7 @@ from synthesizer.measures.measure_options import Part
 class ExtendsOptions(Part):
     """The published run that new periods are added to."""
 
-    run: Path = Field(description="its directory; what it published stays byte for byte")
+    run: Path = Field(description="its directory; published data stay byte for byte")
     revised: bool = Field(
         False,
         description="whether to go on where the confidential data of published periods have "

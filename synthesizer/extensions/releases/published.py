@@ -1,4 +1,4 @@
-"""The plan of new periods: the published run, what stands against going on, and what is written."""
+"""The plan of new periods: the published run, problems of its extension, and the files."""
 
 from __future__ import annotations
 
@@ -41,34 +41,34 @@ from synthesizer.plan.extended import Asked, Fitting, Planned
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.report.record import RERUN, Manifest, manifest_in, read_record
 
-MOST_NAMED = 5
-"""Columns that a message names."""
+MAX_NAMED = 5
+"""Columns in a message."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Published(Planned):
-    """The datasets of a published run, and the confidential data that go on from them."""
+    """The datasets of a published run, and the confidential data with more periods."""
 
     directory: Path
     contained: Manifest
     """Of the published run."""
     m: int
-    """Datasets that go on."""
+    """Number of extended datasets."""
     arrangement: LongForm | WideForm
     """Of the confidential data, whose periods are more."""
     original: Table
-    """The confidential data as they were read."""
+    """The confidential data as read."""
     layout: Layout
     """Of the confidential data."""
     safe: bool
-    """Whether no text of a CSV file may be a formula to a spreadsheet."""
+    """Whether texts of CSV files must not be formulas of a spreadsheet."""
     since: int
     """The first period that is new."""
     n_units: int
     """Persons of the first dataset."""
 
     def source(self, fitting: Fitting) -> Extending:
-        """Return what adds the new periods: to the published datasets, or to those of a half."""
+        """Return the source of the new periods, for published datasets or half of the data."""
         given, n_given = self._of_half(fitting) if fitting.is_half else (self.given, self.n_units)
         return fit_extension(
             fitting.spec,
@@ -91,7 +91,7 @@ class Published(Planned):
         return lambda request: map(as_panel, chain.drawn(request)), before.n_units
 
     def _risk(self) -> PublishedRisk:
-        """Return what the checks of the published run found."""
+        """Return the risk of the published run from its checks."""
         with suppress(DataError):  # nothing was checked, or another version did
             results = read_record(self.directory, compare_files=False).results
             return PublishedRisk(risk=risk_figures(results))
@@ -154,7 +154,7 @@ class Published(Planned):
         Raises
         ------
         DataError
-            If it holds what the confidential data do not know.
+            If it contains values that the confidential data do not have.
         """
         form, raw = self.arrangement, self.raw(dataset)
         ids = [column.name for column in self.original.columns if column.variable.kind is Kind.ID]
@@ -209,15 +209,15 @@ def _recast(column: Column, like: Column) -> Column:
     return Column(like.variable, column.data, column.states)
 
 
-def plan_published(asked: Asked) -> Found[Published | None]:
-    """Return the published run that a plan goes on from; None where something stands against it."""
-    config, found = asked.context.config, Findings()
+def plan_published(request: Asked) -> Found[Published | None]:
+    """Return the published run that a plan extends; None if there are problems."""
+    config, findings = request.context.config, Findings()
     if not isinstance(config, Config):
         return Found(None, (problem("extends_needs_files"),))
-    made = found.add(_planned(asked.context, config, asked.options, asked.chain.steps))
+    made = findings.add(_planned(request.context, config, request.options, request.chain.steps))
     if config.after is not None:
-        found.problems += _after_problems(config.after)
-    return found.of(made)
+        findings.problems += _after_problems(config.after)
+    return findings.of(made)
 
 
 def _planned(
@@ -225,8 +225,8 @@ def _planned(
 ) -> Found[Published | None]:
     problems, run = Problems(), extends.run
     manifest = problems.attempt(manifest_in, run)
-    # to run again would replace what was published
-    problems[:] = [text.replace(RERUN, "put the published file back") for text in problems]
+    # a new run would replace the published data
+    problems[:] = [text.replace(RERUN, "restore the published file") for text in problems]
     if manifest is None and not problems:
         problems.append(problem("not_a_run", run=run))
     if manifest is not None:
@@ -271,7 +271,7 @@ def _planned(
 
 
 def _kind_problems(config: Config, manifest: Manifest) -> Iterator[str]:
-    """Say which kinds of synthesis have no periods that could be added."""
+    """Yield problems of kinds of synthesis without periods."""
     if config.panel is None or manifest.panel is None:
         which = "this configuration" if config.panel is None else "the published run"
         yield problem("extends_needs_panel", which=which)
@@ -286,7 +286,7 @@ def _kind_problems(config: Config, manifest: Manifest) -> Iterator[str]:
 
 
 def _panel_problems(form: LongForm | WideForm, manifest: Manifest) -> Iterator[str]:
-    """Say where persons, periods and careers are told apart in another way."""
+    """Yield differences in persons, periods and careers."""
     entry, facts = manifest.panel, form.facts or {}
     if entry is None:
         return
@@ -299,7 +299,7 @@ def _panel_problems(form: LongForm | WideForm, manifest: Manifest) -> Iterator[s
 def _variable_problems(
     context: Context, form: LongForm | WideForm, manifest: Manifest
 ) -> Iterator[str]:
-    """Say which variables differ from the published ones."""
+    """Yield differences from the published variables."""
     first = 0 if manifest.panel is None else manifest.panel.periods
     was = {entry.name: entry for entry in manifest.variables}
     now = {variable.name: variable for variable in context.data.table.schema}
@@ -330,7 +330,7 @@ def _variable_problems(
 
 
 def _file_problems(run: Path, manifest: Manifest, config: Config) -> Iterator[str]:
-    """Say which published datasets are gone, have changed, or have another format."""
+    """Yield published datasets that are missing, changed, or of another format."""
     entries = {entry.name: entry for entry in manifest.files}
     for name in manifest.datasets[: config.m]:
         path = run / name
@@ -346,7 +346,7 @@ def _file_problems(run: Path, manifest: Manifest, config: Config) -> Iterator[st
 
 
 def _step_problems(after: AfterConfig | None, manifest: Manifest, run: Path) -> Iterator[str]:
-    """Say which steps after synthesis differ, or cannot be done to new periods alone."""
+    """Yield steps after synthesis that differ, or cannot be applied to new periods alone."""
     before = manifest.config.get("after") or {}
     for key in ("blank_rare", "uniques", "label"):
         if before.get(key):
@@ -359,7 +359,7 @@ def _step_problems(after: AfterConfig | None, manifest: Manifest, run: Path) -> 
 
 
 def _after_problems(after: AfterConfig) -> Iterator[str]:
-    """Yield steps that would change what is published: its numbers must come out as they are."""
+    """Yield steps that would change published numbers."""
     for key in ("bottom_code", "top_code"):
         for name, bound in getattr(after, key).items():
             unit = after.round.get(name)
@@ -373,7 +373,7 @@ def _after_problems(after: AfterConfig) -> Iterator[str]:
 def _revision_problems(
     panel: PanelTable, frame: Frame, manifest: Manifest, extends: ExtendsOptions
 ) -> Iterator[str]:
-    """Say whether the confidential data of the published periods have changed."""
+    """Yield a problem if the confidential data of the published periods have changed."""
     entry = manifest.panel
     if entry is None or extends.revised:
         return
@@ -386,7 +386,7 @@ def _revision_problems(
 def _notes(
     context: Context, published: Published, extends: ExtendsOptions, steps: Sequence[Step]
 ) -> Iterator[str]:
-    """Say what the steward should know of an extension."""
+    """Yield notes on an extension."""
     manifest, config = published.contained, context.config
     new = published.periods[published.since :]
     by = {step.variable: _goes_on(step) for step in steps if not step.model.abilities.career}
@@ -401,7 +401,9 @@ def _notes(
         persons=plural(published.n_units, "person"),
         career=context.career,
         drawn=f"; drawn given what is published: {', '.join(drawn)}" if drawn else "",
-        same=f"; stays, and is drawn for new persons: {', '.join(same)}" if same else "",
+        same=f"; constant for published persons, drawn for new ones: {', '.join(same)}"
+        if same
+        else "",
     )
     was = {entry.variable: entry.model for entry in manifest.chain}
     constant = ROLES["unchanging"]
@@ -420,14 +422,14 @@ def _notes(
 
 
 def _goes_on(step: Step) -> str:
-    """Return the model that draws a variable in new periods, "" where persons keep its value."""
+    """Return the model of a variable in new periods, "" if it is constant."""
     model = step.model
     if model.abilities.person:
         return ""
-    # whole histories, or events, are not known before their end
+    # whole histories and events need all periods
     whole = isinstance(model, ByClass) and type(model).fit_last is ByClass.fit_last
     return ROLES["changing"] if whole or getattr(model, "since", None) else step.method
 
 
-def _few(names: list[str], most: int = MOST_NAMED) -> str:
+def _few(names: list[str], most: int = MAX_NAMED) -> str:
     return listed([*map(repr, names)], most)

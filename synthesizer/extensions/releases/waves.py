@@ -1,4 +1,4 @@
-"""The risk of all periods together, beside that of the published ones."""
+"""The risk of all periods together, compared with that of the published ones."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ class PublishedRun(Result):
     created: str
     config_sha256: str
     periods: int
-    """Periods that it published."""
+    """Number of published periods."""
     persons: int
     """Persons of the first of its datasets."""
     datasets: int
-    """Its datasets that go on."""
+    """Number of its extended datasets."""
 
 
 class PublishedRisk(Result):
-    """What the checks of the published run found; the part ``extends`` of ``checks.json``."""
+    """Risk of the published run from its checks: ``extends`` in ``checks.json``."""
 
     risk: Mapping[str, float]
-    """Figures of risk by what they are about and their names; empty where nothing was checked."""
+    """Figures of risk by subject and name; empty without checks."""
 
 
 def read_risk(content: Any) -> PublishedRisk:
-    """Read what ``checks.json`` has of the published run."""
+    """Return the published run in the content of ``checks.json``."""
     return PublishedRisk.model_validate(content)
 
 
@@ -49,14 +49,14 @@ class WaveRow(Row):
 
     about: str = column("About", "text")
     name: str = column("Figure", "text")
-    before: float | None = column("Published", "number", "as the published run found it")
+    before: float | None = column("Published", "number", "from the checks of the published run")
     now: float = column("All periods", "number", "of the whole new datasets")
     direction: str = column("Reads", "text")
 
     @property
     @shown("Added", "number", "by the new periods")
     def added(self) -> float | None:
-        """What the new periods add; None where the published run lacks the figure."""
+        """Increase by the new periods; None if the published run lacks the figure."""
         return None if self.before is None else self.now - self.before
 
 
@@ -78,7 +78,7 @@ def wave_rows(record: Record) -> tuple[WaveRow, ...]:
 
 
 def unmatched_lines(record: Record) -> Iterator[str]:
-    """Say of what the published run has no figures: of other keys, or of checks that were off."""
+    """Return a note on figures that the published run lacks: other keys, or checks off."""
     rows = _rows(record.results, record.extensions["extends"].risk)
     lacking = [row for row in rows if row.before is None]
     if about := dict.fromkeys(row.about for row in lacking):
@@ -89,7 +89,7 @@ def unmatched_lines(record: Record) -> Iterator[str]:
 
 
 def wave_line(record: Record) -> str:
-    """Say what was added to what."""
+    """Return a sentence on the added periods."""
     run = PublishedRun.model_validate(record.manifest.extensions["extends"])
     panel = record.manifest.panel
     added = (panel.periods if panel else 0) - run.periods
@@ -103,10 +103,10 @@ def wave_line(record: Record) -> str:
 @section(
     "waves",
     "New periods",
-    "What was added to a published synthesis, and what all periods together tell.",
+    "The periods that were added to a published synthesis, and the risk of all together.",
 )
 def waves_section(record: Record) -> Iterator[Block]:
-    """Yield the risk of all periods beside that of the published ones."""
+    """Yield the risk of all periods, compared with that of the published ones."""
     yield Words([wave_line(record), READING])
     rows, lines = wave_rows(record), [f"{line}." for line in unmatched_lines(record)]
     if lines:
@@ -118,7 +118,7 @@ def waves_section(record: Record) -> Iterator[Block]:
 
 
 def on_screen(record: Record) -> Iterator[DataTable | Words]:
-    """Yield what was added, and the risk of all periods beside that of the published ones."""
+    """Yield the added periods, and the risk compared with that of the published ones."""
     yield Words([wave_line(record)])
     if rows := wave_rows(record):
         yield row_table(rows, CAPTION, names=("name", *(n for n in COLUMNS if n != "name")))
@@ -126,7 +126,7 @@ def on_screen(record: Record) -> Iterator[DataTable | Words]:
 
 
 def codebook_facts(facts: Facts) -> dict[str, Any]:
-    """Return how many periods were released before."""
+    """Return the number of periods that were released before."""
     return {"published_periods": facts.extensions["extends"]["periods"]}
 
 

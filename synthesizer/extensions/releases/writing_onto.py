@@ -1,4 +1,4 @@
-"""Writing a file that contains a published one byte for byte, and what is new."""
+"""Write a file that contains a published one byte for byte, with new rows or columns."""
 
 from __future__ import annotations
 
@@ -29,12 +29,11 @@ from synthesizer.data.writing import (
 def write_onto(
     published: Path, n_known: int, table: Table, path: Path, layout: Layout, source: Layout
 ) -> None:
-    """Write a new file that holds a published one byte for byte, and what is new.
+    """Write a new file that contains a published one byte for byte, with new rows or columns.
 
-    Where ``table`` has the columns of the published file, its rows come after those of the file,
-    of which every byte stays. Where it has more columns, its first ``n_known`` rows are those of
-    the file: cells of the new columns are put between the published ones, of which every byte
-    stays, and the other rows come after them.
+    If ``table`` has the columns of the published file, its rows are appended. If it has more
+    columns, its first ``n_known`` rows are those of the file: cells of new columns are inserted
+    between the published ones, and the other rows are appended. Published bytes do not change.
 
     Parameters
     ----------
@@ -43,11 +42,11 @@ def write_onto(
     n_known : int
         Rows of the published file.
     table : Table
-        Rows that are new; or all rows, with columns that are new.
+        The new rows; or all rows, with new columns.
     path : Path
         The new file, of the same format.
     layout, source : Layout
-        Of the published file, and of the confidential one, for new columns.
+        Layouts of the published file, and of the confidential one for new columns.
     """
     is_wider = set(table.names) != set(layout.names)
     with create(path) as file:
@@ -78,7 +77,7 @@ def write_onto(
 
 
 def _joined_layout(table: Table, layout: Layout, source: Layout) -> Layout:
-    """Return the layout of a published file with columns that are new in it."""
+    """Return the layout of a published file with its new columns."""
     csv = layout.csv or CsvLayout()
     known = dict(zip(layout.names, csv.quoting, strict=True)) if csv.quoting else {}
     heads = dict(zip(layout.names, csv.header, strict=True)) if csv.header else {}
@@ -95,16 +94,16 @@ def _joined_layout(table: Table, layout: Layout, source: Layout) -> Layout:
 
 
 def _widened(text: str, table: Table, csv: CsvLayout, names: tuple[str, ...]) -> bytes:
-    """Return the text of a file with further cells in each row, where the table has them."""
-    place = {name: k for k, name in enumerate(names)}
+    """Return the text of a file with the new cells of the table in each row."""
+    index = {name: k for k, name in enumerate(names)}
     header = [header_cell(csv, name, k, table) for k, name in enumerate(table.names)]
     new = [
         None
-        if column.name in place
+        if column.name in index
         else CellWriter(column, quoting, csv, alone=False).cells(0, table.n_rows).to_pylist()
         for column, quoting in zip(table.columns, csv.quoting, strict=True)
     ]
-    order = [place.get(name, -1) for name in table.names]
+    order = [index.get(name, -1) for name in table.names]
     lines = []
     for i, (cells, end) in enumerate(raw_rows(text, csv.delimiter, csv.quote), -1):
         added = header if i < 0 else [None if column is None else column[i] for column in new]

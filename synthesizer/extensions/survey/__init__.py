@@ -1,4 +1,4 @@
-"""Surveys with a weight: its draws and totals, weighted estimates, and what it gives away."""
+"""Survey weights: draws and totals, weighted estimates, and disclosure by weights."""
 
 from __future__ import annotations
 

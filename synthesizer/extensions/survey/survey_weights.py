@@ -1,28 +1,28 @@
 """Survey weights of datasets: raked to public totals, and samples and replicates of the design.
 
 Iterative proportional fitting (Deming and Stephan 1940) multiplies the weights of a level by one
-factor, margin after margin, until all totals hold. Records with the same levels share a factor, so
-that the work is done on the cells that occur. Weights with decimals are then rounded, so that the
-totals hold as they are written: which cells are rounded up is an integer program (controlled
+factor, margin after margin, until all totals are met. Records with the same levels share a factor,
+so the work is done on the cells that occur. Weights with decimals are then rounded so that the
+written values meet the totals: an integer program chooses the cells that are rounded up (controlled
 rounding, Cox 1987), and within a cell the largest remainders are.
 
 Mathur, Si and Reiter (arXiv 2309.09115) synthesise simple random samples of pseudo-populations.
 Here a pseudo-population is made by the rescaling bootstrap of Rao, Wu and Yue (1992, Survey
 Methodology 18), which takes strata and clusters into account: of the a primary sampling units of a
-stratum a - 1 are drawn with replacement, and the weights of those drawn are multiplied by how often
-they were, times a / (a - 1). The variance of a weighted total over such draws is the design-based
-one (first stage with replacement). A simple random sample of the pseudo-population, in which every
-record stands for as many persons as its weight then says, is what the models are fitted to. The
-Polya urn of the paper is left out: it would add to the variance between datasets what the
-combining rule would have to take off again.
+stratum a - 1 are drawn with replacement, and the weights of a drawn unit are multiplied by its
+number of draws and by a / (a - 1). The variance of a weighted total over such draws is the
+design-based one (first stage with replacement). The models are fitted to a simple random sample of
+the pseudo-population, in which every record represents as many persons as its weight. The Polya urn
+of the paper is left out: it would add a variance between datasets that the combining rule would
+have to subtract.
 
-The original's replicate weights say which persons were sampled together, and are not modelled. A
-synthetic file that has strata or primary sampling units gets columns of the same names that serve
-the same analysis: the rescaling bootstrap multiplies the weights of units by b, whose spread over
-replicates is the design-based variance, and 1 + f (b - 1) by f^2 times it (Beaumont and Patak 2012,
-On the generalized bootstrap for sample surveys, ISR 80(1)). With R replicates and c_r the scales of
-the original's method, f_r = 1 / sqrt(c_r R), so that sum c_r (t_r - mean)^2 is right: what is
-written for the original runs on the synthetic file, whatever its method.
+The original's replicate weights show which persons were sampled together, and are not modelled. A
+synthetic file with strata or primary sampling units gets columns of the same names for the same
+analysis: the rescaling bootstrap multiplies the weights of units by b, whose variance over
+replicates is the design-based variance, and 1 + f (b - 1) has f^2 times it (Beaumont and Patak
+2012, On the generalized bootstrap for sample surveys, ISR 80(1)). With R replicates and c_r the
+scales of the original's method, f_r = 1 / sqrt(c_r R), so that sum c_r (t_r - mean)^2 is right:
+code for the original runs on the synthetic file, for every method.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from synthesizer.engine.chain import Finisher
 from synthesizer.models.fixed import FittedDerived
 from synthesizer.models.step import FittedStep
 
-MOST_ROUNDS = 10_000
-"""Rounds over all margins; files that can be raked take tens."""
-CLOSE = 1e-10
+MAX_ROUNDS = 10_000
+"""Rounds over all margins; usually tens are enough."""
+TOTALS_TOLERANCE = 1e-10
 """Relative distance from the totals that ends the rounds."""
-MOST_NODES = 100
+MAX_NODES = 100
 """Nodes of the search for a rounding; two margins need one."""
-_ROUND = 1e-6
+_ROUNDING_ERROR = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Margin:
 
     variable: str
     totals: FloatArray
-    """Sum of the weights of each code, shape (n_codes,); 0 where nobody may have it."""
+    """Sum of the weights of each code, shape (n_codes,); 0 for impossible codes."""
 
     def __post_init__(self) -> None:
         if self.totals.ndim != 1 or not (self.totals >= 0).all() or not self.totals.any():
@@ -62,13 +62,13 @@ class Margin:
 
 @dataclass(frozen=True, kw_only=True)
 class Raking(Finisher):
-    """The weight of a chain, and the totals that it has in every dataset."""
+    """The weight of a chain, and its totals in every dataset."""
 
     name = "raking"
     variable: str
     margins: tuple[Margin, ...]
     total: float | None = None
-    """Sum of all weights where there are no margins."""
+    """Sum of all weights if there are no margins."""
 
     @property
     def needs(self) -> frozenset[str]:
@@ -90,7 +90,7 @@ class Raking(Finisher):
         steps: Sequence[FittedStep],
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Table:
-        """Return a dataset whose weights have the totals, and what follows from them anew.
+        """Return a dataset whose weights have the totals, with recomputed variables.
 
         Raises
         ------
@@ -106,10 +106,10 @@ class Raking(Finisher):
         totals = [margin.totals for margin in self.margins]
         if self.total is not None:
             codes, totals = [np.zeros(table.n_rows, dtype=np.intp)], [np.array([self.total])]
-        cells, place = np.unique(np.stack(codes), axis=1, return_inverse=True)
-        place = np.asarray(place).reshape(-1)
+        cells, index = np.unique(np.stack(codes), axis=1, return_inverse=True)
+        index = np.asarray(index).reshape(-1)
         values = np.asarray(column.data, dtype=np.float64)
-        sums = np.asarray(np.bincount(place, weights=values), dtype=np.float64)
+        sums = np.asarray(np.bincount(index, weights=values), dtype=np.float64)
         raked = raked_cells(sums, cells, totals)
         if raked is None:
             names = ", ".join(repr(margin.variable) for margin in self.margins)
@@ -119,10 +119,10 @@ class Raking(Finisher):
                 "group rare levels"
             )
         factors = np.divide(raked, sums, out=np.zeros_like(raked), where=sums > 0)
-        weights = values * factors[place]
+        weights = values * factors[index]
         if column.variable.decimals is not None:
             unit = 10.0**-column.variable.decimals
-            whole = rounded_cells(weights / unit, place, cells, [t / unit for t in totals])
+            whole = rounded_cells(weights / unit, index, cells, [t / unit for t in totals])
             weights = whole / 10.0**column.variable.decimals
         table = table.with_column(Column(column.variable, weights, column.states))
         return recomputed(table, {self.variable}, steps)
@@ -149,7 +149,7 @@ class Raking(Finisher):
 
 
 def recomputed(table: Table, changed: set[str], steps: Sequence[FittedStep]) -> Table:
-    """Return a dataset in which all that is computed from changed variables follows them again."""
+    """Return a dataset with variables recomputed from changed ones."""
     names = set(changed)
     for step in steps:
         model = step.value_model
@@ -163,7 +163,7 @@ def recomputed(table: Table, changed: set[str], steps: Sequence[FittedStep]) -> 
 def raked_cells(
     sums: FloatArray, cells: IntArray, totals: Sequence[FloatArray]
 ) -> FloatArray | None:
-    """Return the sums of cells, shape (c,), brought to totals; None where that is impossible.
+    """Return the sums of cells, shape (c,), raked to totals; None if that is impossible.
 
     ``cells`` are the codes of each cell in each margin, shape (margins, c).
 
@@ -175,7 +175,7 @@ def raked_cells(
     [2.0, 2.0, 3.0, 3.0]
     """
     raked = sums.astype(np.float64)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         furthest = 0.0
         for codes, wanted in zip(cells, totals, strict=True):
             there = np.bincount(codes, weights=raked, minlength=len(wanted))
@@ -184,31 +184,30 @@ def raked_cells(
             with np.errstate(divide="ignore", invalid="ignore"):
                 factors = np.where(there > 0, wanted / there, 0.0)
             raked *= factors[codes]
-        if furthest <= CLOSE:
+        if furthest <= TOTALS_TOLERANCE:
             return raked
     return None
 
 
 def rounded_cells(
-    weights: FloatArray, place: IntArray, cells: IntArray, totals: Sequence[FloatArray]
+    weights: FloatArray, cell: IntArray, cells: IntArray, totals: Sequence[FloatArray]
 ) -> FloatArray:
-    """Round weights, shape (n,), to whole numbers that keep totals, next to what they were.
+    """Return weights, shape (n,), rounded to the nearest whole numbers that keep totals.
 
-    ``place`` is the cell of each weight. A total that is no whole number is rounded, too. Where no
-    rounding keeps all totals of three and more margins, the sum of the distances is the least
-    that the search finds.
+    ``cell`` is that of each weight. A total that is no whole number is rounded, too. If no rounding
+    keeps all totals of three or more margins, the search minimises the sum of the distances.
     """
-    sums = np.bincount(place, weights=weights)
-    below = np.floor(sums + _ROUND)
+    sums = np.bincount(cell, weights=weights)
+    below = np.floor(sums + _ROUNDING_ERROR)
     up = below + _rounded_up(sums - below, below, cells, totals)
-    floors = np.floor(weights + _ROUND)
+    floors = np.floor(weights + _ROUNDING_ERROR)
     rest = weights - floors
     # within a cell the largest remainders are rounded up
-    order = np.lexsort((-rest, place))
-    first = np.searchsorted(place[order], np.arange(len(sums)))
-    more = np.rint(up - np.bincount(place, weights=floors))
-    rank = np.arange(len(order)) - first[place[order]]
-    floors[order] += rank < more[place[order]]
+    order = np.lexsort((-rest, cell))
+    first = np.searchsorted(cell[order], np.arange(len(sums)))
+    more = np.rint(up - np.bincount(cell, weights=floors))
+    rank = np.arange(len(order)) - first[cell[order]]
+    floors[order] += rank < more[cell[order]]
     return floors
 
 
@@ -227,21 +226,21 @@ def _rounded_up(
     margins, goals = vstack(rows), np.concatenate(wanted)
     k = len(goals)
     apart = hstack([margins, eye_array(k), -eye_array(k)]).tocsr()
-    found = milp(
+    solution = milp(
         np.concatenate([np.zeros(n), np.ones(2 * k)]),
         integrality=np.concatenate([np.ones(n), np.zeros(2 * k)]),
-        bounds=Bounds(0, np.concatenate([rest > _ROUND, np.full(2 * k, np.inf)])),
+        bounds=Bounds(0, np.concatenate([rest > _ROUNDING_ERROR, np.full(2 * k, np.inf)])),
         constraints=LinearConstraint(apart, goals, goals),
-        options={"node_limit": MOST_NODES},
+        options={"node_limit": MAX_NODES},
     )
-    if found.x is None:
+    if solution.x is None:
         return np.asarray(rest >= 0.5)
-    return np.asarray(found.x[:n] > 0.5)
+    return np.asarray(solution.x[:n] > 0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Redrawing:
-    """The design by which samples are drawn anew, in which all records then weigh alike."""
+    """The design for new samples, in which all records have the same weight."""
 
     weight: str
     strata: str | None = None
@@ -251,7 +250,7 @@ class Redrawing:
     None."""
 
     def applied(self, table: Table, rng: np.random.Generator) -> Table:
-        """Return a new sample of as many records, which weigh alike."""
+        """Return a new sample of the same size with equal weights."""
         weights = np.asarray(table[self.weight].data, dtype=np.float64)
         stratum, unit = units_of(table, self.strata, self.psu)
         chances = weights * times_drawn(stratum, rng)[unit]
@@ -265,7 +264,7 @@ class Redrawing:
 
 @dataclass(frozen=True, kw_only=True)
 class Replicating(Finisher):
-    """The replicate weights that every dataset gets."""
+    """The replicate weights of every dataset."""
 
     name = "replicates"
     weight: str
@@ -321,9 +320,9 @@ def units_of(table: Table, strata: str | None, psu: str | None) -> tuple[IntArra
 
 
 def times_drawn(stratum: IntArray, rng: np.random.Generator) -> FloatArray:
-    """Return what the weights of each primary sampling unit are multiplied by, shape (a,).
+    """Return the factor of the weights of each primary sampling unit, shape (a,).
 
-    A unit that is alone in its stratum, as in a half of the data, stays as it is.
+    A single unit of a stratum, as in half of the data, has the factor 1.
 
     Examples
     --------
@@ -332,10 +331,10 @@ def times_drawn(stratum: IntArray, rng: np.random.Generator) -> FloatArray:
     """
     factors = np.ones(len(stratum))
     for h in np.unique(stratum):
-        own = np.flatnonzero(stratum == h)
-        if len(own) > 1:
-            drawn = rng.multinomial(len(own) - 1, np.full(len(own), 1 / len(own)))
-            factors[own] = drawn * len(own) / (len(own) - 1)
+        units = np.flatnonzero(stratum == h)
+        if len(units) > 1:
+            drawn = rng.multinomial(len(units) - 1, np.full(len(units), 1 / len(units)))
+            factors[units] = drawn * len(units) / (len(units) - 1)
     return factors
 
 
@@ -343,5 +342,5 @@ def _codes(table: Table, name: str) -> IntArray:
     column = table[name]
     states = column.missing_state()
     values = np.where(column.is_observed, column.data, 0)
-    found = np.unique(np.stack([values, states]), axis=1, return_inverse=True)[1]
-    return np.asarray(found).reshape(-1)
+    codes = np.unique(np.stack([values, states]), axis=1, return_inverse=True)[1]
+    return np.asarray(codes).reshape(-1)

@@ -1,16 +1,15 @@
-"""What a survey weight gives away: values that few share, totals of few, and a further key.
+"""Disclosure by a survey weight: rare weights, totals of few persons, and the weight as a key.
 
-A weight is a function of the design: of strata, of response classes, of the margins that it was
-raked to. Who knows the population can tell which stratum has which weight, even where the release
-does not say so, and so learns variables that it was meant to hide (de Waal and Willenborg 1997,
-Statistical disclosure control and sampling weights, JOS 13(4)); a weight that one person has stands
-for that person. Fienberg (2009), The relevance or irrelevance of weights for confidentiality and
+A weight is a function of the design: of strata, response classes, and margins of raking. With
+knowledge of the population an intruder can infer the stratum of a weight, even if the release does
+not name strata, and so learns variables that should be hidden (de Waal and Willenborg 1997,
+Statistical disclosure control and sampling weights, JOS 13(4)). A weight of one person identifies
+that person. Fienberg (2009), The relevance or irrelevance of weights for confidentiality and
 statistical analyses, JPC 1(2), reviews both sides.
 
-Everything stands beside a new sample of the population, which no one could blame: some of its
-weights are those of original persons, too. A record of the sample left out is such a fresh record
-to the others (Good 1953, The population frequencies of species, Biometrika 40): a value that it
-shares with r others is one that r persons have.
+The reference is a new sample of the population, which has weights of original persons by chance,
+too. A record left out of the sample is such a new record for the others (Good 1953, The population
+frequencies of species, Biometrika 40): its value occurs r times among the others.
 """
 
 from __future__ import annotations
@@ -42,11 +41,11 @@ from synthesizer.measures.scenario import Scenario
 from synthesizer.measures.survey_design import weights_of
 
 FEWER_THAN = (2, 3, MIN_HOLDERS)
-"""What few means: one person, the usual threshold of cells, and that of rare levels."""
+"""Thresholds: fewer than 2 persons, 3 (cells) and 5 (rare levels)."""
 
 
 class RareWeightRow(Row):
-    """Records whose weight few original persons have, in three files of which one is released."""
+    """Records with a weight of few original persons: original, synthetic, new sample."""
 
     fewer_than: int = column("Weights of fewer than", "count", "original persons")
     original: float = column("Original released", "share", "of its records have such a weight")
@@ -89,7 +88,7 @@ WEIGHT_MATCHES = FigureKind(
 
 
 class WeightsShown(Measured):
-    """Weights of few original persons, and totals of few, that synthetic datasets show."""
+    """Weights and totals of few original persons in synthetic datasets."""
 
     weight: str
     """The survey weight."""
@@ -110,7 +109,7 @@ class WeightsShown(Measured):
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """Where more is shown than a new sample or chance would show."""
+        """Warnings if datasets show more than a new sample, or than chance."""
         row = self.rows[-1]
         cautions = []
         if side_of(row.synthetic, row.fresh, self.n_synthetic, errors=3) == "above":
@@ -131,7 +130,7 @@ class WeightsShown(Measured):
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """Share of synthetic records with a rare weight, and totals of few."""
+        """Share of synthetic records with a rare weight, and number of totals of few."""
         row = self.rows[-1]
         return (
             RARE_WEIGHTS.of(
@@ -152,7 +151,7 @@ class WeightsShown(Measured):
 
 
 class WeightsSeen:
-    """Looks at datasets one by one for weights and totals of few; only counts are kept.
+    """Counts weights and totals of few persons, dataset by dataset.
 
     Examples
     --------
@@ -171,8 +170,8 @@ class WeightsSeen:
     ) -> None:
         self._weight, self._rng = weight, seeded(seed).generator("weights")
         held = _held(original, weight)
-        self._values, place, self._counts = np.unique(held, return_inverse=True, return_counts=True)
-        self._own = self._counts[place]
+        self._values, index, self._counts = np.unique(held, return_inverse=True, return_counts=True)
+        self._own = self._counts[index]
         self._totals = dict(_totals_of_few(original, names, weight))
         self._sizes: list[int] = []
         self._shares: list[list[float]] = []
@@ -180,10 +179,10 @@ class WeightsSeen:
         self._by_chance: set[tuple[str, str]] = set()
 
     def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
+        """Count the next dataset."""
         held = _held(synthetic, self._weight)
-        place = np.minimum(np.searchsorted(self._values, held), len(self._values) - 1)
-        holders = np.where(self._values[place] == held, self._counts[place], 0)
+        index = np.minimum(np.searchsorted(self._values, held), len(self._values) - 1)
+        holders = np.where(self._values[index] == held, self._counts[index], 0)
         self._sizes.append(len(held))
         self._shares.append([_mean((holders > 0) & (holders < few)) for few in FEWER_THAN])
         weights = weights_of(synthetic, self._weight)
@@ -191,7 +190,7 @@ class WeightsSeen:
         self._by_chance |= self._equal(synthetic, self._rng.permutation(weights))
 
     def _equal(self, table: Table, weights: FloatArray) -> set[tuple[str, str]]:
-        """Return the levels of few whose weights add up to what they do in the original."""
+        """Return the rare levels whose weights have the same sum as in the original."""
         sums: dict[tuple[str, str], float] = {}
         for name in {name for name, _ in self._totals}:
             column = table[name]
@@ -207,7 +206,7 @@ class WeightsSeen:
         }
 
     def result(self) -> WeightsShown:
-        """Return what the datasets so far show, at least one."""
+        """Return the result of the datasets so far, at least one."""
         shares = np.mean(self._shares, axis=0).tolist()
         return WeightsShown(
             weight=self._weight,
@@ -241,7 +240,7 @@ def _held(table: Table, weight: str) -> FloatArray:
 def _totals_of_few(
     table: Table, names: Sequence[str], weight: str
 ) -> Iterator[tuple[tuple[str, str], float]]:
-    """Yield every level that few records have, and the sum of their weights."""
+    """Yield every rare level with the sum of its weights."""
     weights = weights_of(table, weight)
     for name in names:
         column = table[name]
@@ -254,36 +253,36 @@ def _totals_of_few(
 
 
 class WeightRow(Row):
-    """An intruder who knows some variables, in three files of which one is released."""
+    """An intruder with some variables: synthetic, new sample, original."""
 
     known: str = column("Known", "text")
     unique: float = column("Unique", "share", "of the original records, by what is known")
     matches: float = column(
         "Synthetic: one match", "share", "of the synthetic records that equal one original record"
     )
-    fresh_matches: float = column("Fresh: one match", "share", "the same of a new sample")
+    fresh_matches: float = column("New sample: one match", "share", "the same of a new sample")
     cap: float = column("Synthetic: CAP", "share", "mean over the datasets; no match counts as 0")
     fresh_cap: float = column("Fresh: CAP", "share", "the same of a new sample")
     original_cap: float = column("Original: CAP", "share", "if the original were released")
 
 
 class WeightAsKey(OfTarget, Measured):
-    """What the survey weight adds to the keys of an intruder."""
+    """The gain of an intruder by the survey weight as a further key."""
 
     weight: str
     """The survey weight."""
     n: int
     """Original records."""
     rows: tuple[WeightRow, ...]
-    """Without and with the weight; who finds no match by both goes by the keys alone."""
+    """Without and with the weight; without a match by both, the keys alone count."""
     gain: float
-    """How much more often the target is read off with the weight."""
+    """Increase of the share of right targets by the weight."""
     gain_error: float
     """Its standard error."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
-        """What the weight adds to CAP, and records that match one person by keys and weight."""
+        """Increase of CAP by the weight, and records that match one person by keys and weight."""
         without, knowing = self.rows
         return (
             WEIGHT_GAIN.of(
@@ -306,9 +305,9 @@ class WeightAsKey(OfTarget, Measured):
 
 
 def weight_as_key(
-    original: Table, synthetic: Sequence[Table], asked: Scenario, weight: str
+    original: Table, synthetic: Sequence[Table], scenario: Scenario, weight: str
 ) -> WeightAsKey | None:
-    """Return what a survey weight adds to the keys; None where it is a key or the target itself.
+    """Return the gain by a survey weight; None if it is a key or the target.
 
     The weight counts by its exact value. A new sample is as large as the original: CAP of each
     record is computed from the others, and uniques of the others are matched.
@@ -325,15 +324,15 @@ def weight_as_key(
     >>> weight_as_key(table, [table], Scenario(keys=("a",), target="ill"), "w").gain
     0.5
     """
-    if weight in asked.names:
+    if weight in scenario.names:
         return None
-    without = _Attack.of(original, synthetic, asked, asked.keys)
-    knowing = _Attack.of(original, synthetic, asked, (*asked.keys, weight), without)
+    without = _WeightAttack.of(original, synthetic, scenario, scenario.keys)
+    knowing = _WeightAttack.of(original, synthetic, scenario, (*scenario.keys, weight), without)
     gains = knowing.synthetic.mean(axis=0) - without.synthetic.mean(axis=0)
     error = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
     return WeightAsKey(
-        keys=asked.keys,
-        target=asked.target,
+        keys=scenario.keys,
+        target=scenario.target,
         weight=weight,
         n=original.n_rows,
         rows=(without.row("the keys"), knowing.row("keys and weight")),
@@ -343,11 +342,11 @@ def weight_as_key(
 
 
 @dataclass(frozen=True, eq=False)
-class _Attack:
-    """What an intruder with some keys reads off, for each original record."""
+class _WeightAttack:
+    """Success of an intruder with some keys, for each original record."""
 
     synthetic: FloatArray
-    """From each dataset, shape (M, n); without a match what fewer keys tell, else 0."""
+    """From each dataset, shape (M, n); without a match that of fewer keys, else 0."""
     fresh: FloatArray
     """From all other original records, likewise, shape (n,)."""
     original: FloatArray
@@ -362,28 +361,28 @@ class _Attack:
         cls,
         original: Table,
         synthetic: Sequence[Table],
-        asked: Scenario,
+        scenario: Scenario,
         keys: Sequence[str],
-        fewer: _Attack | None = None,
-    ) -> _Attack:
-        """Attack by keys; ``fewer`` is the attack by fewer of them."""
-        coder = SharedCoder(original, keys, asked.groups)
+        fewer: _WeightAttack | None = None,
+    ) -> _WeightAttack:
+        """Return the attack by keys; ``fewer`` is the attack by fewer of them."""
+        coder = SharedCoder(original, keys, scenario.groups)
         sizes = np.bincount(coder.codes)[coder.codes]
-        settings = asked.settings | {"keys": keys, "constant_target": True}
+        settings = scenario.settings | {"keys": keys, "constant_target": True}
         scores = cap_scores(original, synthetic, **settings)
         fresh = np.full(original.n_rows, np.nan)
         np.divide(scores.original * sizes - 1, sizes - 1, out=fresh, where=sizes > 1)
-        found = [ours[codes] for codes, ours, _ in map(coder.counts, synthetic)]
+        counts = [mine[codes] for codes, mine, _ in map(coder.counts, synthetic)]
         return cls(
             synthetic=_filled(scores.singles, None if fewer is None else fewer.synthetic),
             fresh=_filled(fresh, None if fewer is None else fewer.fresh),
             original=scores.original,
             sizes=sizes,
-            matches=float(np.mean([_mean(matched == 1) for matched in found])),
+            matches=float(np.mean([_mean(matched == 1) for matched in counts])),
         )
 
     def row(self, known: str) -> WeightRow:
-        """Return the means; a record left out finds one match where there are two in all."""
+        """Return the means; a record left out has one match if two records agree."""
         return WeightRow(
             known=known,
             unique=_mean(self.sizes == 1),
@@ -396,7 +395,7 @@ class _Attack:
 
 
 def _filled(scores: FloatArray, others: FloatArray | None) -> FloatArray:
-    """Return scores with others, or 0, where there is no match (NaN)."""
+    """Return scores with those of others, or 0, if there is no match (NaN)."""
     return np.where(np.isnan(scores), 0.0 if others is None else others, scores)
 
 

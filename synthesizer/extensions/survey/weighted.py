@@ -1,8 +1,8 @@
-"""Estimates by the survey weight, original against synthetic, beside those without it.
+"""Estimates with and without the survey weight, original against synthetic.
 
-Who analyses a survey weighs its records: shares of levels, tables of two variables, means and
-totals must hold with the weights, which a synthesis draws like any variable. So everything is
-compared twice, each file by its own weights: tables by their total variation, half the sum of
+Analyses of a survey use its weights: shares of levels, tables of two variables, means and totals
+must be right with the weights, which a synthesis draws like any variable. So all estimates are
+compared with and without the weights of each file: tables by their total variation, half the sum of
 absolute differences of the shares of cells, and by S_pMSE; the regressions that the file suggests;
 and the propensity score of a tree.
 
@@ -50,7 +50,7 @@ from synthesizer.measures.utility.equivalent_sample import MOST_LEVELS, MOST_PAI
 from synthesizer.measures.utility.propensity import PropensityResult, by_tree
 from synthesizer.measures.utility.regressions import RegressionCounter, RegressionRow
 
-MOST_RECORDS = 5_000
+MAX_TREE_RECORDS = 5_000
 """Records of either side that a tree tells apart."""
 PERMUTATIONS = 5
 """Trees of permuted labels."""
@@ -149,9 +149,9 @@ class WeightedEstimates(Measured):
     n_synthetic: tuple[int, ...]
     """Records of each dataset."""
     proper: bool
-    """Whether parameters were drawn anew for each dataset: right is then what a new sample is."""
+    """Whether parameters were drawn for each dataset: then a new sample is the reference."""
     total_original: float
-    """Sum of the weights in the original: how many it stands for."""
+    """Sum of the weights in the original: the number of persons it represents."""
     total_synthetic: float
     """The same of the synthetic data, mean over the datasets."""
     tables: tuple[WeightedTables, ...]
@@ -161,7 +161,7 @@ class WeightedEstimates(Measured):
     means_right: float | None = None
     """Mean size of the errors of weighted means in a right synthesis, in standard errors."""
     errors: str = "independent records"
-    """What the standard errors of the original's means and totals follow from."""
+    """Basis of the standard errors of the original's means and totals."""
     regressions: tuple[RegressionRow, ...] = ()
     """The regressions that the file suggests, by weights."""
     beyond: float | None = None
@@ -171,7 +171,7 @@ class WeightedEstimates(Measured):
     propensity: float | None = None
     """Weighted pMSE of a tree over that of permuted labels; mean over the datasets."""
     notes: tuple[str, ...] = ()
-    """What could not be computed, and why."""
+    """Estimates that could not be computed, with reasons."""
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -290,7 +290,7 @@ class _Shares(NamedTuple):
 
     @property
     def expected(self) -> float:
-        """Distance of shares that are off by errors of these variances."""
+        """Expected distance of shares with errors of these variances."""
         return float(_NORMAL * np.sqrt(np.maximum(self.variances, 0.0)).sum() / 2)
 
 
@@ -366,12 +366,12 @@ class Models:
         self._ratios: list[float] = []
 
     def _sample(self, table: Table) -> Table:
-        if table.n_rows <= MOST_RECORDS:
+        if table.n_rows <= MAX_TREE_RECORDS:
             return table
-        return table.take(np.sort(self._rng.permutation(table.n_rows)[:MOST_RECORDS]))
+        return table.take(np.sort(self._rng.permutation(table.n_rows)[:MAX_TREE_RECORDS]))
 
     def add(self, synthetic: Table) -> None:
-        """Look at the next dataset."""
+        """Fit the models of the next dataset."""
         if self._counter is not None:
             self._counter.add(synthetic)
         if self._original is None:
@@ -386,19 +386,19 @@ class Models:
 
     @property
     def fields(self) -> dict[str, Any]:
-        """What `WeightedEstimates` holds of them."""
+        """Values for the fields of `WeightedEstimates`."""
         fields: dict[str, Any] = {}
         if self._counter is not None:
-            found = self._counter.result()
-            fields |= {"regressions": found.rows, "beyond": found.beyond}
-            fields["beyond_right"] = found.expected_shares[0] if found.rows else None
+            result = self._counter.result()
+            fields |= {"regressions": result.rows, "beyond": result.beyond}
+            fields["beyond_right"] = result.expected_shares[0] if result.rows else None
         if self._ratios:
             fields["propensity"] = float(np.mean(self._ratios))
         return fields
 
 
 class WeightedCounter:
-    """Compares one dataset after the other; only shares and means stay in memory.
+    """Compares one dataset after the other; stores only shares and means.
 
     Examples
     --------
@@ -434,9 +434,9 @@ class WeightedCounter:
         self._groups = {n: pair_groups(original[n], groups, MOST_LEVELS) for n in self._names}
         pairs = list(combinations(self._names, 2))
         chosen = np.unique(np.linspace(0, len(pairs) - 1, min(MOST_PAIRS, len(pairs))).astype(int))
-        self._cells = [*((name,) for name in self._names), *(pairs[place] for place in chosen)]
+        self._cells = [*((name,) for name in self._names), *(pairs[index] for index in chosen)]
         self._ours = self._look(original)
-        self._theirs: list[_Look] = []
+        self._theirs: list[_FileEstimates] = []
         self._apart: list[FloatArray] = []
         self._notes: list[str] = []
         self._design, self._how = design, design_in_words
@@ -453,10 +453,10 @@ class WeightedCounter:
                 [
                     [
                         value
-                        for ours, theirs in zip(*both, strict=True)
+                        for original, theirs in zip(*both, strict=True)
                         for value in (
-                            ours.distance(theirs),
-                            ours.s_pmse(theirs, self._ours.n, look.n),
+                            original.distance(theirs),
+                            original.s_pmse(theirs, self._ours.n, look.n),
                         )
                     ]
                     for both in zip(self._ours.shares, look.shares, strict=True)
@@ -472,7 +472,7 @@ class WeightedCounter:
         sizes = [look.n for look in self._theirs]
         off = math.sqrt(_off(self._ours.n, sizes, proper=self._proper))
         apart = np.mean(self._apart, axis=0)
-        right = off * np.array([[own.expected for own in both] for both in self._ours.shares])
+        right = off * np.array([[share.expected for share in both] for both in self._ours.shares])
         rights = [
             _NORMAL * self._right(name, sizes)
             for name, both in self._ours.means.items()
@@ -518,21 +518,21 @@ class WeightedCounter:
 
     def _error(self, name: str) -> float:
         """Return the standard error of an original's weighted mean."""
-        own = self._ours.means[name][1]
-        return self._errors[name][0] if name in self._errors else (own.error if own else 0.0)
+        mean = self._ours.means[name][1]
+        return self._errors[name][0] if name in self._errors else (mean.error if mean else 0.0)
 
     def _right(self, name: str, sizes: Sequence[int]) -> float:
         """Return the standard deviation of an error in a right synthesis, in standard errors."""
-        own, error = self._ours.means[name][1], self._error(name)
-        if own is None or not error > 0:
+        mean, error = self._ours.means[name][1], self._error(name)
+        if mean is None or not error > 0:
             return 0.0
         ratio = _off(self._ours.n, sizes, proper=False)
-        variance = _off(self._ours.n, sizes, proper=self._proper) * own.error**2
+        variance = _off(self._ours.n, sizes, proper=self._proper) * mean.error**2
         if self._redrawn:  # by the design, and twice as a simple random sample
-            variance = error**2 + (1 + ratio) * own.random**2
+            variance = error**2 + (1 + ratio) * mean.random**2
         return math.sqrt(variance) / error
 
-    def _look(self, table: Table) -> _Look:
+    def _look(self, table: Table) -> _FileEstimates:
         weights = weights_of(table, self._weight)
         both = (np.ones(table.n_rows), weights)
         codes = {name: each.codes(table[name]) for name, each in self._groups.items()}
@@ -545,13 +545,13 @@ class WeightedCounter:
             shares.append([_Shares.of(joint, size, each) for each in both])
         means = {}
         for name in self._names:
-            own = table[name]
-            if own.variable.kind is Kind.NUMERIC:
-                rows = own.is_observed
-                values = np.asarray(own.data[rows], dtype=np.float64)
+            column = table[name]
+            if column.variable.kind is Kind.NUMERIC:
+                rows = column.is_observed
+                values = np.asarray(column.data[rows], dtype=np.float64)
                 means[name] = [_Mean.of(values, each[rows]) for each in both]
         total = float(weights.sum())
-        return _Look(table.n_rows, total, shares, means)
+        return _FileEstimates(table.n_rows, total, shares, means)
 
     def _tables(self, apart: FloatArray, right: FloatArray) -> Iterator[WeightedTables]:
         orders = np.array([len(names) for names in self._cells])
@@ -570,43 +570,43 @@ class WeightedCounter:
             )
 
     def _variable(self, name: str, apart: list[float], right: list[float]) -> WeightedVariable:
-        ours = self._ours.means.get(name, [None, None])
+        means = self._ours.means.get(name, [None, None])
         theirs = [look.means.get(name, [None, None]) for look in self._theirs]
-        scales = [own.error if own else 0.0 for own in ours]
+        scales = [estimate.error if estimate else 0.0 for estimate in means]
         if name in self._ours.means:
             scales[1] = self._error(name)
         errors = [
-            _mean_error(own, scale, [both[i] for both in theirs])
-            for i, (own, scale) in enumerate(zip(ours, scales, strict=True))
+            _mean_error(estimate, scale, [both[i] for both in theirs])
+            for i, (estimate, scale) in enumerate(zip(means, scales, strict=True))
         ]
         mean, total = (
             np.mean([getattr(both[1], of) for both in theirs if both[1]] or [np.nan])
             for of in ("mean", "total")
         )
-        has_both = ours[1] is not None and bool(np.isfinite(mean))
+        has_both = means[1] is not None and bool(np.isfinite(mean))
         return WeightedVariable(
             variable=name,
             unweighted=apart[0],
             weighted=apart[2],
             right=right[1],
-            original_mean=None if ours[1] is None else ours[1].mean,
-            original_error=None if ours[1] is None else scales[1],
+            original_mean=None if means[1] is None else means[1].mean,
+            original_error=None if means[1] is None else scales[1],
             synthetic_mean=float(mean) if has_both else None,
             unweighted_error=errors[0],
             weighted_error=errors[1],
             total_ratio=(
-                float(total / ours[1].total) if has_both and ours[1] and ours[1].total else None
+                float(total / means[1].total) if has_both and means[1] and means[1].total else None
             ),
             total_error=(
-                self._errors[name][1] / abs(ours[1].total)
-                if name in self._errors and ours[1] and ours[1].total
+                self._errors[name][1] / abs(means[1].total)
+                if name in self._errors and means[1] and means[1].total
                 else None
             ),
         )
 
 
-class _Look(NamedTuple):
-    """What is kept of a file: for every table and number both ways, without and with weights."""
+class _FileEstimates(NamedTuple):
+    """Shares and means of a file, each without and with weights."""
 
     n: int
     total: float
@@ -614,11 +614,13 @@ class _Look(NamedTuple):
     means: dict[str, list[_Mean | None]]
 
 
-def _mean_error(ours: _Mean | None, scale: float, theirs: Sequence[_Mean | None]) -> float | None:
+def _mean_error(
+    original: _Mean | None, scale: float, theirs: Sequence[_Mean | None]
+) -> float | None:
     """Return the mean size of the errors of a mean, in standard errors of the original."""
-    if ours is None or not scale > 0:
+    if original is None or not scale > 0:
         return None
-    sizes = [abs(one.mean - ours.mean) / scale for one in theirs if one is not None]
+    sizes = [abs(one.mean - original.mean) / scale for one in theirs if one is not None]
     return float(np.mean(sizes)) if sizes else None
 
 

@@ -1,4 +1,4 @@
-"""Plan the survey weight: what is wrong with it, and the totals that it is raked to."""
+"""Plan the survey weight: its problems, and the totals of raking."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from synthesizer.plan.extended import Asked, Planned
 from synthesizer.plan.findings import Findings, Found, note, problem
 from synthesizer.report.codebook.datasets import Facts, listed
 
-APART = 1e-6
-"""Relative difference of grand totals that is no rounding."""
-ENOUGH = 20
-"""Datasets whose variance shows the variance of a design."""
-COARSE = 5
-"""Mean weight, in units of its last decimal, below which rounding changes a weight by a tenth."""
-FEW = 5
-"""A level of fewer confidential records may be absent in a dataset by chance."""
+GRAND_TOTAL_TOLERANCE = 1e-6
+"""Relative difference of grand totals that rounding does not explain."""
+MIN_DATASETS = 20
+"""Datasets for a variance of the design."""
+MIN_WEIGHT_UNITS = 5
+"""Mean weight in units of its last decimal; below, rounding changes weights by a tenth."""
+MIN_LEVEL_RECORDS = 5
+"""A level with fewer confidential records may be absent in a dataset by chance."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class PlannedWeights(Planned):
 
     options: WeightsOptions
     variables: Mapping[str, Variable]
-    """Those of the table."""
+    """Variables of the table."""
 
     def facts(self, source: Source) -> Mapping[str, Any]:  # noqa: ARG002
         """Return the totals that every dataset has, and the replicate weights, by their names."""
@@ -72,80 +72,83 @@ class PlannedWeights(Planned):
 
 def codebook_facts(facts: Facts) -> dict[str, Any]:
     """Return the variables whose totals are public, and the replicate weights."""
-    said = facts.extensions["weights"]
-    named: dict[str, Any] = {"raked": listed(list(said["totals"]))}
-    if (own := said["replicates"]) is not None:
-        scales = own["scales"]
+    weights = facts.extensions["weights"]
+    named: dict[str, Any] = {"raked": listed(list(weights["totals"]))}
+    if (replicates := weights["replicates"]) is not None:
+        scales = replicates["scales"]
         named |= {
-            "replicates": f"{len(scales)} replicate weights {own['first']} to {own['last']}",
-            "replicate_method": own["method"],
+            "replicates": f"{len(scales)} replicate weights "
+            f"{replicates['first']} to {replicates['last']}",
+            "replicate_method": replicates["method"],
             "scale": f"{scales[0]:.6g}" if len(set(scales)) == 1 else "those of the real data",
         }
     return named
 
 
-def plan_weights(asked: Asked) -> Found[PlannedWeights | None]:
-    """Return what is done to the weight of every dataset, and how samples are drawn anew."""
-    context, weighting, found = asked.context, asked.options, Findings()
-    raking = found.add(_raking(context, weighting, asked.chain))
+def plan_weights(request: Asked) -> Found[PlannedWeights | None]:
+    """Return the plan of the weights, and of new samples."""
+    context, weighting, findings = request.context, request.options, Findings()
+    raking = findings.add(_raking(context, weighting, request.chain))
     redrawing = None
     if weighting.draw == "design":
-        redrawing = found.add(_redrawing(context, weighting, asked.chain.steps))
-    if found.problems or not asked.is_sound:
-        return found.of(None)
-    replicating = found.add(_replicating(context, weighting))
+        redrawing = findings.add(_redrawing(context, weighting, request.chain.steps))
+    if findings.problems or not request.is_sound:
+        return findings.of(None)
+    replicating = findings.add(_replicating(context, weighting))
     made = PlannedWeights(
         options=weighting,
         variables={variable.name: variable for variable in context.table.schema},
         finishers=tuple(one for one in (raking, replicating) if one is not None),
         resampling=redrawing,
     )
-    return found.of(made)
+    return findings.of(made)
 
 
 def _raking(context: Context, weighting: WeightsOptions, chain: ChainSpec) -> Found[Raking | None]:
-    """Return how the weight is raked; None without totals."""
-    found = Findings()
+    """Return the raking of the weight; None without totals."""
+    findings = Findings()
     if context.is_panel and weighting.variable not in context.original:
-        found.note("weight_changes", variable=weighting.variable)
-    found.add(_weight_findings(context, weighting))
-    is_sound = not found.problems
-    found.add(design_findings(context, weighting))
+        findings.note("weight_changes", variable=weighting.variable)
+    findings.add(_weight_findings(context, weighting))
+    is_sound = not findings.problems
+    findings.add(design_findings(context, weighting))
     if not is_sound or weighting.variable not in context.table:
-        return found.of(None)
+        return findings.of(None)
     if not weighting.totals and weighting.draw == "last":
-        return found.of(None)
-    found.problems += _raking_problems(context, weighting, chain)
+        return findings.of(None)
+    findings.problems += _raking_problems(context, weighting, chain)
     margins: list[Margin] = []
-    for name, said in weighting.totals.items():
-        with found.problems.gathered(f"weights.totals.{name}"):
-            margins.append(found.add(_margin(context, weighting.variable, name, said)))
+    for name, stated in weighting.totals.items():
+        with findings.problems.gathered(f"weights.totals.{name}"):
+            margins.append(findings.add(_margin(context, weighting.variable, name, stated)))
     grand = {margin.variable: float(margin.totals.sum()) for margin in margins}
-    if grand and max(grand.values()) - min(grand.values()) > APART * max(grand.values()):
+    if grand and max(grand.values()) - min(grand.values()) > GRAND_TOTAL_TOLERANCE * max(
+        grand.values()
+    ):
         sums = [f"{name} {total:,.10g}" for name, total in grand.items()]
-        found.problem("totals_contradict", names=[*grand], sums=sums)
+        findings.problem("totals_contradict", names=[*grand], sums=sums)
     if grand:
-        found.notes += _coarse(context, weighting.variable, max(grand.values()))
+        findings.notes += _coarse(context, weighting.variable, max(grand.values()))
     total = None if margins else float(context.table[weighting.variable].data.sum())
-    return found.of(Raking(variable=weighting.variable, margins=tuple(margins), total=total))
+    return findings.of(Raking(variable=weighting.variable, margins=tuple(margins), total=total))
 
 
 def _coarse(context: Context, name: str, total: float) -> Iterator[str]:
-    """Yield that rounded weights are too coarse for their total: many would become 0."""
+    """Yield a note if rounded weights are too coarse, so that many would become 0."""
     decimals = context.table[name].variable.decimals
     mean = total / (context.config.rows or len(context.table[name]))
-    if decimals is not None and mean * 10**decimals < COARSE:
+    if decimals is not None and mean * 10**decimals < MIN_WEIGHT_UNITS:
         yield note(
             "weights_coarse",
             name=name,
             decimals=plural(decimals, "decimal"),
             mean=mean,
-            needed=math.ceil(math.log10(10 * COARSE / mean)),
+            needed=math.ceil(math.log10(10 * MIN_WEIGHT_UNITS / mean)),
         )
 
 
 def _replicating(context: Context, weighting: WeightsOptions) -> Found[Replicating | None]:
-    """Return how datasets get replicate weights; None where they cannot, which a note says."""
+    """Return the replicate weights of datasets; None with a note if impossible."""
     weights = _replicate_weights(context, weighting)
     if weighting.replication is None or weights is None:
         return Found(None)
@@ -156,7 +159,7 @@ def _replicating(context: Context, weighting: WeightsOptions) -> Found[Replicati
     if why is not None:
         return Found(None, notes=(f"{where} are left out of the datasets: {why}",))
     note = (
-        f"{where} are made anew for every dataset, from its own weight, strata and units: the same "
+        f"{where} are computed for every dataset from its weight, strata and units: the same "
         "method and scale show the variance of its design"
     )
     made = Replicating(
@@ -179,7 +182,7 @@ def _why_without(context: Context, weighting: WeightsOptions, spread: float) -> 
         return "their records are like a simple random sample"
     if context.data.whole is not None or context.config.maker is not None:
         return "datasets that are drawn in parts, or made as a whole, have none"
-    if spread > 1 + APART:
+    if spread > 1 + GRAND_TOTAL_TOLERANCE:
         return "by this scale some would be negative"
     return None
 
@@ -187,20 +190,20 @@ def _why_without(context: Context, weighting: WeightsOptions, spread: float) -> 
 def _redrawing(
     context: Context, weighting: WeightsOptions, steps: Sequence[Step]
 ) -> Found[Redrawing]:
-    """Return how the sample of every dataset is drawn anew."""
-    found = Findings()
-    found.problems += _redrawing_problems(context, weighting, steps)
-    found.note("redrawing_follows_population", variable=weighting.variable)
-    if context.config.m < ENOUGH:
-        found.note("redrawing_needs_datasets", enough=ENOUGH, m=context.config.m)
+    """Return the plan of a new sample for every dataset."""
+    findings = Findings()
+    findings.problems += _redrawing_problems(context, weighting, steps)
+    findings.note("redrawing_follows_population", variable=weighting.variable)
+    if context.config.m < MIN_DATASETS:
+        findings.note("redrawing_needs_datasets", enough=MIN_DATASETS, m=context.config.m)
     made = Redrawing(weight=weighting.variable, strata=weighting.strata, psu=weighting.psu)
-    return found.of(made)
+    return findings.of(made)
 
 
 def _redrawing_problems(
     context: Context, weighting: WeightsOptions, steps: Sequence[Step]
 ) -> Iterator[str]:
-    """Yield what does not go with samples that are drawn anew."""
+    """Yield the keys that cannot be combined with new samples."""
     config, name = context.config, weighting.variable
     odd = {
         "strata": bool(config.strata),
@@ -228,18 +231,18 @@ def _is_derived(step: Step) -> bool:
 
 
 def design_findings(context: Context, weighting: WeightsOptions) -> Found[None]:
-    """Return what is wrong with replicate weights, strata and primary sampling units."""
-    found = Findings()
-    found.add(_replicate_findings(context, weighting))
+    """Return the problems of replicate weights, strata and primary sampling units."""
+    findings = Findings()
+    findings.add(_replicate_findings(context, weighting))
     named = {"strata": weighting.strata, "psu": weighting.psu}
     of_design = {key: name for key, name in named.items() if name is not None}
     faults = [
         p for key, name in of_design.items() for p in context.unusable(f"weights.{key}", name)
     ]
-    found.problems += faults
+    findings.problems += faults
     is_sound = not faults and all(name in context.table for name in of_design.values())
     if not is_sound or context.is_panel or weighting.strata is None:
-        return found.of(None)
+        return findings.of(None)
     stratum, _ = units_of(context.table, weighting.strata, weighting.psu)
     counts = np.bincount(stratum)
     alone = int((counts == 1).sum())
@@ -247,35 +250,35 @@ def design_findings(context: Context, weighting: WeightsOptions) -> Found[None]:
         unit = "record" if weighting.psu is None else "primary sampling unit"
         strata = int((counts > 0).sum())
         facts = {"name": weighting.strata, "alone": alone, "strata": strata, "unit": unit}
-        found.problem("stratum_with_one_unit", **facts)
-    return found.of(None)
+        findings.problem("stratum_with_one_unit", **facts)
+    return findings.of(None)
 
 
 def _replicate_findings(context: Context, weighting: WeightsOptions) -> Found[None]:
-    """Return what is wrong with replicate weights, and what becomes of them."""
+    """Return the problems of replicate weights, and a note on their use."""
     if weighting.replicates is None or not context.columns.names:
         return Found(None)
     columns = weighting.set_aside(context.columns.names)
-    found = Findings()
-    found.problems.at("weights.replicates", weighting.replicates.problems(columns))
+    findings = Findings()
+    findings.problems.at("weights.replicates", weighting.replicates.problems(columns))
     if context.is_panel:
-        found.problem("replicates_of_panel")
+        findings.problem("replicates_of_panel")
     weights = _replicate_weights(context, weighting)
-    if found.problems or weights is None:
-        return found.of(None)
+    if findings.problems or weights is None:
+        return findings.of(None)
     incomplete = [c.name for c in weights.columns if not c.is_observed.all()]
     if incomplete and weighting.replication is not None:
-        found.problem("replicates_missing", name=incomplete[0])
+        findings.problem("replicates_missing", name=incomplete[0])
     what = (
         "say how exact the original's weighted results are, and are not modelled"
         if weighting.replication is not None
         else "are dropped; say how they were made, and weighted results have their variance from "
         "them: replicates: {columns: ..., method: brr, fay, jk1, jkn, bootstrap or sdr}"
     )
-    found.note(
+    findings.note(
         "replicates_found", count=len(columns), first=columns[0], last=columns[-1], what=what
     )
-    return found.of(None)
+    return findings.of(None)
 
 
 def _replicate_weights(context: Context, weighting: WeightsOptions) -> Table | None:
@@ -287,11 +290,11 @@ def _replicate_weights(context: Context, weighting: WeightsOptions) -> Table | N
 
 
 def _weight_findings(context: Context, weighting: WeightsOptions) -> Found[None]:
-    """Return what is wrong with the weight: what else it is named for, and its values."""
-    name, found = weighting.variable, Findings()
-    found.problems += context.unusable("weights", name)
-    if found.problems or context.columns.is_faulty(name):
-        return found.of(None)
+    """Return the problems of the weight: other roles, and its values."""
+    name, findings = weighting.variable, Findings()
+    findings.problems += context.unusable("weights", name)
+    if findings.problems or context.columns.is_faulty(name):
+        return findings.of(None)
     named = {
         "strata": (*context.config.strata,),
         "weights.strata": (weighting.strata,),
@@ -309,27 +312,27 @@ def _weight_findings(context: Context, weighting: WeightsOptions) -> Found[None]
     missing, below = len(column) - len(values), int((values < 0).sum())
     if missing:
         records, negative = plural(missing, "record"), _negative_codes(column)
-        found.problem("weight_missing", name=name, records=records, negative=negative)
+        findings.problem("weight_missing", name=name, records=records, negative=negative)
     if below:
         records = plural(below, "record")
-        found.problem("weight_negative", name=name, records=records)
+        findings.problem("weight_negative", name=name, records=records)
     if not (values > 0).any():
-        found.problem("weight_zero", name=name)
+        findings.problem("weight_zero", name=name)
     elif values.min() == values.max() and not missing:
-        found.note("weight_constant", name=name)
-    return found.of(None)
+        findings.note("weight_constant", name=name)
+    return findings.of(None)
 
 
 def _negative_codes(column: Column) -> str:
-    """Say how many negative numbers are taken for missing codes: in a weight they are faults."""
+    """Return the number of negative missing codes as text: in a weight they are faults."""
     negative = [
         state
         for state, code in enumerate(column.variable.missing, 1)
         if (finite_number(code) or 0) < 0
     ]
     count = int(np.isin(column.missing_state(), negative).sum())
-    told = f" (negative numbers, in {plural(count, 'record')}, are taken for missing codes)"
-    return told if count else ""
+    note = f" (negative numbers, in {plural(count, 'record')}, count as missing codes)"
+    return note if count else ""
 
 
 def _raking_problems(
@@ -337,7 +340,7 @@ def _raking_problems(
     weighting: WeightsOptions,
     chain: ChainSpec,
 ) -> Iterator[str]:
-    """Yield what does not go with weights that are raked."""
+    """Yield the keys that cannot be combined with raked weights."""
     name = weighting.variable
     if context.is_panel:
         yield problem("totals_of_panel")
@@ -369,7 +372,7 @@ def _is_about(name: str, rule: Rule) -> bool:
 def _margin(
     context: Context, weight: str, name: str, said: str | Path | Mapping[str, float]
 ) -> Found[Margin]:
-    """Return the totals of one variable; raise with all problems of them."""
+    """Return the totals of one variable; raise with all their problems."""
     unusable = context.unusable("totals", name)
     if unusable or name not in context.table:
         raise ConfigError(unusable)
@@ -395,13 +398,16 @@ def _confidential(column: Column, weight: Column) -> FloatArray:
 
 
 def _few(column: Column) -> Iterator[str]:
-    """Yield levels whose total is nearly that of single persons."""
+    """Yield levels whose total reveals weights of single persons."""
     counts = np.bincount(column.data, minlength=column.variable.n_codes)
     few = [
-        repr(column.variable.labels[code]) for code in np.flatnonzero((counts > 0) & (counts < FEW))
+        repr(column.variable.labels[code])
+        for code in np.flatnonzero((counts > 0) & (counts < MIN_LEVEL_RECORDS))
     ]
     if few:
-        yield note("totals_of_few", name=column.name, few=FEW, levels=", ".join(few[:5]))
+        yield note(
+            "totals_of_few", name=column.name, few=MIN_LEVEL_RECORDS, levels=", ".join(few[:5])
+        )
 
 
 def _stated(column: Column, stated: Mapping[str, float]) -> FloatArray:

@@ -1,4 +1,4 @@
-"""The options of a survey weight, and how a weight is recognised."""
+"""The options of a survey weight, and the detection of weights."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Totals = Annotated[
 
 
 class WeightsOptions(Part, Section):
-    """The survey weight, the design of the sample, and the totals that everybody may know."""
+    """The survey weight, the design of the sample, and public totals."""
 
     variable: Label = Field(description="column of the weight; a number, drawn last")
     draw: Literal["last", "design"] = Field(
@@ -68,7 +68,7 @@ class WeightsOptions(Part, Section):
     @model_validator(mode="before")
     @classmethod
     def _variable_alone(cls, value: Any) -> Any:
-        """Accept the name of the column in place of a map."""
+        """Accept the name of a column in place of a map."""
         if isinstance(value, str):
             return {"variable": value}
         if not isinstance(value, Mapping | cls):
@@ -79,9 +79,9 @@ class WeightsOptions(Part, Section):
         return value
 
     @classmethod
-    def implied(cls, said: Any) -> Mapping[str, Any]:
-        """A dataset that is redrawn from the design has models of its own."""
-        draw = said.get("draw") if isinstance(said, Mapping) else getattr(said, "draw", None)
+    def implied(cls, names: Any) -> Mapping[str, Any]:
+        """A dataset that is redrawn from the design has separate models."""
+        draw = names.get("draw") if isinstance(names, Mapping) else getattr(names, "draw", None)
         return {"proper": True} if draw == "design" else {}
 
     @classmethod
@@ -96,7 +96,7 @@ class WeightsOptions(Part, Section):
 
     @property
     def replication(self) -> ReplicateWeights | None:
-        """The replicate weights, where it is said how they were made."""
+        """The replicate weights, if their method is known."""
         is_known = self.replicates is not None and self.replicates.method is not None
         return self.replicates if is_known else None
 
@@ -119,7 +119,7 @@ class WeightsOptions(Part, Section):
 
     @property
     def methods(self) -> Mapping[str, str]:
-        """All records of a sample that is drawn anew weigh alike."""
+        """All records of a new sample have the same weight."""
         return {self.variable: "constant"} if self.draw == "design" else {}
 
     @property

@@ -1,4 +1,4 @@
-"""Answers about confidential analyses under differential privacy, at a charge that is counted."""
+"""Differentially private answers about confidential data; a ledger counts the charges."""
 
 from __future__ import annotations
 

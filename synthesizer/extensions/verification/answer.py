@@ -1,7 +1,7 @@
-"""What a researcher gets: what came out, what may be concluded from it, what is not promised.
+"""The answer that a researcher gets: result, conclusion, cost and promise.
 
-All that an answer holds of confidential data are the whole numbers that the noise returned. Sizes,
-counts and estimates are of the synthetic data, and are called so.
+Only the whole numbers with noise come from the confidential data. Sizes, counts and estimates come
+from the synthetic data, and are labelled so.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from synthesizer.report.page import render
 
 
 class Answer(Result):
-    """What was released about one question; each question has a subclass with its numbers."""
+    """The released answer to one question; each kind of question has a subclass."""
 
     released: tuple[tuple[int, ...], ...]
-    """Whole numbers with noise, a tuple for each mechanism: all that tells of confidential data."""
+    """Whole numbers with noise, a tuple per mechanism: the only confidential content."""
     words: tuple[str, ...]
-    """What came out, in one sentence; then what may be concluded from it."""
+    """The result in one sentence, then the conclusions."""
 
     def blocks(self) -> Iterator[Block]:
-        """Yield what its page shows: charts with their tables."""
+        """Yield the charts of its page, with their tables."""
         yield from ()
 
 
@@ -61,21 +61,21 @@ class Statement(Row):
     low: float = column("2.5 %", "share", "r is above this with probability .975")
     high: float = column("97.5 %", "share")
     densest: tuple[float, float]
-    """Shortest interval that holds r with probability .95."""
+    """Shortest interval that contains r with probability .95."""
     above_half: float = column("P(r > 0.5)", "share")
     above_nine_tenths: float = column("P(r > 0.9)", "share")
     unfitted: float = column(
-        "Without a fit in the synthetic data", "share", "of so many partitions of theirs"
+        "Without a fit in the synthetic data", "share", "of as many partitions"
     )
     errors: float | None = None
-    """Most probable share of partitions without a fit, where it was asked for."""
+    """Most probable share of partitions without a fit, if requested."""
 
     @classmethod
     def of(
         cls, statement: str, known: Posterior, synthetic: float | None, holds: bool | None,
         unfitted: float, errors: Posterior | None = None,
     ) -> Self:  # fmt: skip
-        """Return a statement with what is known of its share."""
+        """Return a statement with the summary of the posterior of its share."""
         low, high = known.equal_tail
         return cls(
             statement=statement, synthetic=synthetic, holds=holds, unfitted=unfitted,
@@ -87,7 +87,7 @@ class Statement(Row):
 
     @property
     def verdict(self) -> str:
-        """In how many partitions the statement holds, in a word."""
+        """In how many partitions the statement holds: the key of a sentence."""
         if self.low > 0.5:
             return "nearly all" if self.mode >= 0.9 and self.low > 0.7 else "most"
         if self.high < 0.5:
@@ -96,29 +96,32 @@ class Statement(Row):
 
     @property
     def words(self) -> Iterator[str]:
-        """What came out and what may be concluded, also against the synthetic data."""
+        """The result, the conclusion, and the comparison with the synthetic data."""
         ends = interval(*self.densest, "share")  # the mode lies in the shortest interval
         there = "" if self.synthetic is None else f" (synthetic data: {written(self.synthetic)})"
         yield f"{self.statement}{there}: r = {written(self.mode, 'share')}, 95 % interval {ends}."
-        if self.errors is None and self.unfitted > _FEW and self.verdict in WORDS["not_clear"]:
+        if (
+            self.errors is None
+            and self.unfitted > _FEW_UNFITTED
+            and self.verdict in WORDS["not_clear"]
+        ):
             yield WORDS["not_clear"][self.verdict]
             yield WORDS["fits_first"].format(f"{self.unfitted:.0%}")
             return
         yield WORDS["verdicts"][self.verdict]
         if self.holds is not None:
             yield _beside_synthetic(self.verdict, holds=self.holds)
-        if self.errors is not None and self.errors >= _MANY:
-            yield WORDS["many_unfitted"].format(written(self.errors, "share"))
+        if self.errors is not None and self.errors >= _MANY_UNFITTED:
+            yield WORDS["many_unfitted"].format(f"{self.errors:.0%}")
 
 
-_MOST_SHOWN = 30
-"""Released numbers that are written out."""
-_FEW, _MANY = 0.05, 0.1
-"""Shares of partitions without a fit that are no matter, and that are told."""
+_MAX_SHOWN_NUMBERS = 30
+_FEW_UNFITTED, _MANY_UNFITTED = 0.05, 0.1
+"""Shares of partitions without a fit: up to the first ignored, from the second on reported."""
 
 
 def _beside_synthetic(verdict: str, *, holds: bool) -> str:
-    """Return what follows where the synthetic data say the same, or something else."""
+    """Return the sentence that compares the verdict with the synthetic data."""
     words: Mapping[str, str] = WORDS["beside_synthetic"]
     if verdict in words:
         return words[verdict].format("inside" if holds else "outside")
@@ -140,7 +143,7 @@ class ShareAnswer(Answer):
         cls, released: Sequence[tuple[int, ...]], *, partitions: int, scales: Sequence[float],
         statements: Iterable[tuple[str, float | None, bool | None, float]],
     ) -> Self:  # fmt: skip
-        """Return the answer about statements, each with one released count, or three.
+        """Return the answer about statements, each with one or three released counts.
 
         Parameters
         ----------
@@ -151,8 +154,8 @@ class ShareAnswer(Answer):
         scales : sequence of float
             Scale of the noise of each.
         statements : iterable of (words, estimate, holds, unfitted)
-            What is stated; in the synthetic data its estimate, whether it holds, and the share of
-            as many partitions that have no fit.
+            The statement; then, of the synthetic data: the estimate, whether the statement holds,
+            and the share of partitions without a fit.
         """
         rows = []
         for (words, estimate, holds, unfitted), counts, scale in zip(
@@ -160,24 +163,24 @@ class ShareAnswer(Answer):
         ):
             inside, errors = _known(counts, partitions, scale)
             rows.append(Statement.of(words, inside, estimate, holds, unfitted, errors))
-        told = [sentence for row in rows for sentence in row.words]
+        sentences = [sentence for row in rows for sentence in row.words]
         return cls(
             released=tuple(released),
-            words=(*dict.fromkeys(told), WORDS["share_of_partitions"]),
+            words=(*dict.fromkeys(sentences), WORDS["share_of_partitions"]),
             statements=tuple(rows),
             partitions=partitions,
             scales=tuple(scales),
         )
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the posterior of each share beside the best that could have come out."""
+        """Yield the posterior of each share beside the best possible one."""
         curves = []
         for row, counts, scale in zip(self.statements, self.released, self.scales, strict=True):
             known, _ = _known(counts, self.partitions, scale)
             perfect = (self.partitions, *(0 for _ in counts[1:]))
             best, _ = _known(perfect, self.partitions, scale)
             curves.append((row.statement, known, best))
-        title = "Share of partitions in which it holds"
+        title = "Share of groups in which the statement holds"
         summary = "; ".join(next(row.words) for row in self.statements)
         table = row_table(self.statements, title)
         yield share_chart(title, curves, summary=summary, table=table)
@@ -207,7 +210,7 @@ def share_chart(
             width=720, tall=180, steps=5,
             key=[
                 ("line-synthetic", "posterior density of r"),
-                ("line-baseline dashed", "the best that this price can buy"),
+                ("line-baseline dashed", "best possible at this epsilon"),
             ],
         ),
         reads=WORDS["reads"]["shares"],
@@ -223,7 +226,7 @@ def _points(grid: Any, curve: Posterior) -> list[tuple[float, float]]:
 def _known(
     counts: Sequence[int], partitions: int, scale: float
 ) -> tuple[Posterior, Posterior | None]:
-    """Return what counts tell about r, and about the share of errors where they are three."""
+    """Return the posteriors of r and, from three counts, of the share of errors."""
     if len(counts) == 1:
         return posterior_of_count(counts[0], m=partitions, scale=scale), None
     shares = posterior_of_categories(counts, m=partitions, scale=scale)
@@ -231,7 +234,7 @@ def _known(
 
 
 class Budget(Row):
-    """What may be spent in one scope, and what is."""
+    """Cap and spent epsilon of one scope."""
 
     scope: str = column("Scope", "text", "global, user or analysis")
     name: str = column("Name", "text")
@@ -241,12 +244,12 @@ class Budget(Row):
     @property
     @shown("Left", "number", "epsilon")
     def left(self) -> float:
-        """Epsilon that is left."""
+        """Remaining epsilon."""
         return (self.cap - self.spent) / MICRO
 
 
-class Entry(Row):
-    """A question that was charged for."""
+class ChargedQuestion(Row):
+    """A question with its charge."""
 
     query: str = column("Question", "text", "digest of its canonical form", show=lambda d: d[:12])
     user: str = column("User", "text")
@@ -259,27 +262,27 @@ class Entry(Row):
 
 
 class Spending(Result):
-    """All that a ledger holds but its key and the answers."""
+    """The content of a ledger without its key and the answers."""
 
     data: str
     """SHA-256 of the confidential file."""
     budgets: tuple[Budget, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[ChargedQuestion, ...]
     """In the order of their charges."""
 
 
 class Verification(Result):
-    """An answer with the query, its charge and what is promised."""
+    """An answer with the query, its charge and the promise."""
 
     format: Literal[1] = 1
     dry: bool
-    """Whether the synthetic data took the place of the confidential ones."""
+    """Whether the synthetic data replaced the confidential data."""
     query: Mapping[str, Any]
     """In its canonical form, with every default."""
     digest: str
     """Of the query: the number of this answer in the ledger."""
     charge: float
-    """Epsilon of the answer; whoever asks it again is not charged again."""
+    """Epsilon of the answer; repeating the question is free."""
     is_new: bool
     """Whether it was charged now."""
     budgets: tuple[Budget, ...] = ()
@@ -288,7 +291,7 @@ class Verification(Result):
 
     @property
     def lines(self) -> Iterator[str]:
-        """What the screen shows."""
+        """The lines of the screen."""
         if self.dry:
             yield WORDS["dry_run"]
         yield from self.answer.words
@@ -299,14 +302,14 @@ class Verification(Result):
     @property
     def _cost(self) -> str:
         if self.dry:
-            return f"Asked of the confidential data it would cost epsilon {self.charge:g}."
+            return f"With the confidential data it would cost epsilon {self.charge:g}."
         if not self.is_new:
             return str(WORDS["answered_before"].format(self.charge))
-        left = "; ".join(
+        remaining = "; ".join(
             f"{' '.join(filter(None, (budget.scope, budget.name)))}: {budget.left:g} left"
             for budget in self.budgets
         )
-        return f"Charged: epsilon {self.charge:g}{left and f' ({left})'}."
+        return f"Charged: epsilon {self.charge:g}{remaining and f' ({remaining})'}."
 
     @property
     def json_text(self) -> str:
@@ -315,7 +318,7 @@ class Verification(Result):
 
     @property
     def page(self) -> str:
-        """The content as a page that needs no network."""
+        """The content as a self-contained HTML page."""
         return render(
             "Dry run of a verification" if self.dry else "Answer to a verification query",
             [*self.sections],
@@ -326,49 +329,49 @@ class Verification(Result):
 
     @property
     def sections(self) -> Iterator[Section]:
-        """Its parts, as pages show them."""
+        """The sections of the page."""
         answer = self.answer
         keys = DataTable(
             caption="Query", columns=("Key", "Value"), forms=("text", "text"),
-            rows=[*_told(self.query)],
+            rows=[*_query_rows(self.query)],
         )  # fmt: skip
         numbers = ", ".join(map(str, (n for draw in answer.released for n in draw)))
-        many = sum(map(len, answer.released)) > _MOST_SHOWN
-        told = f"{_MOST_SHOWN:,} and more, in the JSON" if many else numbers
-        which = "of this dry run" if self.dry else "that were released for it"
+        many = sum(map(len, answer.released)) > _MAX_SHOWN_NUMBERS
+        listed = f"more than {_MAX_SHOWN_NUMBERS:,}, see the JSON" if many else numbers
+        which = "of this dry run" if self.dry else "that were released"
         came_out: list[Block] = [
             *([Note(WORDS["dry_run"])] if self.dry else []),
             Words(list(answer.words)),
             Note(WORDS["from_synthetic"]),
         ]
         figures: list[Block] = [*answer.blocks()]
-        result = "What the synthetic data say" if self.dry else "Answer"
-        cost: list[Block] = [Words([self._cost, f"Whole numbers {which}, with noise: {told}."])]
+        result = "Result in the synthetic data" if self.dry else "Answer"
+        cost: list[Block] = [Words([self._cost, f"Whole numbers {which}, with noise: {listed}."])]
         if self.budgets:
             cost.append(row_table(self.budgets))
         parts: Sequence[tuple[str, str, str, Sequence[Block]]] = (
-            ("answer", result, "What came out, and what may be concluded.", came_out),
-            ("figures", "Figures", "With the numbers behind them.", figures),
-            ("query", "Question", "In the one form by which the ledger knows it.", [keys]),
+            ("answer", result, "The result and its conclusions.", came_out),
+            ("figures", "Figures", "Charts with their numbers.", figures),
+            ("query", "Question", "In its canonical form, which the ledger uses.", [keys]),
             ("cost", "Cost", "In epsilon.", cost),
-            ("promise", "Promise", "What is promised, and what is not.", [Words([*self.promise])]),
+            ("promise", "Promise", "What is protected, and what is not.", [Words([*self.promise])]),
         )
         for anchor, title, lead, blocks in parts:
             if blocks:
                 yield Section(anchor=anchor, title=title, lead=lead, blocks=blocks)
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the page in a frame, with its own style and no script."""
+        """Return the page in a frame, with its style and without scripts."""
         frame: dict[str, Any] = {"srcdoc": self.page, "width": "100%", "height": 640}
         return str(el("iframe", {**frame, "sandbox": ""}, ""))
 
 
-def _told(content: Mapping[str, Any], place: str = "") -> Iterator[tuple[str, Cell]]:
-    """Yield keys and values of nested maps; what is not set is left out."""
+def _query_rows(content: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Cell]]:
+    """Yield dotted keys and values of nested maps, without empty ones."""
     for key, value in content.items():
         if isinstance(value, Mapping):
-            yield from _told(value, f"{place}{key}.")
+            yield from _query_rows(value, f"{prefix}{key}.")
         elif isinstance(value, list):
-            yield f"{place}{key}", ", ".join(map(str, value))
+            yield f"{prefix}{key}", ", ".join(map(str, value))
         elif value is not None:
-            yield f"{place}{key}", value
+            yield f"{prefix}{key}", value

@@ -1,13 +1,13 @@
 """An answer as a source that others can cite: text, BibTeX, R, Stata, CSV, and a folder for SACRO.
 
-All of it follows from the answer's JSON, the names of dataset and server, and the date. Nothing of
-the confidential file is in it but what the answer released: its digest is left out, since a reader
-who guesses the file could confirm the guess.
+It is computed from the answer's JSON, the names of dataset and server, and the date. It contains
+nothing of the confidential file except the released answer. The digest of the file is left out,
+since a reader who guesses the file could confirm the guess.
 
 Texts of users (titles, levels, formulas) are quoted for each program. BibTeX counts braces even
 behind a backslash, so each special character becomes a LaTeX command. Stata replaces macros also
-between quotes and takes ``/*`` for a comment, so it gets such characters by number. The SACRO
-viewer takes comments for HTML. Spreadsheets compute texts that begin like a formula, so these texts
+between quotes and reads ``/*`` as a comment, so it gets such characters by number. The SACRO
+viewer reads comments as HTML. Spreadsheets compute texts that begin like a formula, so these texts
 begin with an apostrophe in CSV (OWASP, CSV injection).
 """
 
@@ -33,13 +33,13 @@ from synthesizer.measures.figure import Row, columns
 from synthesizer.report.blocks import Cell
 
 ACRO_FORMAT = "1.0.1"
-"""Version of ACRO whose ``results.json`` the folder for SACRO follows; the viewer takes 0.4 on."""
+"""Version of ACRO with this form of ``results.json``; the viewer reads 0.4 and later."""
 _SPREADSHEET = re.compile(r"^(?=[=+\-@\t\r\n])")
-"""Where a text begins that a spreadsheet may compute."""
+"""Start of a text that a spreadsheet may compute."""
 _LABELS = {"holds": "holds_in_synthetic"}
-"""Columns that have another name than in the answer: there it is clear of what they are true."""
+"""Columns with another name than in the answer, where the context explains them."""
 _IN_STATA = "\"$`'\\/"
-"""What Stata reads in another way between quotes."""
+"""Characters with a special meaning in quoted texts of Stata."""
 _COMMANDS = "backslash braceleft braceright asciitilde asciicircum less greater bar asciigrave"
 _LATEX = {character: f"\\{character}" for character in "&%$#_"} | {
     character: f"{{\\text{name}}}"
@@ -47,23 +47,23 @@ _LATEX = {character: f"\\{character}" for character in "&%$#_"} | {
 }
 
 
-class Column(NamedTuple):
-    """What an answer contains under one name, with a value for each statement, cell or range."""
+class CitedColumn(NamedTuple):
+    """A column of an answer, with a value for each statement, cell or range."""
 
     label: str
     values: tuple[Cell, ...]
     shown: ShownColumn | None
-    """Heading and meaning, where the answer has them."""
+    """Heading and meaning, if the answer has them."""
 
     @property
     def kind(self) -> Literal["text", "number"]:
-        """Of its values: truth is a number, too."""
+        """Kind of its values; true and false count as numbers."""
         return "text" if any(isinstance(value, str) for value in self.values) else "number"
 
 
 @dataclass(frozen=True)
 class Citation:
-    """An answer with what a citation needs beside it.
+    """An answer with the other facts of a citation.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Citation:
     answered: datetime
     """In UTC."""
     author: str
-    """Who is named as the author."""
+    """Name of the author."""
     url: str
     """Of the page that shows the answer."""
 
@@ -118,24 +118,24 @@ class Citation:
     @property
     def _named(self) -> str:
         what = self.content["answer"].get("what")
-        asked = f"“{self.question}” ({what})" if what else f"“{self.question}”"
-        return f"Answer to the question {asked} on {self.title}"
+        title = f"“{self.question}” ({what})" if what else f"“{self.question}”"
+        return f"Answer to the question {title} on {self.title}"
 
     @cached_property
-    def columns(self) -> list[Column]:
-        """The question, what the answer contains, and its method, by column.
+    def columns(self) -> list[CitedColumn]:
+        """The question, the content of the answer, and its method, by column.
 
-        The first list of objects in the answer has a row each; the answer's own numbers and texts
-        are the same in every row. Of pairs, ``_low`` and ``_high`` are columns.
+        Each object of the first list in the answer is a row; other numbers and texts of the answer
+        are the same in every row. Pairs become two columns, ``_low`` and ``_high``.
         """
         answer, query = self.content["answer"], self.content["query"]
         lists = [one for one in answer.values() if isinstance(one, list) and one]
         rows: list[dict[str, Any]] = next((one for one in lists if isinstance(one[0], dict)), [{}])
         kind = next((k for k in Row.__subclasses__() if {*k.model_fields} == {*rows[0]}), Row)
         known = columns(kind)
-        own = {name: one for name, one in answer.items() if not isinstance(one, list)}
-        groups, scales = own.pop("partitions", None), answer.get("scales", [None])
-        scale, charge = own.pop("scale", scales[0]), {"epsilon": self.content["charge"]}
+        scalars = {name: one for name, one in answer.items() if not isinstance(one, list)}
+        groups, scales = scalars.pop("partitions", None), answer.get("scales", [None])
+        scale, charge = scalars.pop("scale", scales[0]), {"epsilon": self.content["charge"]}
         about: dict[str, Cell] = {
             "question": self.question, "formula": query.get("formula"),
             "coefficient": query["ask"].get("coefficient"),
@@ -143,10 +143,12 @@ class Citation:
         about = {name: value for name, value in about.items() if value is not None}
         method = {"groups_of_persons": groups, "noise": scale} if scale else {}
         cells: list[dict[str, Cell]] = [
-            {**about, **own, **dict(_cells(row)), **method, **charge} for row in rows
+            {**about, **scalars, **dict(_cells(row)), **method, **charge} for row in rows
         ]
         return [
-            Column(_LABELS.get(name, name), tuple(row.get(name) for row in cells), known.get(name))
+            CitedColumn(
+                _LABELS.get(name, name), tuple(row.get(name) for row in cells), known.get(name)
+            )
             for name in cells[0]
         ]
 
@@ -157,7 +159,7 @@ class Citation:
 
     @property
     def released(self) -> tuple[int, ...]:
-        """All that the answer contains of the confidential file: whole numbers with noise."""
+        """Whole numbers with noise: all that the answer contains of the confidential file."""
         return tuple(number for draw in self.content["answer"]["released"] for number in draw)
 
     @property
@@ -176,7 +178,7 @@ class Citation:
 
     @property
     def csv_text(self) -> str:
-        """The columns as CSV; what is missing is empty, and no text is a formula."""
+        """The columns as CSV; missing values are empty, and no text is a formula."""
         text = StringIO()
         safe = ([_SPREADSHEET.sub("'", one) if isinstance(one, str) else one for one in row]
                 for row in self.rows)  # fmt: skip
@@ -243,7 +245,7 @@ def latex(text: str) -> str:
 
 
 def _in_r(value: Cell) -> str:
-    r"""Return a value as R reads it; what is not printed is written by its number.
+    r"""Return a value as R reads it; characters that are not printable become numbers.
 
     Examples
     --------
@@ -260,7 +262,7 @@ def _in_r(value: Cell) -> str:
 
 
 def _in_stata(value: str | float) -> str:
-    """Return a value as Stata reads it; what Stata would take for its own is put in by number.
+    """Return a value as Stata reads it; characters with a special meaning become numbers.
 
     Examples
     --------

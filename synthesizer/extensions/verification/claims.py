@@ -1,28 +1,27 @@
-"""A claim about a coefficient of all persons, decided: yes, no, or cannot tell.
+"""Decide a claim about a coefficient of all persons: yes, no, or cannot tell.
 
-`Interval` releases in what share of M groups of persons a statement holds. That share is low for a
-true statement about a range that is narrower than the scatter of one group, so people read a wrong
-"no" from it. A claim is decided by a sign test for each end of its range instead: at least a, if
-more than half of the groups that have a fit lie at a or above, whatever lies above the other end.
+`Interval` releases the share of M groups of persons in which a statement holds. For a range that is
+narrower than the variation between groups this share is low even for a true statement, and people
+read a wrong "no" from it. So a claim is decided by a sign test at each end of its range: the
+coefficient is at least a if more than half of the groups with a fit lie at a or above.
 
-The counts: how many groups lie in the range, beyond each end, and have no fit. The sensitivity: all
-rows of a person are in one group, so adding, removing or changing a person takes one group from one
-category to another: at most one count falls by 1 and another rises by 1, 2 together (L1), with
-three categories and with four. Releasing all of them costs no more than leaving one out, which
-would follow from the others without noise.
+The counts: groups in the range, beyond each end, and without a fit. The sensitivity: all rows of a
+person are in one group, so adding, removing or changing a person moves one group from one category
+to another. One count falls by 1 and another rises by 1, together 2 (L1), with three or four
+categories. Releasing all counts costs no more than leaving one out.
 
-The decision: of the share of groups on the inner side of an end, among those with a fit, the exact
-posterior is known (`posterior.py`, uniform beforehand). The claim is true if the share exceeds 1/2
-with probability `CERTAIN` or more at every end, and false if at one end the probability is
-1 - `CERTAIN` or less. Under the uniform prior this is about a one-sided sign test of
-level 1 - `CERTAIN` (Casella and Berger 1987, J. American Statistical Association 82), so a border
-that equals the coefficient is decided wrongly in about 1 of 100 questions, one further away less.
+The decision: `posterior.py` has the exact posterior, under a uniform prior, of the share of groups
+on the inner side of an end among groups with a fit. The claim is true if the share exceeds 1/2 with
+probability `MIN_CERTAINTY` or more at every end. It is false if the probability at one end is
+1 - `MIN_CERTAINTY` or less. This is about a one-sided sign test of level 1 - `MIN_CERTAINTY`
+(Casella and Berger 1987, J. American Statistical Association 82): a border that equals the
+coefficient is decided wrongly in about 1 of 100 questions, a border further away more rarely.
 
-The assumption: groups are random parts of the persons, and their coefficients scatter evenly about
-that of all, so that their median is that of all. Linear models without influential rows do; a logit
-in small groups is biased away from 0. `choosing.py` compares both in the synthetic data and takes
-larger groups where they differ. Groups without a fit are no part of the median; where they are most
-groups, those with a fit are a choice of theirs, and nothing is decided.
+The assumption: groups are random parts of the persons, and the median of their coefficients is the
+coefficient of all. This is true of linear models without influential rows; a logit in small groups
+is biased away from 0. `choosing.py` compares both in the synthetic data and takes larger groups
+where they differ. Groups without a fit do not count for the median; if they are the majority, the
+other groups are a selection, and nothing is decided.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ from synthesizer.extensions.verification.questions import Released, Terms
 from synthesizer.measures.figure import Row, column
 from synthesizer.report.blocks import Block, row_table, written
 
-CERTAIN = 0.99
+MIN_CERTAINTY = 0.99
 """Probability from which on an end counts as decided."""
-MOST_UNFITTED = 0.5
-"""Share of groups without a fit that leaves a claim open where it is probably exceeded."""
+MAX_UNFITTED_SHARE = 0.5
+"""Limit of the share of groups without a fit; a claim above it stays open."""
 Verdict = Literal["yes", "no", "open"]
 
 
@@ -69,7 +68,7 @@ class Claim(Ends, Nearness, OfRange):
     reports_errors: ClassVar[bool] = False  # they are always a category of their own
 
     def range_about(self, estimate: float) -> CoefficientRange:
-        """Return the range that was named, or the one around the synthetic estimate."""
+        """Return the given range, or the one around the synthetic estimate."""
         is_near = self.share is not None or self.within is not None
         return (Nearness if is_near else Ends).range_about(self, estimate)
 
@@ -80,7 +79,7 @@ class Claim(Ends, Nearness, OfRange):
         return (Mechanism(size=size, distance=2, epsilon=query.micro_epsilon, bounds=bounds),)
 
     def counts(self, query: Terms, prepared: Statements, numbers: FloatArray) -> list[list[int]]:  # noqa: ARG002
-        """Return how many groups lie in the range, beyond each end it has, and have no fit."""
+        """Return the numbers of groups in the range, beyond each end, and without a fit."""
         (where,), (values,) = prepared.ranges, numbers
         kinds = [where.holds(values) == 1, *where.beyond(values), np.isnan(values)]
         return [[int(kind.sum()) for kind in kinds]]
@@ -92,7 +91,7 @@ class Claim(Ends, Nearness, OfRange):
 
 
 def _ends(where: CoefficientRange) -> list[tuple[str, str]]:
-    """Return of each end of a range what is true on its inner side, and on the other."""
+    """Return the words for the inner and the outer side of each end of a range."""
     ends = ((where.low, "is at least", "is below"), (where.high, "is at most", "is above"))
     return [
         (f"{inner} {end:g}", f"{outer} {end:g}") for end, inner, outer in ends if end is not None
@@ -100,18 +99,18 @@ def _ends(where: CoefficientRange) -> list[tuple[str, str]]:
 
 
 def shares_at_ends(counts: Sequence[float], m: int, scale: float) -> list[Shares]:
-    """Return what counts with noise (in, beyond each end, without a fit) tell at each end."""
+    """Return the posterior at each end, from noisy counts (in, beyond each end, without a fit)."""
     inside, *beyond, unfitted = counts
     return [
         posterior_of_categories(
-            (inside, out, *beyond[:place], *beyond[place + 1 :], unfitted), m=m, scale=scale
+            (inside, out, *beyond[:end], *beyond[end + 1 :], unfitted), m=m, scale=scale
         )
-        for place, out in enumerate(beyond)
+        for end, out in enumerate(beyond)
     ]
 
 
 def verdict_of(shares: Sequence[Shares]) -> Verdict:
-    """Return what follows from the shares of groups at the inner sides of all ends.
+    """Return the verdict from the posteriors at all ends.
 
     Examples
     --------
@@ -123,15 +122,15 @@ def verdict_of(shares: Sequence[Shares]) -> Verdict:
     if _is_unfitted(shares):
         return "open"
     least = min(share.most_inside for share in shares)
-    return "yes" if least >= CERTAIN else "no" if least <= 1 - CERTAIN else "open"
+    return "yes" if least >= MIN_CERTAINTY else "no" if least <= 1 - MIN_CERTAINTY else "open"
 
 
 def _is_unfitted(shares: Sequence[Shares]) -> bool:
-    return shares[0].errors.probability_above(MOST_UNFITTED) > 0.5
+    return shares[0].errors.probability_above(MAX_UNFITTED_SHARE) > 0.5
 
 
 def _reason(shares: Sequence[Shares], m: int, scale: float) -> str:
-    """Return why nothing was decided: no fits, more noise than groups, or a border that is near."""
+    """Return why nothing was decided: too few fits, too much noise, or a close border."""
     if _is_unfitted(shares):
         return str(WORDS["claim"]["unfitted"])
     is_near = verdict_of(_agreed(len(shares), m, scale)) == "yes"
@@ -139,7 +138,7 @@ def _reason(shares: Sequence[Shares], m: int, scale: float) -> str:
 
 
 def _agreed(n_ends: int, m: int, scale: float) -> list[Shares]:
-    """Return what is known at each end where all groups agree and the noise is 0."""
+    """Return the posterior at each end if all groups agree and the noise is 0."""
     return shares_at_ends((m, *(0 for _ in range(n_ends)), 0), m, scale)
 
 
@@ -152,7 +151,7 @@ class End(Row):
 
 
 class ClaimAnswer(Answer):
-    """Whether a claim about a coefficient is true of the confidential data."""
+    """The answer to a claim about a coefficient of the confidential data."""
 
     verdict: Verdict
     statement: str
@@ -160,20 +159,20 @@ class ClaimAnswer(Answer):
     unfitted: float
     """Most probable share of groups without a fit."""
     synthetic: float
-    """Estimate of all synthetic data."""
+    """Estimate from all synthetic data."""
     holds: bool
-    """Whether the claim is true of it."""
+    """Whether the claim is true of the synthetic data."""
     partitions: int
     scale: float
-    """Of the noise of each count."""
-    decides: float = CERTAIN
-    """Probability that most groups agree from which on the answer is yes, at every end."""
+    """Scale of the noise of each count."""
+    decides: float = MIN_CERTAINTY
+    """Probability of agreement at every end from which on the answer is yes."""
 
     @classmethod
     def of(
         cls, counts: tuple[int, ...], m: int, scale: float, coefficient: str, prepared: Statements
     ) -> ClaimAnswer:
-        """Return the answer that follows from released counts."""
+        """Return the answer from the released counts."""
         shares = shares_at_ends(counts, m, scale)
         verdict, (statement,), (holds,) = verdict_of(shares), prepared.words, prepared.holds
         estimate, ends = prepared.estimates[0] or 0.0, _ends(prepared.ranges[0])

@@ -1,8 +1,7 @@
 """A client of the verification server, for Python.
 
-It asks over HTTP what the pages ask: which datasets there are, what a query would cost and could
-show, and whether it holds in the confidential data. Waiting is polling, with the pauses that the
-server asks for.
+It sends over HTTP the requests of the pages: datasets, dry runs with cost and outlook, answers from
+the confidential data. While it waits it polls, with the pauses that the server requests.
 """
 
 from __future__ import annotations
@@ -30,38 +29,38 @@ except ImportError as missing:
         "the client needs httpx2: pip install 'microdata-synthesizer[client]'", status=0
     ) from missing
 
-MOST_PATIENT = 5.0
-"""Seconds between two polls, at most."""
-LONGEST_PAUSE = 60.0
-"""Seconds before a request is sent again, at most."""
-_ATTEMPTS = 5
-"""So often a request is sent again that the server had no time for."""
+MAX_POLL_SECONDS = 5.0
+"""Longest time between two polls."""
+MAX_PAUSE_SECONDS = 60.0
+"""Longest time before a request is sent again."""
+_MAX_RETRIES = 5
+"""Retries of a request for which the server was too busy."""
 T = TypeVar("T")
 Polled = TypeVar("Polled", DryRun, Submission)
 
 
 class Client:
-    """A researcher's way to a verification server.
+    """A researcher's connection to a verification server.
 
     Parameters
     ----------
     url : str
         Of the server, without ``/api``.
     token : str
-        As a steward made it.
+        Token that a steward made.
     http : httpx2.Client, optional
-        What sends the requests; for tests and for own certificates.
+        Sends the requests; for tests and for private certificates.
     pause : callable
-        Sleeps so many seconds.
+        Sleeps for a number of seconds.
 
     Raises
     ------
     RequestError
-        From every method: the server's problems and its status; 0 where it cannot be reached.
+        From every method: the server's problems and its status; 0 if it cannot be reached.
 
     Examples
     --------
-    >>> def server(request):  # a server that knows one dataset
+    >>> def server(request):  # a server with one dataset
     ...     assert request.headers["Authorization"] == "Bearer secret"
     ...     info = {"name": "workforce", "title": "Workforce", "is_paused": False}
     ...     return httpx2.Response(200, json=[info | {"schema_digest": "", "synthetic_digest": ""}])
@@ -105,33 +104,33 @@ class Client:
         self._http.close()
 
     def datasets(self) -> list[DatasetInfo]:
-        """Return the datasets that may be asked about."""
+        """Return the datasets that accept questions."""
         return self._get(list[DatasetInfo], "/datasets")
 
     def public_schema(self, dataset: str) -> dict[str, Any]:
-        """Return what queries may know: variables, levels, ranges."""
-        return self._get(dict[str, Any], f"{_place(dataset)}/schema")
+        """Return the public schema: variables, levels, ranges."""
+        return self._get(dict[str, Any], f"{_path_of(dataset)}/schema")
 
     def projects(self) -> list[Project]:
-        """Return your projects, with the questions that are left."""
+        """Return your projects, with their remaining questions."""
         return self._get(list[Project], "/projects")
 
     def dry_run(self, dataset: str, query: Mapping[str, Any], *, seconds: float = 600.0) -> DryRun:
-        """Return what the synthetic data say: free, and waited for.
+        """Return the dry run of a query on the synthetic data; waits until it is done. Free.
 
         Raises
         ------
         RequestError
-            If the query cannot be asked, or the dry run is not done after so many seconds.
+            If the query cannot be asked, or the dry run takes longer than ``seconds``.
         """
-        place = f"{_place(dataset)}/dry-runs"
-        begun = self._send(DryRun, "POST", place, json={"query": dict(query)})
+        path = f"{_path_of(dataset)}/dry-runs"
+        begun = self._send(DryRun, "POST", path, json={"query": dict(query)})
         return self._poll(
-            begun, lambda: self._get(DryRun, f"{place}/{begun.digest}"), seconds=seconds
+            begun, lambda: self._get(DryRun, f"{path}/{begun.digest}"), seconds=seconds
         )
 
     def submit(self, dataset: str, query: Mapping[str, Any], *, project: str) -> Submission:
-        """Submit a query to the confidential data: it costs a question, unless it was charged.
+        """Submit a query to the confidential data; costs a question unless charged before.
 
         Parameters
         ----------
@@ -143,7 +142,7 @@ class Client:
             A project of yours, about this dataset.
         """
         body = {"query": dict(query), "project": project}
-        return self._send(Submission, "POST", f"{_place(dataset)}/queries", json=body)
+        return self._send(Submission, "POST", f"{_path_of(dataset)}/queries", json=body)
 
     def find(self, submission: str) -> Submission:
         """Return a submission of yours by its id."""
@@ -155,7 +154,7 @@ class Client:
         Raises
         ------
         RequestError
-            If it is refused, or not answered after so many seconds; ask again then, that is free.
+            If it is refused, or takes longer than ``seconds``; asking again is free.
         """
         return self._poll(self.find(submission), lambda: self.find(submission), seconds=seconds)
 
@@ -163,8 +162,8 @@ class Client:
         self, dataset: str, query: Mapping[str, Any], *, project: str, seconds: float = 3600.0
     ) -> Submission:
         """Submit a query and wait for its answer."""
-        asked = self.submit(dataset, query, project=project)
-        return self.wait(asked.id, seconds=seconds)
+        submission = self.submit(dataset, query, project=project)
+        return self.wait(submission.id, seconds=seconds)
 
     def submissions(self, dataset: str | None = None) -> Iterator[Submission]:
         """Yield your submissions without their answers, the latest first."""
@@ -176,33 +175,35 @@ class Client:
                 return
             wanted = {**wanted, "before": page.next}
 
-    def _poll(self, found: Polled, again: Callable[[], Polled], *, seconds: float) -> Polled:
-        """Return what is done or answered; RequestError where it is refused, or takes longer."""
+    def _poll(self, polled: Polled, again: Callable[[], Polled], *, seconds: float) -> Polled:
+        """Return a dry run or submission once it is done; RequestError if refused or too late."""
         pause, waited = 0.1, 0.0
-        while found.state not in ("done", "answered", "refused"):
+        while polled.state not in ("done", "answered", "refused"):
             if waited >= seconds:
-                raise RequestError(f"it is not done after {seconds:g} seconds; ask again", status=0)
+                raise RequestError(
+                    f"it is not done after {seconds:g} seconds; ask again, which is free", status=0
+                )
             self._pause(pause)
-            waited, pause = waited + pause, min(2 * pause, MOST_PATIENT)
-            found = again()
-        if found.state == "refused":
-            raise RequestError(found.problems, status=422)
-        return found
+            waited, pause = waited + pause, min(2 * pause, MAX_POLL_SECONDS)
+            polled = again()
+        if polled.state == "refused":
+            raise RequestError(polled.problems, status=422)
+        return polled
 
-    def _get(self, kind: type[T], place: str, **sent: Any) -> T:
-        return self._send(kind, "GET", place, **sent)
+    def _get(self, kind: type[T], path: str, **sent: Any) -> T:
+        return self._send(kind, "GET", path, **sent)
 
-    def _send(self, kind: type[T], method: str, place: str, **sent: Any) -> T:
-        """Return the reply to what is sent as ``json`` or ``params``; RequestError has problems."""
-        for attempt in range(_ATTEMPTS):
+    def _send(self, kind: type[T], method: str, path: str, **sent: Any) -> T:
+        """Return the reply to a request; RequestError has the problems."""
+        for attempt in range(_MAX_RETRIES):
             try:
-                reply = self._http.request(method, self._url + place, headers=self._headers, **sent)
+                reply = self._http.request(method, self._url + path, headers=self._headers, **sent)
             except httpx2.HTTPError as error:
                 raise RequestError(
                     f"the server cannot be reached ({type(error).__name__}); check its URL",
                     status=0,
                 ) from error
-            if reply.status_code not in (429, 503) or attempt == _ATTEMPTS - 1:
+            if reply.status_code not in (429, 503) or attempt == _MAX_RETRIES - 1:
                 break
             self._pause(_pause_of(reply))
         if reply.is_success:
@@ -210,25 +211,24 @@ class Client:
                 return TypeAdapter(kind).validate_json(reply.content)
             except ValidationError as error:
                 raise RequestError(
-                    f"what replies at {self._url} is no verification server of this version; "
-                    "check its URL",
+                    f"{self._url} is no verification server of this version; check its URL",
                     status=reply.status_code,
                 ) from error
         raise RequestError(_problems(reply), status=reply.status_code)
 
 
-def _place(dataset: str) -> str:
+def _path_of(dataset: str) -> str:
     return f"/datasets/{quote(dataset, safe='')}"
 
 
 def _pause_of(reply: httpx2.Response) -> float:
-    """Return for how many seconds the server asks, within reason."""
-    asked = reply.headers.get("Retry-After", "")
-    return min(float(asked), LONGEST_PAUSE) if asked.isdecimal() else MOST_PATIENT
+    """Return the pause in seconds that the server requests, at most `MAX_PAUSE_SECONDS`."""
+    header = reply.headers.get("Retry-After", "")
+    return min(float(header), MAX_PAUSE_SECONDS) if header.isdecimal() else MAX_POLL_SECONDS
 
 
 def _problems(reply: httpx2.Response) -> list[str]:
-    """Return what the server says, or its status where something else replied."""
+    """Return the problems that the server names, or its status if something else replied."""
     try:
         return [str(one) for one in reply.json()["problems"]]
     except (ValueError, KeyError, TypeError):

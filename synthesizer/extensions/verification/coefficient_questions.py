@@ -1,17 +1,16 @@
 """Questions about a coefficient of a model of the confidential data.
 
-All count partitions: the persons are dealt to M groups by a keyed hash of their names, the model is
+All count partitions. A keyed hash of the names divides the persons into M groups, the model is
 fitted to each group alone, and the answer is the noisy number of groups in which a statement about
 the coefficient holds (Barrientos, Bolton, Balmat, Reiter, de Figueiredo, Machanavajjhala, Chen,
 Kneifel and DeLong 2018, Annals of Applied Statistics 12, section 4: sub-sample and aggregate,
 Nissim, Raskhodnikova and Smith 2007).
 
-The attack: somebody who knows all rows but those of one person asks how often a statement holds,
-and reads off the exact count on which side that person's group falls. The sensitivity: all rows of
-a person are in one group, whatever else is in the file, since the hash sees nothing but the name.
-Taking a person out, putting one in or changing all her rows changes the fit of one group, so the
-count by at most 1; the three counts of groups that say yes, no, and have no fit by at most 1 each,
-2 together. What a group without a fit counts as is fixed before: no, or a category of its own.
+The attack: somebody who has all rows except those of one person asks how often a statement holds.
+An exact count would reveal on which side the group of that person falls. The sensitivity: all rows
+of a person are in one group, since the hash depends on the name alone. Adding, removing or changing
+a person changes the fit of one group, so the count by at most 1; the three counts (yes, no, without
+a fit) change by at most 1 each, together 2. The category of a group without a fit is fixed before.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ from synthesizer.extensions.verification.mechanisms import Mechanism
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.partition_fits import (
     PartitionFits,
-    Regression,
+    PartitionRows,
     fit_partitions,
 )
 from synthesizer.extensions.verification.public_schema import PublicSchema
-from synthesizer.extensions.verification.questions import Question, Released, Terms, View
+from synthesizer.extensions.verification.questions import QueryRows, Question, Released, Terms
 from synthesizer.measures.figure import Result
 from synthesizer.measures.utility.formulas import coefficient_parts
 from synthesizer.report.blocks import Block, value_table, written
 
 
 class CoefficientRange(Result):
-    """Where a number should lie: from low to high, both ends in it."""
+    """A closed range for a number."""
 
     low: float | None
     """None: no lower end."""
@@ -55,12 +54,12 @@ class CoefficientRange(Result):
     """None: no upper end."""
 
     def holds(self, values: FloatArray) -> FloatArray:
-        """Return whether each value lies in it, in 0 and 1; NaN where there is no value."""
+        """Return whether each value lies in it, as 0 and 1; NaN for missing values."""
         low, high = self.ends
         return np.where(np.isnan(values), np.nan, (values >= low) & (values <= high))
 
     def beyond(self, values: FloatArray) -> list[BoolArray]:
-        """Return which values lie beyond each end that it has."""
+        """Return for each existing end which values lie beyond it."""
         ends = (values < self.ends[0], self.low), (values > self.ends[1], self.high)
         return [is_beyond for is_beyond, end in ends if end is not None]
 
@@ -71,7 +70,7 @@ class CoefficientRange(Result):
 
     @property
     def words(self) -> str:
-        """How it is said of a number."""
+        """The predicate of a sentence about a number."""
         if self.low is None and self.high is None:
             return "is any number"
         if self.low is None:
@@ -82,100 +81,102 @@ class CoefficientRange(Result):
 
 
 class OfCoefficient(Question):
-    """What questions about one coefficient have in common."""
+    """Base of questions about one coefficient."""
 
     _identified_in: ClassVar[str] = "the synthetic data"
 
     coefficient: str = Field(min_length=1, max_length=2_000)
-    """As the model names it: ``race[Black]``, ``I(age ** 2)``, ``sex[F]:age``."""
+    """Name in the model: ``race[Black]``, ``I(age ** 2)``, ``sex[F]:age``."""
 
     def canonical(self) -> Self:
-        """Return the question with the coefficient in its one spelling."""
+        """Return the question with the canonical spelling of the coefficient."""
         spelt = ":".join(coefficient_parts(self.coefficient))
         return super().canonical().model_copy(update={"coefficient": spelt})
 
     def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
-        """Yield that the model has no such coefficient, with the nearest one."""
+        """Yield a problem if the model has no such coefficient, with the most similar one."""
         model = query.model(schema)
         if model.position(self.coefficient) is None:
             other = f"name one of its {len(model.names)} coefficients"
             hint = did_you_mean(self.coefficient, model.names, other)
             yield f"ask.coefficient: the model has no {self.coefficient!r}; {hint}"
 
-    def estimates(self, query: Terms, schema: PublicSchema, synthetic: View) -> FloatArray:
-        """Return what is asked about in all synthetic data, shape (statements,)."""
+    def estimates(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> FloatArray:
+        """Return the quantity of the question in all synthetic data, shape (statements,)."""
         return self.identified(self.numbers(query, schema, synthetic, 1)[:, 0])
 
-    def estimate(self, query: Terms, schema: PublicSchema, synthetic: View) -> tuple[float, float]:
+    def estimate(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> tuple[float, float]:
         """Return the coefficient and its standard error in all synthetic data."""
         fits = self.fits(query, schema, synthetic, synthetic.partition(1), 1)
         return float(self.identified(fits.coefficients[0])[0]), float(fits.errors[0, 0])
 
     def identified(self, values: FloatArray) -> FloatArray:
-        """Return values of the synthetic data; DataError where one is missing."""
+        """Return values of the synthetic data; DataError if one is missing."""
         if np.isnan(values).any():
             wrong = WORDS["wrong"]["unidentified_coefficient"]
             raise DataError(wrong.format(self._identified_in, self.coefficient))
         return values
 
-    def numbers(self, query: Terms, schema: PublicSchema, view: View, m: int) -> FloatArray:
-        """Return what is asked about in each of m groups of persons, shape (statements, m).
+    def numbers(self, query: Terms, schema: PublicSchema, view: QueryRows, m: int) -> FloatArray:
+        """Return the quantity of the question in m groups of persons, shape (statements, m).
 
-        A group without a fit has NaN; all persons are one group where m is 1.
+        A group without a fit has NaN; with m = 1 all persons are one group.
         """
         return self.fits(query, schema, view, view.partition(m), m).coefficients.T
 
     def fits(
-        self, query: Terms, schema: PublicSchema, view: View, groups: IntArray, n_groups: int
+        self, query: Terms, schema: PublicSchema, view: QueryRows, groups: IntArray, n_groups: int
     ) -> PartitionFits:
         """Return the coefficient in each group of rows, shapes (n_groups, 1)."""
         model = query.model(schema)
-        place = model.position(self.coefficient) or 0
+        index = model.position(self.coefficient) or 0
         y, X, rows = model.columns_of(view.table)
-        if view.is_rehearsal:  # all rows are fitted, whatever a formula makes of their values
+        if view.is_rehearsal:  # rows with missing values, too: time must not depend on them
             draw, rows = Seed(0).generator("rehearsal"), np.ones(len(view.owners), dtype=np.bool_)
             y = draw.integers(0, 2, len(rows)).astype(np.float64)
             X = draw.normal(size=(len(rows), X.shape[1]))
-        kept, effects = np.ones(len(y), dtype=bool), []
+        complete, effects = np.ones(len(y), dtype=bool), []
         for name in model.formula.effects:
             if name == schema.person:
                 effects.append(view.numbers[rows])
                 continue
             column = view.table[name]
-            # a code of the row alone: places among the levels of all rows would let one person
+            # codes of the row alone: positions among the levels of all rows would let one person
             # change the order in which the rows of other groups are added up
-            effects.append(_own_codes(column.data)[rows])
-            kept &= column.is_observed[rows]
-        at = np.flatnonzero(rows)[kept]
-        regression = Regression(
-            y[kept],
-            X[kept],
-            tuple(e[kept] for e in effects),
+            effects.append(_value_codes(column.data)[rows])
+            complete &= column.is_observed[rows]
+        at = np.flatnonzero(rows)[complete]
+        regression = PartitionRows(
+            y[complete],
+            X[complete],
+            tuple(e[complete] for e in effects),
             view.numbers[at],
             groups[at].astype(np.int64),
         )
         fits = fit_partitions(regression, n_groups, query.family)
-        at_place = slice(place, place + 1)
+        at_place = slice(index, index + 1)
         return PartitionFits(fits.coefficients[:, at_place], fits.errors[:, at_place])
 
 
-def _own_codes(data: NDArray[Any]) -> NDArray[np.int64]:
-    """Return a whole number for each value that depends on nothing else: its bits, -0 as 0."""
+def _value_codes(data: NDArray[Any]) -> NDArray[np.int64]:
+    """Return a whole number for each value, by its bits alone; -0 counts as 0."""
     return np.asarray(data + 0.0).view(np.int64)
 
 
 @dataclass(frozen=True)
 class Statements:
-    """What is counted in the partitions, and what the synthetic data say of it."""
+    """Statements to count in the partitions, with their results in the synthetic data."""
 
     schema: PublicSchema
     words: tuple[str, ...]
     estimates: tuple[float | None, ...]
     holds: tuple[bool, ...]
     ranges: tuple[CoefficientRange, ...]
-    """Where the numbers should lie: one of each statement, or all of one statement."""
+    """Ranges of the numbers: one per statement, or all of one statement."""
     unfitted: tuple[float, ...] = ()
-    """Share of M partitions of the synthetic data that have no fit, for each."""
+    """Share of M synthetic partitions without a fit, per statement."""
 
 
 class Counted(OfCoefficient):
@@ -184,32 +185,32 @@ class Counted(OfCoefficient):
     reports_errors: ClassVar[bool] = True
 
     def mechanisms(self, query: Terms, prepared: Statements) -> tuple[Mechanism, ...]:
-        """Return one count, or three, for each statement; they share epsilon."""
+        """Return one or three counts for each statement; they share epsilon."""
         size, distance = (3, 2) if query.errors == "report" else (1, 1)
         epsilon = query.micro_epsilon // len(prepared.words)
         one = Mechanism(size, distance, epsilon, bounds=(0, query.partitions))
         return (one,) * len(prepared.words)
 
-    def whole_numbers(self, query: Terms, prepared: Statements, view: View) -> list[list[int]]:
+    def whole_numbers(self, query: Terms, prepared: Statements, view: QueryRows) -> list[list[int]]:
         """Return how many partitions are in each category."""
         numbers = self.numbers(query, prepared.schema, view, query.partitions)
         return self.counts(query, prepared, numbers)
 
     def counts(self, query: Terms, prepared: Statements, numbers: FloatArray) -> list[list[int]]:
-        """Return the numbers of partitions that say yes, and where it is asked no and neither."""
+        """Return the numbers of partitions with yes and, if errors are reported, no and no fit."""
         size = self.mechanisms(query, prepared)[0].size
         return [
             [int((h == 1).sum()), int((h == 0).sum()), int(np.isnan(h).sum())][:size]
             for h in self.outcomes(prepared, numbers)
         ]
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Statements:
-        """Return the statements, and what as many partitions of the synthetic data are good for."""
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> Statements:
+        """Return the statements, with the share of synthetic partitions without a fit."""
         stated = self.stated(schema, self.estimates(query, schema, synthetic))
         numbers = self.numbers(query, schema, synthetic, query.partitions)
-        return self.looked_at(stated, numbers)
+        return self.with_unfitted(stated, numbers)
 
-    def looked_at(self, stated: Statements, numbers: FloatArray) -> Statements:
+    def with_unfitted(self, stated: Statements, numbers: FloatArray) -> Statements:
         """Return statements with the share of partitions of the synthetic data without a fit."""
         holds = self.outcomes(stated, numbers)
         return replace(stated, unfitted=tuple(float(np.isnan(h).mean()) for h in holds))
@@ -223,7 +224,7 @@ class Counted(OfCoefficient):
         holds = [where.holds(n) for where, n in zip(prepared.ranges, numbers, strict=True)]
         if len(prepared.words) == len(holds):
             return holds
-        # all of one statement: NaN where any has no fit, whatever the others say
+        # all of one statement: NaN if any has no fit
         return [np.prod(holds, axis=0)]
 
     def conclude(self, query: Terms, prepared: Statements, released: Released) -> Answer:
@@ -239,11 +240,11 @@ class Counted(OfCoefficient):
 
 
 class OfRange(Counted):
-    """Questions whether the coefficient lies in a range."""
+    """Base of questions whether the coefficient lies in a range."""
 
     @abstractmethod
     def range_about(self, estimate: float) -> CoefficientRange:
-        """Return where the coefficient should lie, given the synthetic estimate."""
+        """Return the range of the coefficient, given the synthetic estimate."""
 
     @model_validator(mode="after")
     def _one(self) -> Self:
@@ -265,7 +266,7 @@ _RANGE_KEYS = ("below", "above", "between", "share", "within")
 
 
 class Ends(BaseModel):
-    """A range with ends that the researcher names."""
+    """A range with ends that the researcher writes."""
 
     below: float | None = None
     """At most this."""
@@ -296,7 +297,7 @@ class Nearness(BaseModel):
     within: float | None = Field(default=None, gt=0)
 
     def range_about(self, estimate: float) -> CoefficientRange:
-        """Return the range around the estimate; DataError where a share of it is nothing."""
+        """Return the range around the estimate; DataError for a share of 0."""
         reach = self.within if self.within is not None else (self.share or 0.0) * abs(estimate)
         if reach <= 0:
             raise DataError("ask.share: the synthetic estimate is 0; name a distance (within)")
@@ -319,7 +320,7 @@ class Tolerance(Nearness, OfRange):
 
 
 class Period(Result):
-    """Years, and how the coefficient should change by year in them."""
+    """A range of years and the expected change of the coefficient by year."""
 
     first: int
     last: int
@@ -328,7 +329,7 @@ class Period(Result):
 
     @property
     def range(self) -> CoefficientRange:
-        """Where the slope should lie."""
+        """The range of the slope."""
         if self.slope == "rising":
             return CoefficientRange(low=0.0, high=None)
         if self.slope == "falling":
@@ -338,7 +339,7 @@ class Period(Result):
 
 
 class Trend(Counted):
-    """Does the coefficient rise or fall over years as the synthetic data say?
+    """Does the coefficient rise or fall over years as in the synthetic data?
 
     Section 4.2 of the paper: the model is fitted to each year of each partition, and the slope of
     the line through the coefficients is compared with an interval. A partition in which a year has
@@ -349,10 +350,10 @@ class Trend(Counted):
 
     measure: Literal["trend"] = "trend"
     over: str = Field(min_length=1)
-    """Variable of time: whole numbers, or levels that are."""
+    """Variable of time: whole numbers, or levels that are whole numbers."""
     periods: tuple[Period, ...] = Field(min_length=1, max_length=20)
     jointly: bool = False
-    """Whether all periods are one statement, for one epsilon; separately they share it."""
+    """Whether all periods are one statement; if not, they share epsilon."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -365,7 +366,7 @@ class Trend(Counted):
         return self
 
     def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
-        """Yield what the public schema does not have."""
+        """Yield the parts that the public schema does not have."""
         yield from super().problems(query, schema)
         years = years_of(schema, self.over)
         for number, period in enumerate(self.periods, start=1):
@@ -374,7 +375,7 @@ class Trend(Counted):
                 others = " and ".join(map(str, lost))
                 yield WORDS["wrong"]["years"].format(number, others, self.over, ends)
             elif len([y for y in years if period.first <= y <= period.last]) < 2:
-                yield f"ask.periods.{number}: name two years or more, which a line needs"
+                yield f"ask.periods.{number}: name two years or more, since a slope needs two"
 
     @property
     def names(self) -> frozenset[str]:
@@ -397,15 +398,15 @@ class Trend(Counted):
         words = tuple(f"{self.coefficient}: {change}" for change in changes)
         return Statements(schema, words, tuple(estimates.tolist()), holds, ranges)
 
-    def numbers(self, query: Terms, schema: PublicSchema, view: View, m: int) -> FloatArray:
+    def numbers(self, query: Terms, schema: PublicSchema, view: QueryRows, m: int) -> FloatArray:
         """Return the slope of the yearly coefficients, shape (periods, m)."""
         years = years_of(schema, self.over)
         column = view.table[self.over]
         values = _year_of_rows(column.data, column.variable.levels, is_coded=column.is_coded)
-        place = np.searchsorted(years, values).clip(0, len(years) - 1)
-        is_year = column.is_observed & (np.asarray(years)[place] == values)
+        index = np.searchsorted(years, values).clip(0, len(years) - 1)
+        is_year = column.is_observed & (np.asarray(years)[index] == values)
         rows = np.flatnonzero(is_year)
-        cells = view.partition(m)[rows] * len(years) + place[rows]
+        cells = view.partition(m)[rows] * len(years) + index[rows]
         fits = self.fits(query, schema, view.take(rows), cells, m * len(years))
         yearly = fits.coefficients[:, 0].reshape(m, len(years))
         slopes = []
@@ -424,7 +425,7 @@ def years_of(schema: PublicSchema, name: str) -> list[int]:
 
 
 def _year_of_rows(data: NDArray[Any], levels: Sequence[str], *, is_coded: bool) -> FloatArray:
-    """Return the year of each row; one that is no whole number is no year."""
+    """Return the year of each row; NaN if it is no whole number."""
     if not is_coded:
         return np.asarray(data, dtype=np.float64)
     numbers = [float(text) if text.lstrip("-").isdigit() else np.nan for text in levels]
@@ -443,34 +444,36 @@ class Significance(OfCoefficient):
     Statistics 28). A partition without a t counts 0.
 
     Sensitivity: a person is in one partition and moves its clipped t from -a to a at most, so the
-    sum by 2a, in units of 1/256. Under the null hypothesis the t statistics are taken for
-    Student's, and the distribution of the noisy sum follows from it exactly. With few persons in
-    a partition errors clustered by person come out small, and the test rejects a little too often:
-    docs/verification.md has figures.
+    sum by 2a, in units of 1/256. Under the null hypothesis the t statistics are assumed to have
+    Student's distribution; that of the noisy sum follows exactly. With few persons in a partition
+    errors clustered by person are too small, and the test rejects a little too often: see
+    docs/verification.md.
     """
 
     measure: Literal["significance"] = "significance"
     null: float = 0.0
     """The number."""
     clip: float = Field(default=1.0, ge=0.1, le=5)
-    """a; small for large effects per partition, 1 serves most."""
+    """a; 1 is right for most questions, less for large effects."""
 
     @cached_property
     def _units(self) -> int:
         return round(self.clip * UNITS)
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> _Tested:
-        """Return estimate and error in the synthetic data, and degrees of freedom by them."""
+    def prepare(self, query: Terms, schema: PublicSchema, synthetic: QueryRows) -> _SyntheticTest:
+        """Return estimate, error and degrees of freedom from the synthetic data."""
         estimate, error = self.estimate(query, schema, synthetic)
         persons = len(np.unique(synthetic.owners))
-        return _Tested(schema, estimate, error, max(1, persons // query.partitions - 1))
+        return _SyntheticTest(schema, estimate, error, max(1, persons // query.partitions - 1))
 
-    def mechanisms(self, query: Terms, prepared: _Tested) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def mechanisms(self, query: Terms, prepared: _SyntheticTest) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Return one sum of t statistics."""
         reach = self._units * query.partitions
         return (Mechanism(1, 2 * self._units, query.micro_epsilon, bounds=(-reach, reach)),)
 
-    def whole_numbers(self, query: Terms, prepared: _Tested, view: View) -> list[list[int]]:
+    def whole_numbers(
+        self, query: Terms, prepared: _SyntheticTest, view: QueryRows
+    ) -> list[list[int]]:
         """Return the sum of clipped t statistics."""
         m = query.partitions
         fits = self.fits(query, prepared.schema, view, view.partition(m), m)
@@ -479,7 +482,9 @@ class Significance(OfCoefficient):
         units = np.rint(np.clip(np.nan_to_num(t, nan=0.0), -self.clip, self.clip) * UNITS)
         return [[int(units.clip(-self._units, self._units).sum())]]
 
-    def conclude(self, query: Terms, prepared: _Tested, released: Released) -> SignificanceAnswer:
+    def conclude(
+        self, query: Terms, prepared: _SyntheticTest, released: Released
+    ) -> SignificanceAnswer:
         """Return the p-value of the noisy sum."""
         (mechanism,) = self.mechanisms(query, prepared)
         total = released[0][0]
@@ -510,18 +515,18 @@ class Significance(OfCoefficient):
         size = 2 * reach * m + 1
         spectrum = np.fft.rfft(one, n=2 * size)
         sums = np.fft.irfft(spectrum**m, n=2 * size)[:size].clip(0)
-        places = np.arange(-reach * m, reach * m + 1)
+        totals = np.arange(-reach * m, reach * m + 1)
         decay = np.exp(-1 / scale)
         noise = (1 - decay) / (1 + decay) * decay ** np.abs(np.arange(1 - size, size))
         # noise beyond the bounds is at their ends, which are as far from 0 as any place
         inside = scipy.signal.fftconvolve(sums, noise)[size - 1 : 2 * size - 1]
-        near = float(inside[np.abs(places) < abs(total)].sum())
-        return float(np.clip(1 - near / sums.sum(), 0.0, 1.0))
+        closer = float(inside[np.abs(totals) < abs(total)].sum())
+        return float(np.clip(1 - closer / sums.sum(), 0.0, 1.0))
 
 
 @dataclass(frozen=True)
-class _Tested:
-    """What the synthetic data say of a coefficient that is tested."""
+class _SyntheticTest:
+    """The tested coefficient in the synthetic data."""
 
     schema: PublicSchema
     estimate: float
@@ -530,13 +535,13 @@ class _Tested:
 
 
 class SignificanceAnswer(Answer):
-    """A test of a coefficient."""
+    """The result of a test of a coefficient."""
 
     statistic: float
     """U: about standard normal, and wider by the noise, under the null hypothesis."""
     p_value: float
     df: int
-    """Degrees of freedom of the t of a partition, from the persons of the synthetic data."""
+    """Degrees of freedom of the t of a partition, from the synthetic persons."""
     synthetic: float
     """Estimate of the synthetic data."""
     synthetic_error: float

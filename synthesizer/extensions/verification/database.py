@@ -1,12 +1,12 @@
-"""Databases: a steward's SQLite file, or the server's SQLite or PostgreSQL, by one way in.
+"""Open databases: a steward's SQLite file, or the server's SQLite or PostgreSQL.
 
-A writing transaction on SQLite has the file to itself from its first step (``BEGIN IMMEDIATE``), so
-nothing that it read can change before it writes; threads of one engine take turns, since SQLite
-itself lets who waits look again after pauses, and passes over some for many seconds. PostgreSQL
-runs ``READ COMMITTED``: whoever reads before writing locks the row first. Each commit is on the
-disk before the next step.
+A writing transaction on SQLite locks the file from its first step (``BEGIN IMMEDIATE``), so nothing
+that it read can change before it writes. Threads of one engine take turns, since the retries of
+SQLite can leave a thread waiting for many seconds. PostgreSQL runs ``READ COMMITTED``: a
+transaction that reads before it writes locks the row first. Each commit is on the disk before the
+next step.
 
-What a database says in words of its own may quote values; here its code is told in words.
+Messages of a database may quote values, so errors are worded here, by their codes.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ METADATA = sa.MetaData(
     }
 )
 """All tables: those of the ledger (`ledger.py`) and those of the server."""
-SECONDS = 10.0
-"""So long another process may hold what is needed before it counts as locked."""
+LOCK_SECONDS = 10.0
+"""Longest wait for a lock of another process."""
 _CONNECTIONS = 10
-_SERVED = 7_809_650
-"""Number of the advisory lock of PostgreSQL; each database has its own of it."""
-_UNKNOWN = "the change may stand all the same, see 'verification show-ledger'; ask again"
-"""What is told if the last step fails, after which the database cannot say."""
+_ADVISORY_LOCK = 7_809_650
+"""Number of the advisory lock of PostgreSQL, separate in each database."""
+_UNKNOWN = "the change may be saved nevertheless, see 'verification show-ledger'; ask again"
+"""Message if the commit itself fails."""
 
 
 class Moment(sa.TypeDecorator[datetime]):
-    """A time of UTC as text of one width, so that texts compare as times do.
+    """A UTC time as text of fixed width, so that texts sort like times.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Moment(sa.TypeDecorator[datetime]):
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> str | None:  # noqa: ARG002
-        """Return what is stored; a time without its zone is refused by Python itself."""
+        """Return the stored text; ValueError for a time without a zone."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -83,15 +83,15 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def connect(url: str | sa.URL, *, seconds: float = SECONDS) -> sa.Engine:
-    """Open the server's database; a SQLite file that is not there begins empty.
+def connect(url: str | sa.URL, *, seconds: float = LOCK_SECONDS) -> sa.Engine:
+    """Open the server's database; a missing SQLite file is created.
 
     Parameters
     ----------
     url : str or URL
         ``sqlite:////absolute/path`` or ``postgresql://user:password@host/name``.
     seconds : float
-        So long others may hold what is needed.
+        Longest wait for locks of others.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def connect(url: str | sa.URL, *, seconds: float = SECONDS) -> sa.Engine:
     Raises
     ------
     LedgerError
-        If the URL is of another kind, the driver is missing, or a file is open to others.
+        If the URL is of another kind, the driver is missing, or other users can open the file.
     """
     try:
         parts = sa.make_url(url)
@@ -119,13 +119,13 @@ def connect(url: str | sa.URL, *, seconds: float = SECONDS) -> sa.Engine:
     raise LedgerError(f"database ({backend}) must be a file of sqlite, or postgresql")
 
 
-def connect_file(path: Path, *, seconds: float = SECONDS) -> sa.Engine:
-    """Open a SQLite file that is there, as one file with no log beside it.
+def connect_file(path: Path, *, seconds: float = LOCK_SECONDS) -> sa.Engine:
+    """Open an existing SQLite file, without a write-ahead log.
 
     Raises
     ------
     LedgerError
-        If it is missing, no file, read-only or open to others.
+        If it is missing, no file, read-only, or accessible to other users.
     """
     return _sqlite(path, seconds, is_shared=False)
 
@@ -134,19 +134,19 @@ def connect_file(path: Path, *, seconds: float = SECONDS) -> sa.Engine:
 def transaction(
     engine: sa.Engine, after: str = "", *, reads: bool = False
 ) -> Iterator[sa.Connection]:
-    """Yield a connection; what the block changes is kept whole, or not at all if it raises.
+    """Yield a connection; the changes of the block are committed, or rolled back if it raises.
 
-    Signals wait for its end, so that who interrupts a command is told whether a file was changed.
+    Signals wait for its end, so an interrupted command can report whether a file was changed.
 
     Parameters
     ----------
     engine : Engine
-        What `connect` returned.
+        From `connect`.
     after : str
-        What holds if the database fails, for the message: "nothing was charged". Empty where the
-        block changes nothing.
+        State after a failure, for the message: "nothing was charged". Empty if the block changes
+        nothing.
     reads : bool
-        The block only reads: it waits for nobody.
+        The block only reads, so it does not wait.
 
     Raises
     ------
@@ -161,49 +161,49 @@ def transaction(
                 yield connection
                 after = after and _UNKNOWN
             if changes and is_file:
-                note_written(Path(place_of(engine)))
+                note_written(Path(database_name(engine)))
     except (DBAPIError, NoneFree, _NoTurnError) as error:
-        problem = f"{place_of(engine)} {_reason(error)}"
+        problem = f"{database_name(engine)} {_reason(error)}"
         raise LedgerError("; ".join(filter(None, (problem, after)))) from error
 
 
 @contextmanager
 def served(engine: sa.Engine) -> Iterator[None]:
-    """Keep other servers from a database; the lock ends with the process, however it ends.
+    """Lock a database against other servers; the lock ends with the process.
 
     Raises
     ------
     LedgerError
         If another process serves it.
     """
-    taken = LedgerError(WORDS["refused"]["served"].format(place_of(engine)))
+    taken = LedgerError(WORDS["refused"]["served"].format(database_name(engine)))
     if engine.dialect.name == "sqlite":
-        # its end ends the locks of SQLite in this process, too: nothing is at work then
-        with held(Path(place_of(engine))) as is_free:
+        # closing it ends the locks of SQLite in this process, too: no work is left then
+        with held(Path(database_name(engine))) as is_free:
             if not is_free:
                 raise taken
             yield
         return
     with engine.connect() as connection:
         store = connection.execution_options(isolation_level="AUTOCOMMIT")
-        if not store.execute(sa.select(sa.func.pg_try_advisory_lock(_SERVED))).scalar_one():
+        if not store.execute(sa.select(sa.func.pg_try_advisory_lock(_ADVISORY_LOCK))).scalar_one():
             raise taken
         try:
             yield
         finally:
             with suppress(DBAPIError):  # a database that was restarted has forgotten it
-                store.execute(sa.select(sa.func.pg_advisory_unlock(_SERVED)))
+                store.execute(sa.select(sa.func.pg_advisory_unlock(_ADVISORY_LOCK)))
 
 
 def insert_once(store: sa.Connection, table: sa.Table, **values: Any) -> bool:
-    """Insert a row unless one with its key is there; tell whether it was inserted."""
+    """Insert a row unless its key exists; return whether it was inserted."""
     kind = postgresql if store.dialect.name == "postgresql" else sqlite
     done = store.execute(kind.insert(table).values(values).on_conflict_do_nothing())
     return done.rowcount == 1
 
 
-def place_of(engine: sa.Engine) -> str:
-    """Return a database as messages name it: the file, or the URL without its password."""
+def database_name(engine: sa.Engine) -> str:
+    """Return the name of a database for messages: the file, or the URL without its password."""
     if engine.dialect.name == "sqlite":
         return str(engine.url.database)
     return engine.url.set(query={}).render_as_string(hide_password=True)
@@ -217,9 +217,9 @@ def forbid(table: sa.Table, name: str, change: str, why: str, when: str = "") ->
     change : str
         ``DELETE`` or ``UPDATE OF column, ...``; PostgreSQL's ``TRUNCATE`` goes with ``DELETE``.
     why : str
-        Word of the refusal.
+        Code of the refusal.
     when : str
-        Condition on ``old`` and ``new``; every change of the kind where empty.
+        Condition on ``old`` and ``new``; if empty, every change of the kind.
     """
     clause = f" WHEN ({when})" if when else ""
     begin = f"CREATE TRIGGER {name} BEFORE"
@@ -235,7 +235,7 @@ def forbid(table: sa.Table, name: str, change: str, why: str, when: str = "") ->
 
 
 def _also(target: sa.Table | sa.MetaData, moment: str, statement: str, dialect: str) -> None:
-    """Execute a statement when tables are made in databases of one kind."""
+    """Execute a statement when tables are made in databases of one dialect."""
     made: sa.ExecutableDDLElement = sa.DDL(statement)  # type: ignore[no-untyped-call]
     sa.event.listen(target, moment, made.execute_if(dialect=dialect))
 
@@ -248,13 +248,13 @@ _also(METADATA, "before_create", _REFUSE, "postgresql")
 
 
 def _sqlite(path: Path, seconds: float, *, is_shared: bool) -> sa.Engine:
-    """Return an engine of a SQLite file; ``is_shared`` by threads that read while one writes."""
+    """Return an engine of a SQLite file; ``is_shared``: threads read while one writes."""
     _check_file(path)
-    place = f"{path.absolute().as_uri()}?mode=rw"
+    uri = f"{path.absolute().as_uri()}?mode=rw"
 
     def opened() -> sqlite3.Connection:
         store = sqlite3.connect(
-            place, uri=True, timeout=seconds, isolation_level=None, check_same_thread=not is_shared
+            uri, uri=True, timeout=seconds, isolation_level=None, check_same_thread=not is_shared
         )
         for pragma in ("synchronous = EXTRA", "foreign_keys = ON"):
             store.execute(f"PRAGMA {pragma}")
@@ -278,12 +278,12 @@ class _NoTurnError(Exception):
 
 
 _TURNS: WeakKeyDictionary[sa.Engine, tuple[threading.Lock, float]] = WeakKeyDictionary()
-"""Whose turn it is to write to a file that threads share, and how many seconds others wait."""
+"""Lock for writing to a file that threads share, and the seconds that others wait."""
 
 
 @contextmanager
 def _turn(engine: sa.Engine, reads: bool) -> Iterator[None]:
-    """Let one thread write at a time; who waits holds no connection."""
+    """Let one thread write at a time; waiting threads hold no connection."""
     if reads or engine not in _TURNS:
         yield
         return
@@ -326,7 +326,7 @@ def _pool(seconds: float) -> dict[str, Any]:
 
 
 def _patience(seconds: float) -> float:
-    """Return how long a thread waits for others of its own process."""
+    """Return the seconds that a thread waits for others of its process."""
     return max(1.0, 3 * seconds)
 
 
@@ -340,37 +340,37 @@ def _check_file(path: Path) -> None:
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise LedgerError(WORDS["refused"]["open_file"].format(path))
     if not mode & stat.S_IWUSR:
-        raise LedgerError(f"{path} is read-only: nothing could be charged; chmod 600 it")
+        raise LedgerError(f"{path} is read-only: nothing could be charged; type: chmod 600 {path}")
 
 
-_IN_USE = "is in use by another process; ask again when that ends"
-_OWN = "cannot be written; it and its directory must be the steward's own"
+_IN_USE = "is in use by another process; ask again when it has ended"
+_NOT_WRITABLE = "cannot be written; the steward must own it and its directory"
 _FULL = "cannot be written: the disk is full; make room"
-_REFUSED = "refuses the change: it keeps to its caps and gives nothing back"
-_DAMAGED = "is no ledger or is damaged; take the last copy that you trust"
+_REFUSED = "refuses the change: it enforces its caps, and charges are final"
+_DAMAGED = "is no ledger or is damaged; restore the last copy that you trust"
 _CAUSES = {
     sqlite3.SQLITE_BUSY: _IN_USE,
     sqlite3.SQLITE_LOCKED: _IN_USE,
-    sqlite3.SQLITE_READONLY: _OWN,
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; it and its directory must be the steward's own",
+    sqlite3.SQLITE_READONLY: _NOT_WRITABLE,
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened; the steward must own it and its directory",
     sqlite3.SQLITE_FULL: _FULL,
-    sqlite3.SQLITE_IOERR: "cannot be read or written; look after its disk, or make room",
+    sqlite3.SQLITE_IOERR: "cannot be read or written; check its disk, or make room",
     sqlite3.SQLITE_CONSTRAINT: _REFUSED,
 }
 _STATES = {
     "23": _REFUSED,
-    "25006": "is read-only: nothing could be charged; name the one that takes writes",
-    "28": "does not let this user in; check name and password in its URL",
-    "3D000": "is not there; make it with 'createdb'",
+    "25006": "is read-only: nothing could be charged; name the database that accepts writes",
+    "28": "refuses this user; check name and password in its URL",
+    "3D000": "does not exist; make it with 'createdb'",
     "40": _IN_USE,
-    "42501": "does not let this user write; give it the rights",
+    "42501": "does not let this user write; grant the rights",
     "42P01": "has no tables of this version of the program; name an empty database",
     "53100": _FULL,
-    "53300": "takes no more connections; raise max_connections, or ask again",
+    "53300": "accepts no more connections; raise max_connections, or ask again",
     "55P03": _IN_USE,
     "57": "is stopping or starting; ask again",
 }
-"""Of SQLSTATE, by its first letters."""
+"""Messages by the first characters of SQLSTATE."""
 
 
 def _reason(error: DBAPIError | NoneFree | _NoTurnError) -> str:
@@ -383,6 +383,6 @@ def _reason(error: DBAPIError | NoneFree | _NoTurnError) -> str:
         return _CAUSES.get(getattr(cause, "sqlite_errorcode", 0) & 0xFF, _DAMAGED)
     state = getattr(cause, "sqlstate", None)
     if state is None:
-        return "cannot be reached; look whether it runs, and check its URL"
+        return "cannot be reached; check that it runs, and its URL"
     known = (words for start, words in _STATES.items() if state.startswith(start))
-    return next(known, f"fails (SQLSTATE {state}); look into its own log")
+    return next(known, f"fails (SQLSTATE {state}); read its log")

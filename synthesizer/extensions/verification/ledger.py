@@ -1,28 +1,28 @@
-"""The ledger: what was asked of the versions of confidential data, and what is spent.
+"""The ledger: questions about the versions of confidential data, and their charges.
 
 A steward's ledger is one SQLite file, readable by its owner alone, of one version of one dataset.
-The server's database holds many datasets, each with versions that share its budgets: what a change
-of the data tells is paid like all else. A ledger holds the SHA-256 of the confidential file, the
-secret key by which persons fall into partitions, the budgets in millionths of epsilon (global, of
+The server's database has many datasets, each with versions that share its budgets: what a change
+of the data reveals is charged like all else. A ledger contains the SHA-256 of the confidential
+file, the secret key of the partitions of persons, the budgets in millionths of epsilon (global, of
 each user, of each analysis), and every answer. The order is always
 
     reserve (charge, in one transaction)  ->  compute  ->  store  ->  show what is stored
 
-What it is made against:
+Attacks that it prevents:
 
-- *Averaging*: the same question again would get new noise, and the mean of many answers the truth.
-  The first answer is stored under the digest of the question and shown to whoever asks again, at no
-  charge. Of two processes that compute it at once, both show what the first one stored.
+- *Averaging*: if the same question got new noise each time, the mean of many answers would be the
+  truth. The first answer is stored under the digest of the question and shown again, at no charge.
+  Of two processes that compute it at once, both show the answer that was stored first.
 - *Races*: of many questions at once each sees the budget before the others are charged. A charge is
   one conditional update; the global budget is locked for writing before it is read, and a CHECK of
-  the table holds the cap by itself.
-- *A crash between charge and answer*: the charge stands. Whoever asks again is not charged twice,
-  because nothing was shown.
-- *Refunds*, of which the data could decide: there are none; a trigger forbids them.
+  the table enforces the cap.
+- *A crash between charge and answer*: the charge remains. Asking again is free, because nothing was
+  shown.
+- *Refunds* that could depend on the data: there are none; a trigger forbids them.
 - *Tiny or fractional charges*: sums of floats grant 1e-17 for ever. Charges are integers above 0.
 - *Colluding users*: the global cap counts what all of them spent together.
 
-An older copy of the database would give spent budget back: who may write it is trusted.
+An older copy of the database would restore spent budget: users with write access are trusted.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ from pathlib import Path
 from typing import Required, TypedDict, Unpack
 
 from synthesizer.data.files import create, new_file
-from synthesizer.extensions.verification.answer import Budget, Entry, Spending
+from synthesizer.extensions.verification.answer import Budget, ChargedQuestion, Spending
 from synthesizer.extensions.verification.database import (
+    LOCK_SECONDS,
     METADATA,
-    SECONDS,
     Moment,
     connect_file,
+    database_name,
     forbid,
     now,
-    place_of,
     transaction,
 )
 from synthesizer.extensions.verification.mechanisms import MICRO, micro
@@ -75,13 +75,13 @@ from sqlalchemy import (
     update,
 )
 
-_FORM = 2
+_SCHEMA_VERSION = 2
 """Version of the tables below, in a steward's file."""
-LONGEST_NAME = 200
+MAX_NAME = 200
 
 
 def _whole(name: str) -> CheckConstraint:
-    """Return a CHECK for SQLite, whose columns of numbers take texts, too."""
+    """Return a CHECK for SQLite, whose columns of numbers accept texts, too."""
     return CheckConstraint(f"typeof({name}) = 'integer'", name=f"{name}_whole").ddl_if(
         dialect="sqlite"
     )
@@ -90,13 +90,12 @@ def _whole(name: str) -> CheckConstraint:
 DATASET = Table(
     "dataset",
     METADATA,
-    Column("name", String(LONGEST_NAME), primary_key=True),
+    Column("name", String(MAX_NAME), primary_key=True),
     Column("user_cap", BigInteger, nullable=False),
     Column("analysis_cap", BigInteger, nullable=False),
     Column("is_paused", Boolean, nullable=False, server_default=false()),
 )
-"""What shares budgets; a steward's file has one, named "". The caps are those a budget begins
-with."""
+"""Datasets that share budgets; a steward's file has one, named "". Caps of new budgets."""
 VERSION = Table(
     "version",
     METADATA,
@@ -115,7 +114,7 @@ BUDGET = Table(
     METADATA,
     Column("dataset", ForeignKey("dataset.name"), primary_key=True),
     Column("scope", String(8), primary_key=True),
-    Column("name", String(LONGEST_NAME), primary_key=True),
+    Column("name", String(MAX_NAME), primary_key=True),
     Column("cap", BigInteger, nullable=False),
     Column("spent", BigInteger, nullable=False, server_default="0"),
     CheckConstraint("scope IN ('global', 'user', 'analysis')", name="scope"),
@@ -130,8 +129,8 @@ ANSWER = Table(
     Column("version", ForeignKey("version.id"), primary_key=True, autoincrement=False),
     Column("query", String(64), primary_key=True),
     Column("content", Text, nullable=False),
-    Column("user", String(LONGEST_NAME), nullable=False),
-    Column("analysis", String(LONGEST_NAME), nullable=False),
+    Column("user", String(MAX_NAME), nullable=False),
+    Column("analysis", String(MAX_NAME), nullable=False),
     Column("epsilon", BigInteger, nullable=False),
     Column("asked", Moment, nullable=False),
     Column("released", Text),
@@ -158,7 +157,7 @@ forbid(ANSWER, "one_answer", "UPDATE OF released", "kept", "old.released IS NOT 
 
 
 class Caps(TypedDict, total=False):
-    """Epsilon that may be spent in all, and by each user and each analysis: as much if absent."""
+    """Limits of epsilon in all, by user and by analysis; the global cap if absent."""
 
     cap: Required[float]
     user_cap: float | None
@@ -166,7 +165,7 @@ class Caps(TypedDict, total=False):
 
 
 class Payers(TypedDict):
-    """Who pays for a question beside the global budget."""
+    """User and analysis that pay for a question, besides the global budget."""
 
     user: str
     analysis: str
@@ -175,10 +174,9 @@ class Payers(TypedDict):
 class Ledger:
     """An open ledger of one version of the confidential data.
 
-    Every method that takes ``within`` can be a part of the caller's own `transaction` on the same
-    database: what it writes is kept or not kept with all else of that. It locks the global budget
-    of the dataset, so call it before other rows are locked; without ``within`` it is a transaction
-    by itself.
+    Every method with ``within`` can be part of the caller's `transaction` on the same database, and
+    is committed or rolled back with it. It locks the global budget of the dataset, so call it
+    before other rows are locked. Without ``within`` it is a separate transaction.
 
     Parameters
     ----------
@@ -187,10 +185,9 @@ class Ledger:
     dataset : str
         Name of the dataset on the server; a file has one, named "".
     data : str, optional
-        SHA-256 of the confidential file that is about to be read. Where absent it is the latest
-        version.
+        SHA-256 of the confidential file that is about to be read; the latest version if absent.
     seconds : float
-        So long another process may hold the file; of a server its engine says so.
+        Longest wait for another process, for files.
     within : Connection, optional
         The caller's transaction.
 
@@ -206,7 +203,7 @@ class Ledger:
     Raises
     ------
     LedgerError
-        If it is missing, damaged, read-only, open to others, locked or of other data.
+        If it is missing, damaged, read-only, accessible to other users, locked or of other data.
 
     Examples
     --------
@@ -225,37 +222,41 @@ class Ledger:
 
     def __init__(
         self,
-        place: Path | Engine,
+        source: Path | Engine,
         *,
         dataset: str = "",
         data: str | None = None,
-        seconds: float = SECONDS,
+        seconds: float = LOCK_SECONDS,
         within: Connection | None = None,
     ) -> None:
-        is_file = not isinstance(place, Engine)
-        self.engine = place if isinstance(place, Engine) else connect_file(place, seconds=seconds)
+        is_file = not isinstance(source, Engine)
+        self.engine = (
+            source if isinstance(source, Engine) else connect_file(source, seconds=seconds)
+        )
         self.dataset = dataset
         with self._transaction(within, reads=not is_file) as store:
             if is_file:
-                _check_form(store, self._place)
+                _check_form(store, self._name)
             known = store.execute(
                 select(VERSION.c.id, VERSION.c.data, VERSION.c.key)
                 .where(VERSION.c.dataset == dataset)
                 .order_by(VERSION.c.data != (data or ""), VERSION.c.id.desc())
             ).first()
             if known is None:
-                raise LedgerError(f"{self._place} has no dataset {dataset!r}; make it first")
+                raise LedgerError(f"{self._name} has no dataset {dataset!r}; create it first")
             self.version, self.data, self.key = known
             if is_file:
                 self.check(store)
         if data is not None and data != self.data:
-            raise LedgerError(WORDS["refused"]["other_version"].format(self._place))
+            raise LedgerError(WORDS["refused"]["other_version"].format(self._name))
 
     def answer(self, query: str, *, within: Connection | None = None) -> Released | None:
-        """Return what was released to a question, by its digest; None if nothing was."""
+        """Return the released answer to a question, by its digest; None if there is none."""
         with self._transaction(within, reads=True) as store:
-            kept = store.execute(select(ANSWER.c.released).where(*self._asked(query))).scalar()
-        return None if kept is None else tuple(tuple(values) for values in json.loads(kept))
+            stored = store.execute(
+                select(ANSWER.c.released).where(*self._is_question(query))
+            ).scalar()
+        return None if stored is None else tuple(tuple(values) for values in json.loads(stored))
 
     def refusals(
         self,
@@ -265,7 +266,7 @@ class Ledger:
         within: Connection | None = None,
         **payers: Unpack[Payers],
     ) -> list[str]:
-        """Return why a question would not be charged now; nothing is if it was charged before."""
+        """Return why a question would not be charged now; empty if it was charged before."""
         with self._transaction(within, reads=True) as store:
             if self.is_charged(query, within=store):
                 return []
@@ -291,13 +292,13 @@ class Ledger:
         user, analysis : str
             Who pays beside the global budget.
         within : Connection, optional
-            The caller's transaction. A refusal leaves it as it was, so that the caller may catch
-            it and write down the refusal.
+            The caller's transaction. A refusal leaves it unchanged, so the caller may catch and
+            record it.
 
         Returns
         -------
         Released or None
-            What was released to the same question before; None if it is to be computed now.
+            The stored answer to the same question; None if it must be computed now.
 
         Raises
         ------
@@ -324,26 +325,26 @@ class Ledger:
     def is_charged(self, query: str, *, within: Connection | None = None) -> bool:
         """Return whether a question was charged before, so that it costs nothing now."""
         with self._transaction(within, reads=True) as store:
-            found = store.execute(select(ANSWER.c.query).where(*self._asked(query)))
-            return found.first() is not None
+            rows = store.execute(select(ANSWER.c.query).where(*self._is_question(query)))
+            return rows.first() is not None
 
     def store(
         self, query: str, released: Sequence[Sequence[int]], *, within: Connection | None = None
     ) -> Released:
-        """Keep what was released to a question, and return it, or what another process kept first.
+        """Store the released answer; return it, or the answer that another process stored first.
 
-        Only what this returns may be shown.
+        Only the returned answer may be shown.
         """
-        with self._transaction(within, "the charge stands, ask again: that is free") as store:
+        with self._transaction(within, "the charge remains; asking again is free") as store:
             store.execute(
                 update(ANSWER)
-                .where(*self._asked(query), ANSWER.c.released.is_(None))
+                .where(*self._is_question(query), ANSWER.c.released.is_(None))
                 .values(released=json.dumps(released))
             )
-            kept = self.answer(query, within=store)
-        if kept is None:
-            raise LedgerError(f"{self._place}: the question was not charged; reserve comes first")
-        return kept
+            stored = self.answer(query, within=store)
+        if stored is None:
+            raise LedgerError(f"{self._name}: the question was not charged; call reserve first")
+        return stored
 
     def spending(self, *, within: Connection | None = None) -> Spending:
         """Return budgets and charged questions, of all versions."""
@@ -364,7 +365,7 @@ class Ledger:
             data=self.data,
             budgets=tuple(Budget(scope=s, name=n, cap=c, spent=p) for s, n, c, p in budgets),
             entries=tuple(
-                Entry(
+                ChargedQuestion(
                     query=row.query,
                     user=row.user,
                     analysis=row.analysis,
@@ -379,7 +380,7 @@ class Ledger:
     def set_cap(
         self, scope: str, name: str, cap: float, *, within: Connection | None = None
     ) -> None:
-        """Change the budget of a scope (``global`` has the name ""), not below what is spent."""
+        """Change the cap of a scope (``global`` has the name ""), not below the spent epsilon."""
         if problems := [*_scope_problems(scope, name)]:
             raise LedgerError(problems)
         with self._transaction(within, "the cap is as before") as store:
@@ -406,7 +407,7 @@ class Ledger:
             )
 
     def check(self, within: Connection | None = None) -> None:
-        """Raise LedgerError where what a budget spent is not the sum of what was asked."""
+        """Raise LedgerError if the spent epsilon of a budget is not the sum of its charges."""
         with self._transaction(within, reads=True) as store:
             budgets = select(BUDGET.c.scope, BUDGET.c.name, BUDGET.c.spent)
             spent = {
@@ -423,17 +424,17 @@ class Ledger:
                 for payer in scopes({"user": user, "analysis": analysis}):
                     charged[payer] += epsilon
         if spent != charged:
-            raise LedgerError(WORDS["refused"]["not_the_sum"].format(self._place))
+            raise LedgerError(WORDS["refused"]["not_the_sum"].format(self._name))
 
     @property
-    def _place(self) -> str:
-        return place_of(self.engine)
+    def _name(self) -> str:
+        return database_name(self.engine)
 
     @contextmanager
     def _transaction(
         self, within: Connection | None, after: str = "", *, reads: bool = False
     ) -> Iterator[Connection]:
-        """Yield the caller's connection, or a transaction of its own."""
+        """Yield the caller's connection, or a new transaction."""
         if within is None:
             with transaction(self.engine, after, reads=reads) as store:
                 yield store
@@ -446,21 +447,21 @@ class Ledger:
     def _budget(self, scope: str, name: str) -> tuple[ColumnElement[bool], ...]:
         return BUDGET.c.dataset == self.dataset, BUDGET.c.scope == scope, BUDGET.c.name == name
 
-    def _asked(self, query: str) -> tuple[ColumnElement[bool], ...]:
+    def _is_question(self, query: str) -> tuple[ColumnElement[bool], ...]:
         return ANSWER.c.version == self.version, ANSWER.c.query == query
 
     def lock(self, within: Connection) -> None:
-        """Let nobody else charge the dataset until the caller's transaction ends."""
+        """Lock the dataset against other charges until the caller's transaction ends."""
         within.execute(select(BUDGET.c.cap).where(*self._budget("global", "")).with_for_update())
 
     def _first_caps(self, store: Connection) -> dict[str, int]:
-        """Return the caps with which a user's and an analysis's budget begin."""
+        """Return the first caps of budgets of users and of analyses."""
         caps = select(DATASET.c.user_cap, DATASET.c.analysis_cap)
         user, analysis = store.execute(caps.where(DATASET.c.name == self.dataset)).one()
         return {"user": user, "analysis": analysis}
 
     def _charge(self, store: Connection, scope: str, name: str, epsilon: int) -> None:
-        """Charge a budget, which begins with the first charge; its table holds the cap."""
+        """Charge a budget; the first charge creates it, and a CHECK enforces the cap."""
         charge = (
             update(BUDGET)
             .where(*self._budget(scope, name), BUDGET.c.spent + epsilon <= BUDGET.c.cap)
@@ -472,23 +473,23 @@ class Ledger:
         store.execute(insert(BUDGET).values(row | {"cap": self._first_caps(store)[scope]}))
 
     def _refusals(self, store: Connection, epsilon: int, payers: Payers) -> list[str]:
-        """Say which budgets do not suffice, and what is wrong with the charge itself."""
+        """Return which budgets are too small, and problems of the charge itself."""
         problems = []
         if epsilon < 1:
-            problems.append(f"a charge of {epsilon} millionths of epsilon; it must be 1 or more")
+            problems.append(f"the charge is {epsilon} millionths of epsilon; it must be 1 or more")
         for scope, name in scopes(payers)[1:]:
             problems += _name_problems(scope, name)
         if problems:
             return problems
         paused = select(DATASET.c.is_paused).where(DATASET.c.name == self.dataset)
         if store.execute(paused).scalar():
-            problems.append(f"{self.dataset} is paused by its steward: ask again later")
+            problems.append(f"{self.dataset} is paused by its steward; ask again later")
         first = self._first_caps(store)
         for scope, name in scopes(payers):
-            found = store.execute(
+            rows = store.execute(
                 select(BUDGET.c.cap, BUDGET.c.spent).where(*self._budget(scope, name))
             ).first()
-            cap, spent = found or (first[scope], 0)
+            cap, spent = rows or (first[scope], 0)
             if spent + epsilon > cap:
                 of = f" of {name}" if name else ""
                 problems.append(
@@ -500,16 +501,16 @@ class Ledger:
 
 
 def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
-    """Make the ledger of one version of the confidential data, with a new secret key.
+    """Create the ledger of one version of the confidential data, with a new secret key.
 
     Parameters
     ----------
     path : Path
-        A name that is free.
+        A new name.
     data : str
         SHA-256 of the confidential file.
     caps : Caps
-        ``cap``, and where they are wanted ``user_cap`` and ``analysis_cap``.
+        ``cap``, and optionally ``user_cap`` and ``analysis_cap``.
 
     Raises
     ------
@@ -524,7 +525,7 @@ def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
             pass
         try:
             with transaction(connect_file(work)) as store:
-                store.exec_driver_sql(f"PRAGMA user_version = {_FORM}")
+                store.exec_driver_sql(f"PRAGMA user_version = {_SCHEMA_VERSION}")
                 METADATA.create_all(store, TABLES)
                 _add_dataset(store, "", caps)
                 _add_version(store, "", data)
@@ -535,26 +536,26 @@ def new_ledger(path: Path, *, data: str, **caps: Unpack[Caps]) -> Ledger:
 
 
 def new_dataset(engine: Engine, name: str, *, data: str, **caps: Unpack[Caps]) -> Ledger:
-    """Make a dataset in the server's database, with its first version; see `new_ledger`.
+    """Create a dataset in the server's database, with its first version; see `new_ledger`.
 
     Raises
     ------
     LedgerError
-        If a cap is no number above 0, or the name is none or is taken.
+        If a cap is no number above 0, or the name is invalid or exists already.
     """
     _check_caps(caps)
     if problems := [*_name_problems("dataset", name)]:
         raise LedgerError(problems)
     with transaction(engine) as store:
         if store.execute(select(DATASET.c.name).where(DATASET.c.name == name)).first():
-            raise LedgerError(f"dataset {name!r} is there already; take another name")
+            raise LedgerError(f"dataset {name!r} exists already; choose another name")
         _add_dataset(store, name, caps)
         _add_version(store, name, data)
     return Ledger(engine, dataset=name, data=data)
 
 
 def new_version(engine: Engine, name: str, *, data: str) -> Ledger:
-    """Make a version of a dataset in the server's database; it shares the budgets of the others.
+    """Create a version of a dataset in the server's database; all versions share budgets.
 
     Parameters
     ----------
@@ -564,7 +565,7 @@ def new_version(engine: Engine, name: str, *, data: str) -> Ledger:
     Raises
     ------
     LedgerError
-        If there is no such dataset, or this version is there already.
+        If there is no such dataset, or this version exists already.
     """
     Ledger(engine, dataset=name)  # or there is no such dataset
     with transaction(engine) as store:
@@ -603,24 +604,24 @@ def _add_version(store: Connection, dataset: str, data: str) -> None:
     store.execute(insert(VERSION).values(dataset=dataset, data=data, key=key, made=now()))
 
 
-def _check_form(store: Connection, place: str) -> None:
-    """Raise LedgerError where a file is damaged or has other tables."""
+def _check_form(store: Connection, name: str) -> None:
+    """Raise LedgerError if a file is damaged or has other tables."""
     whole = store.exec_driver_sql("PRAGMA quick_check").scalar() == "ok"
     form = store.exec_driver_sql("PRAGMA user_version").scalar()
     if not whole:
-        raise LedgerError(f"{place} is damaged; take the last copy that you trust")
-    if form != _FORM:
-        raise LedgerError(WORDS["refused"]["no_ledger"].format(place))
+        raise LedgerError(f"{name} is damaged; restore the last copy that you trust")
+    if form != _SCHEMA_VERSION:
+        raise LedgerError(WORDS["refused"]["no_ledger"].format(name))
 
 
 def scopes(payers: Payers) -> tuple[tuple[str, str], ...]:
-    """Return the budgets that pay, always in this order."""
+    """Return the budgets that pay, in a fixed order."""
     return (("global", ""), ("user", payers["user"]), ("analysis", payers["analysis"]))
 
 
 def _name_problems(key: str, name: str) -> Iterator[str]:
-    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
-        yield f"{key} must be a name of 1 to {LONGEST_NAME} printable characters"
+    if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
+        yield f"{key} must be a name of 1 to {MAX_NAME} printable characters"
 
 
 def _scope_problems(scope: str, name: str) -> Iterator[str]:

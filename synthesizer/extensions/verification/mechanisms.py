@@ -1,25 +1,24 @@
-"""The noise of every answer: integers in, integers out, and what that costs, known before.
+"""The noise of every answer: integers in, integers out, at a cost that is fixed before.
 
-A `Mechanism` says what is asked of the noise before any data are read: how many integers, how far
-two neighbouring files can move them (sum of absolute differences, L1), the epsilon that may be
-spent, and the range that the answers are kept in. A `Noise` charges for it and draws. `OpenDP` is
-the one for confidential data; `DryNoise` serves dry runs and tests, which need no library.
+A `Mechanism` describes the noise before any data are read: the number of integers, how far two
+neighbouring files can move them (sum of absolute differences, L1), the limit of epsilon, and the
+range of the answers. A `Noise` charges for it and draws. `OpenDP` serves confidential data;
+`DryNoise` serves dry runs and tests, without a library.
 
-The attacks this is made against:
+Attacks that it prevents:
 
-- *Floating point* (Mironov 2012): the low bits of a double to which noise was added tell from which
-  sum it came. Nothing here returns a floating-point number; the noise is an integer of exact
-  arithmetic.
+- *Floating point* (Mironov 2012): the low bits of a double with noise reveal the sum without noise.
+  Nothing here returns a floating-point number; the noise is an integer of exact arithmetic.
 - *Generators* that can be seeded, or are copied when a process forks: all randomness is that of the
   operating system (by OpenDP, or by `secrets`).
-- *Time* (Jin et al. 2022): how long a sampler runs tells how large its noise was. The mechanism
-  with bounds takes the same number of steps for any noise; it serves wherever the range is small.
+- *Time* (Jin et al. 2022): the running time of a sampler reveals its noise. The mechanism with
+  bounds takes the same number of steps for any noise; it serves wherever the range is small.
 - *A charge that is too small*: it is read from the privacy map of the measurement, in exact
   fractions, and rounded up to a millionth.
 
 Two-sided geometric noise z has a probability proportional to exp(-abs(z) epsilon / distance)
-(Ghosh, Roughgarden and Sundararajan 2012). With bounds the answer is clamped to them, which loses
-nothing that the posterior of a share could use (`synthesizer.extensions.verification.posterior`).
+(Ghosh, Roughgarden and Sundararajan 2012). With bounds the answer is clamped to them, without a
+loss for the posterior of a share (`synthesizer.extensions.verification.posterior`).
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ from synthesizer.extensions.verification.messages import WORDS
 
 MICRO: Final = 1_000_000
 """Epsilon is counted in integers, millionths: sums of floats grant too little or too much."""
-_LARGEST: Final = 2**62
-"""Counts are brought within this; that moves two of them no further apart, and none is as large."""
+_MAX_COUNT: Final = 2**62
+"""Counts are clipped to this, which moves no two of them apart."""
 
 
 def micro(epsilon: float) -> int:
@@ -56,7 +55,7 @@ def micro(epsilon: float) -> int:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """What is asked of the noise, before any data are read.
+    """Description of the noise, before any data are read.
 
     Examples
     --------
@@ -66,17 +65,16 @@ class Mechanism:
     """
 
     size: int
-    """How many integers get noise."""
+    """Number of integers with noise."""
     distance: int
-    """Largest sum of absolute differences of them between two files that differ in one person."""
+    """Largest L1 distance between two files that differ in one person."""
     epsilon: int
-    """What it may cost, in millionths."""
+    """Limit of the cost, in millionths."""
     bounds: tuple[int, int] | None = None
-    """The range of each answer; None where counts have no public upper bound. The time of a draw
-    grows with the range, 1 ms for 1,000."""
+    """Range of each answer; None if counts have no public bound. A range of 1,000 takes 1 ms."""
 
     def __post_init__(self) -> None:
-        """Refuse what no noise could serve."""
+        """Refuse sizes, distances and bounds that are invalid."""
         if min(self.size, self.distance, self.epsilon) < 1:
             raise ConfigError(
                 WORDS["refused"]["mechanism"].format(self.size, self.distance, self.epsilon)
@@ -86,7 +84,7 @@ class Mechanism:
 
     @property
     def scale(self) -> float:
-        """Distance by epsilon: the noise has about 1.4 times this as its standard deviation."""
+        """Distance divided by epsilon: the standard deviation of the noise is 1.4 times it."""
         return self.distance * MICRO / self.epsilon
 
     def within(self, share: float) -> int:
@@ -97,22 +95,22 @@ class Mechanism:
 
 
 class Noise(Protocol):
-    """Draws noise for integers, and knows beforehand what that costs."""
+    """Draws noise for integers, at a cost that is fixed before."""
 
     def charge(self, mechanism: Mechanism) -> int:
-        """Return what a draw costs in millionths of epsilon, at most ``mechanism.epsilon``."""
+        """Return the cost of a draw in millionths of epsilon, at most ``mechanism.epsilon``."""
         ...
 
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
-        """Return the values with noise. Nothing about the values raises but their number."""
+        """Return the values with noise; only their number can raise an error."""
         ...
 
 
 def _integers(mechanism: Mechanism, values: Sequence[int]) -> list[int]:
-    """Return the values as Python's integers within the bounds; their number is public."""
+    """Return the values as Python integers within the bounds; their number is public."""
     if len(values) != mechanism.size:
         raise ValueError(f"{len(values)} values for a mechanism of {mechanism.size}")
-    low, high = mechanism.bounds or (-_LARGEST, _LARGEST)
+    low, high = mechanism.bounds or (-_MAX_COUNT, _MAX_COUNT)
     return [min(max(operator.index(value), low), high) for value in values]
 
 
@@ -120,7 +118,7 @@ class OpenDP:
     """Noise by the OpenDP library: the mechanisms for confidential data.
 
     Source: Gaboardi, Hay and Vadhan (2020), A programming framework for OpenDP. The scale is the
-    least that the privacy map of OpenDP accepts at the distance, so the charge is what was asked.
+    least that the privacy map of OpenDP accepts at the distance, so the charge equals the request.
 
     Raises
     ------
@@ -138,7 +136,7 @@ class OpenDP:
         _opendp()
 
     def charge(self, mechanism: Mechanism) -> int:
-        """Return what the privacy map says at the distance, rounded up to a millionth."""
+        """Return the privacy map at the distance, rounded up to a millionth."""
         return ceil(_map(_measurement(mechanism), mechanism) * MICRO)
 
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
@@ -159,7 +157,7 @@ def _opendp() -> Any:
 
 @lru_cache(maxsize=64)
 def _measurement(mechanism: Mechanism) -> Any:
-    """Return the measurement of the least scale whose privacy map keeps to epsilon."""
+    """Return the measurement of the least scale whose privacy map is within epsilon."""
     dp = _opendp()
     space = dp.vector_domain(dp.atom_domain(T="i64"), mechanism.size), dp.l1_distance(T="i64")
     scale = mechanism.scale
@@ -181,7 +179,7 @@ class DryNoise:
     """The same noise by `secrets` alone, for dry runs on synthetic data and as a double in tests.
 
     Exact rejection sampling in integers (Canonne, Kamath and Steinke 2020, algorithms 1 and 2),
-    not proven by anybody but the tests, and its time tells its noise: not for confidential data.
+    checked by tests only; its running time reveals its noise: not for confidential data.
 
     Examples
     --------
@@ -191,7 +189,7 @@ class DryNoise:
     """
 
     def charge(self, mechanism: Mechanism) -> int:
-        """Return what was asked: the scale is an exact fraction."""
+        """Return the requested epsilon: the scale is an exact fraction."""
         return mechanism.epsilon
 
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
@@ -225,16 +223,16 @@ def _happens(p: Fraction) -> bool:
     return k % 2 == 1
 
 
-class Planned:
-    """Noise that draws only what was charged for, in that order.
+class PlannedNoise:
+    """Noise that draws only the charged mechanisms, in their order.
 
-    Whatever a question draws was listed before the reserve, so that no path of the code that the
-    data choose can spend more. A draw that was not listed is a fault of the program.
+    All draws of a question are listed before the charge, so no branch that depends on the data can
+    spend more. A draw that was not listed is a fault of the program.
 
     Examples
     --------
     >>> count = Mechanism(size=1, distance=1, epsilon=1_000_000, bounds=(0, 50))
-    >>> noise = Planned(DryNoise(), [count])
+    >>> noise = PlannedNoise(DryNoise(), [count])
     >>> released = noise.draw(count, [48])
     >>> noise.draw(count, [48])
     Traceback (most recent call last):
@@ -246,14 +244,14 @@ class Planned:
         self._noise = noise
         self._waiting: Iterator[Mechanism] = iter(tuple(mechanisms))
         self.epsilon = sum(map(noise.charge, mechanisms))
-        """What all of them cost together, in millionths."""
+        """Total cost, in millionths."""
 
     def charge(self, mechanism: Mechanism) -> int:
-        """Return what one draw costs."""
+        """Return the cost of one draw."""
         return self._noise.charge(mechanism)
 
     def draw(self, mechanism: Mechanism, values: Sequence[int]) -> tuple[int, ...]:
-        """Return the values with noise, if this is the mechanism whose turn it is."""
+        """Return the values with noise, if this mechanism is the next one."""
         if next(self._waiting, None) != mechanism:
             raise RuntimeError("a draw that was not charged for")
         return self._noise.draw(mechanism, values)

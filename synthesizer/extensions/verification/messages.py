@@ -1,4 +1,4 @@
-"""What a server and its clients send each other and raise, and the sentences of answers.
+"""Messages and errors of the server and its clients, and the sentences of answers.
 
 The sentences are data: see ``sentences.yaml`` beside this file.
 """
@@ -16,26 +16,26 @@ from synthesizer.data.errors import SynthesizerError
 from synthesizer.data.yaml_text import packaged_yaml
 
 Outlook = Literal["decided", "open", "impossible"]
-"""What may be expected of an answer, as the synthetic data show it."""
+"""Expected answer, from the synthetic data."""
 DryRunState = Literal["waiting", "running", "done", "refused"]
 SubmissionState = Literal["checking", "refused", "waiting", "answered"]
 
 
 class LedgerError(SynthesizerError):
-    """A ledger is locked, damaged, of other data or read-only, or the budget does not suffice."""
+    """A ledger is locked, damaged, of other data or read-only, or the budget is too small."""
 
     exit_code = 2
 
 
 class RequestError(SynthesizerError):
-    """A request to the verification server is refused: what it names, or who makes it.
+    """A request to the verification server is refused.
 
     Parameters
     ----------
     problems : str or iterable of str
-        Why.
+        Reasons.
     status : int
-        Of HTTP: 401, 403, 404, 409, 413, 422 or 429.
+        HTTP status: 401, 403, 404, 409, 413, 422 or 429.
     """
 
     def __init__(self, problems: str | Iterable[str], status: int) -> None:
@@ -44,13 +44,13 @@ class RequestError(SynthesizerError):
 
 
 class Message(BaseModel):
-    """What is sent; clients ignore what a newer server adds."""
+    """Base of messages; clients ignore fields that a newer server adds."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class DatasetInfo(Message):
-    """A dataset that may be asked about."""
+    """A dataset that accepts questions."""
 
     name: str
     title: str
@@ -59,7 +59,7 @@ class DatasetInfo(Message):
     schema_digest: str
     """SHA-256 of the public schema."""
     synthetic_digest: str
-    """SHA-256 of the synthetic file: compare it with that of the file you work with."""
+    """SHA-256 of the synthetic file; compare it with that of your file."""
 
 
 class Project(Message):
@@ -74,35 +74,34 @@ class Project(Message):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def left(self) -> int:
-        """Questions that are left."""
+        """Remaining questions."""
         return max(0, self.questions - self.used)
 
 
 class DryRun(Message):
-    """What the synthetic data say to a query: free, and done before anything is spent."""
+    """The result of a query in the synthetic data: free, before any charge."""
 
     dataset: str
     digest: str
-    """Of the query in its canonical form: the number of its dry run."""
+    """Digest of the canonical query; identifies the dry run."""
     query: dict[str, Any]
-    """In its canonical form; epsilon, partitions and errors are null where they are chosen."""
+    """Canonical form; epsilon, partitions and errors are null if the server chooses them."""
     state: DryRunState
     problems: tuple[str, ...] = ()
-    """Why it cannot be asked, as far as the synthetic data tell."""
+    """Why it cannot be asked, from the synthetic data."""
     outlook: Outlook | None = None
-    """``decided``; ``open``: the answer would probably be "cannot tell"; ``impossible``: it cannot
-    be asked. Null where the query has epsilon, partitions or errors of its own."""
+    """``decided``; ``open``: probably "cannot tell"; ``impossible``: it cannot be asked. Null if
+    the query sets epsilon, partitions or errors."""
     words: tuple[str, ...] = ()
-    """Why, in sentences."""
+    """Reasons of the outlook, in sentences."""
     chosen: dict[str, Any] | None = None
-    """The query with epsilon, partitions and errors, as it would be charged."""
+    """The query with the epsilon, partitions and errors to charge."""
     epsilon: float | None = None
-    """What an answer would cost; known when done."""
+    """Cost of an answer; present when done."""
     questions: int | None = None
-    """As how many questions of a project it would count."""
+    """Number of questions of a project that it would use."""
     is_charged: bool = False
-    """Whether the account asked it before, so that its answer costs nothing now: what others asked
-    is not told."""
+    """Whether the account asked it before, so it is free; questions of others do not count."""
     content: dict[str, Any] | None = None
     """The dry run as JSON, as ``synthesizer verification answer --dry-run --json`` prints it."""
     page: str | None = None
@@ -110,16 +109,16 @@ class DryRun(Message):
 
 
 class Submission(Message):
-    """A question that somebody asked of the confidential data."""
+    """A question to the confidential data."""
 
     id: str
     user: str
     dataset: str
     project: str
     digest: str
-    """Of the query in its canonical form."""
+    """Digest of the canonical query."""
     query: dict[str, Any]
-    """Epsilon, partitions and errors are null where they are chosen."""
+    """Epsilon, partitions and errors are null if the server chooses them."""
     chosen: str | None = None
     """Digest of the query with these numbers, under which it was charged."""
     state: SubmissionState
@@ -127,12 +126,12 @@ class Submission(Message):
     ``due``, ``answered``."""
     problems: tuple[str, ...] = ()
     charged: float = 0.0
-    """Epsilon charged for it; 0 where somebody had asked it before."""
+    """Epsilon charged for it; 0 if it had been charged before."""
     questions: int = 0
-    """As how many questions of the project it counts."""
+    """Number of questions of the project that it uses."""
     asked: datetime
     due: datetime | None = None
-    """When the answer is released, fixed at the charge."""
+    """Time of release, fixed at the charge."""
     content: dict[str, Any] | None = None
     """The answer as JSON, as ``verification answer --json`` prints it, once answered."""
     page: str | None = None
@@ -140,26 +139,26 @@ class Submission(Message):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What may be concluded, in sentences; none before the answer is there."""
+        """The conclusions in sentences; empty before the answer."""
         return () if self.content is None else tuple(self.content["answer"]["words"])
 
 
 class SubmissionPage(Message):
-    """A part of a list, the latest first."""
+    """A page of a list, the latest first."""
 
     items: list[Submission]
     next: str | None
-    """What `before` is to be for the next part; null at the end."""
+    """Value of ``before`` for the next page; null at the end."""
 
 
 WORDS: Final[dict[str, Any]] = packaged_yaml(__package__ or "", "sentences.yaml")
-"""By the name of what they are about."""
+"""Sentences by subject."""
 PROMISE: Final[tuple[str, ...]] = tuple(WORDS["promise"])
-"""What is promised, word for word, on every page and in the docs."""
+"""The promise of privacy, the same on every page and in the docs."""
 
 
 def template(name: str, **filters: Callable[..., str]) -> Template:
-    """Return a text with places to fill in, a file beside this one; filters quote."""
+    """Return a template from a file beside this one; ``filters`` quote texts."""
     loader = PackageLoader(__package__ or "", "")
     made = Environment(loader=loader, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     made.filters |= filters

@@ -1,16 +1,15 @@
-"""Regressions of every partition, in a number of steps that the data do not decide.
+"""Regressions of every partition, in a number of steps that does not depend on the data.
 
 Linear models are fitted after the fixed effects are swept out of response and columns (Frisch and
 Waugh 1933, Lovell 1963) by conjugate gradients on their normal equations (Hestenes and Stiefel
-1952), logistic ones by iterated weighted least squares. Both take a fixed number of steps, whatever
-they are given: 1e308, infinities and subnormal numbers cost no more than any other number. A
-coefficient that a partition does not identify (levels or their reference absent, columns that
-determine each other, too few rows, numbers that are not finite, a fit that does not settle) is NaN:
-a category of the answer, never an error.
+1952), logistic ones by iterated weighted least squares. Both take a fixed number of steps for all
+data: 1e308, infinities and subnormal numbers cost no more than any other number. A coefficient that
+a partition does not identify (levels or their reference absent, columns that determine each other,
+too few rows, numbers that are not finite, a fit that does not converge) is NaN: a category of the
+answer, never an error.
 
-The rows of a partition are put into an order that hangs on nothing but what they hold. So sums have
-the same last digit in whatever order a file has its rows, and a coefficient next to a threshold
-stays on its side of it.
+The rows of a partition are sorted by their content alone. So sums have the same last digit for any
+order of the rows in a file, and a coefficient next to a threshold stays on its side.
 
 Standard errors are clustered by person (Liang and Zeger 1986), with the factor G / (G - 1)
 (n - 1) / (n - K) of Cameron and Miller (2015), J. Human Resources 50.
@@ -32,34 +31,34 @@ from synthesizer.data.table import FloatArray
 
 Codes = npt.NDArray[np.int64]
 STEPS, PASSES = 60, 2
-"""Of the sweep: always all of them."""
+"""Steps of the sweep, always all of them."""
 LOGIT_STEPS = 25
-_RESTS: Final = 1e-20
-"""Of what is left to sweep out of a column at the start of the first pass: it is swept then."""
+_SWEPT: Final = 1e-20
+"""Part of the first residual at which a column counts as swept."""
 _ROUNDING: Final = 1e-28
-"""The same of a column that has nothing to sweep out: what is left is rounding, and no step."""
+"""The same for a column with nothing to sweep: the rest is rounding error."""
 _UNSWEPT: Final = 1e-10
-"""Squared length of what the levels still see of a column behind the sweep: less is nothing."""
+"""Squared length of the rest of a column after the sweep; less counts as 0."""
 _ABSORBED: Final = 1e-5
-"""Part of a column's length about its mean that fixed effects must leave, or it is theirs."""
+"""Part of a column's length about its mean that must remain after the fixed effects."""
 _DEPENDENT: Final = 1e-10
 """Singular value below which columns of length 1 determine each other."""
 _DEPENDENT_SWEPT: Final = 1e-6
-"""The same behind a sweep, which leaves traces of what it takes."""
+"""The same after a sweep, which is less exact."""
 _OPEN: Final = 1e-9
-"""Part of a coefficient's axis that may lie where the columns say nothing."""
+"""Part of a coefficient's axis that may lie outside the span of the columns."""
 _SETTLED: Final = 1e-8
-"""Part of the largest coefficient by which the last step of a logistic fit may move."""
+"""Largest last step of a logistic fit, relative to the largest coefficient."""
 _FLAT: Final = 1e-9
-"""Curvature below which a logistic fit says nothing of a direction: its outcome is certain."""
+"""Curvature below which a logistic fit does not identify a direction (separation)."""
 _LOST: Final = 1e-12
-"""Part of a column's length that must vary; less is rounding."""
+"""Part of a column's length that must vary; less is rounding error."""
 _LARGEST: Final = 1e100
-"""Columns beyond it are no numbers to fit: their squares would not be finite."""
+"""Limit of numbers in columns: squares of larger ones are not finite."""
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class PartitionRows:
     """Rows of a regression, all partitions together."""
 
     y: FloatArray
@@ -69,7 +68,7 @@ class Regression:
     effects: tuple[Codes, ...]
     """Levels of the fixed effects, shapes (n,); persons may be among them."""
     persons: Codes
-    """Number of the person whose row it is, shape (n,)."""
+    """Number of each row's person, shape (n,)."""
     partition: Codes
     """Partition of each row, shape (n,), in 0..M - 1."""
 
@@ -81,18 +80,18 @@ class PartitionFits:
     coefficients: FloatArray
     """Shape (M, p)."""
     errors: FloatArray
-    """Standard errors, shape (M, p); 0 or NaN where there is none."""
+    """Standard errors, shape (M, p); 0 or NaN if there is none."""
 
 
 def fit_partitions(
-    rows: Regression, n_partitions: int, family: Literal["linear", "logit"] = "linear"
+    rows: PartitionRows, n_partitions: int, family: Literal["linear", "logit"] = "linear"
 ) -> PartitionFits:
     """Fit a model to each partition alone.
 
     Parameters
     ----------
     rows : Regression
-        n rows with p columns; nothing in them is an error.
+        n rows with p columns; no value raises an error.
     n_partitions : int
         M.
     family : str
@@ -101,7 +100,7 @@ def fit_partitions(
     Examples
     --------
     >>> x = np.arange(8.0)
-    >>> rows = Regression(
+    >>> rows = PartitionRows(
     ...     y=1 + 2 * x + x % 3, X=np.column_stack([np.ones(8), x]), effects=(),
     ...     persons=np.arange(8), partition=np.array([0, 0, 0, 0, 0, 1, 2, 2]))
     >>> fit_partitions(rows, 3).coefficients.round(2)
@@ -123,7 +122,7 @@ def fit_partitions(
             continue
         with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
             is_sound = bool((np.abs(columns) < _LARGEST).all())
-            # what has no fit takes the same steps: time must not tell that a group has none
+            # groups without a fit take the same steps: time must not reveal them
             fits = fit(columns if is_sound else np.zeros_like(columns), codes)
             if is_sound:
                 coefficients[m], errors[m] = fits
@@ -131,7 +130,7 @@ def fit_partitions(
 
 
 def _fingerprints(columns: FloatArray, codes: Codes) -> npt.NDArray[np.uint64]:
-    """Return a number for each row that hangs on its content alone, shape (n,)."""
+    """Return a number for each row that depends on its content alone, shape (n,)."""
     mixed = np.zeros(len(columns), dtype=np.uint64)
     for words in (*columns.T.copy().view(np.uint64), *codes.T.copy().view(np.uint64)):
         mixed = (mixed ^ words) * np.uint64(0x9E3779B97F4A7C15)  # modulo 2 ** 64
@@ -145,25 +144,25 @@ def _linear(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
     *effects, persons = codes.T
     levels = [np.unique(effect, return_inverse=True)[1] for effect in effects]
     sizes = [int(codes.max()) + 1 for codes in levels]
-    left = n - p - sum(sizes) + max(0, len(levels) - 1)
-    is_fit, left = left >= 1, max(1, left)
-    # constants of the persons cost nothing where errors are clustered by person
-    left += sum(
+    freedom = n - p - sum(sizes) + max(0, len(levels) - 1)
+    is_fit, freedom = freedom >= 1, max(1, freedom)
+    # constants of the persons need no degrees of freedom: errors are clustered by person
+    freedom += sum(
         size - 1
         for size, effect in zip(sizes, effects, strict=True)
         if np.array_equal(effect, persons)
     )
     if not levels:
         basis = _Basis.of(columns[:, :p], _DEPENDENT)
-        return basis.least_squares(columns[:, p], persons, left)
+        return basis.least_squares(columns[:, p], persons, freedom)
     raw = _lengths(columns)
-    columns = columns - columns.mean(axis=0)  # the effects hold the mean
+    columns = columns - columns.mean(axis=0)  # the effects contain the mean
     lengths = _lengths(columns)
     lengths = np.where(lengths > _LOST * raw, lengths, np.inf)
     swept, is_swept = _sweep(columns / lengths, levels)
     X, y = swept[:, :p], swept[:, p] * (lengths[p] if np.isfinite(lengths[p]) else 0.0)
     X = np.where(_lengths(X) > _ABSORBED, X, 0.0)
-    coefficients, errors = _Basis.of(X, _DEPENDENT_SWEPT).least_squares(y, persons, left)
+    coefficients, errors = _Basis.of(X, _DEPENDENT_SWEPT).least_squares(y, persons, freedom)
     if not (is_fit and is_swept):
         return np.full(p, np.nan), np.full(p, np.nan)
     return coefficients / lengths[:p], errors / lengths[:p]
@@ -174,10 +173,10 @@ def _lengths(columns: FloatArray) -> FloatArray:
 
 
 def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> tuple[FloatArray, bool]:
-    """Return what the levels leave of columns of length 1, and whether the steps were enough.
+    """Return the rest of columns of length 1 after the levels, and whether the steps sufficed.
 
-    The effect of most levels is swept out at once, the others in what it leaves: half the steps.
-    They are too few where levels hang together by long chains of single rows.
+    The effect with most levels is swept out first, the others from the rest, which halves the
+    steps. They do not suffice if long chains of single rows connect the levels.
     """
     first, *others = sorted(map(_indicators, levels), key=lambda one: -one.shape[1])
     columns = columns - first @ (first.T @ columns)
@@ -195,8 +194,8 @@ def _sweep(columns: FloatArray, levels: Sequence[Codes]) -> tuple[FloatArray, bo
         for _ in range(STEPS):
             moved = within @ direction - crossed @ (back @ direction)
             curvature = (direction * moved).sum(axis=0)
-            # a column that is done must rest: more steps of a singular system lead away again
-            is_open = (size > np.maximum(_RESTS * start, _ROUNDING)) & (curvature > 0)
+            # a finished column must stop: further steps in a singular system diverge
+            is_open = (size > np.maximum(_SWEPT * start, _ROUNDING)) & (curvature > 0)
             step = np.where(is_open, size / np.where(is_open, curvature, 1.0), 0.0)
             solution = solution + step * direction
             residual = residual - step * moved
@@ -217,23 +216,23 @@ def _indicators(codes: Codes) -> csr_array:
 
 @dataclass(frozen=True, eq=False)
 class _Basis:
-    """Orthonormal columns of the same span, and the way back to coefficients.
+    """Orthonormal columns of the same span, with the map back to coefficients.
 
-    Directions that depend on others are columns of 0, so that time does not hang on the rank.
+    Directions that depend on others are columns of 0, so that time does not depend on the rank.
     """
 
     Z: FloatArray
     """Shape (n, p)."""
     back: FloatArray
-    """What a coefficient of Z is in those of X, shape (p, p)."""
+    """Map from coefficients of Z to those of X, shape (p, p)."""
     n_absent: int
-    """How many columns are 0."""
+    """Number of columns that are 0."""
     is_open: npt.NDArray[np.bool_]
     """Coefficients of X that the columns do not identify, shape (p,)."""
 
     @classmethod
     def of(cls, X: FloatArray, least: float) -> _Basis:
-        """Take columns apart; singular values below ``least`` count as 0."""
+        """Return the basis of columns; singular values below ``least`` count as 0."""
         lengths = _lengths(X)
         lengths = np.where(lengths > 0, lengths, np.inf)
         _, values, vectors = np.linalg.svd(np.linalg.qr(X / lengths, mode="r"))
@@ -243,23 +242,23 @@ class _Basis:
         return cls(X @ back, back, int((~is_there).sum()), is_open)
 
     def least_squares(
-        self, y: FloatArray, persons: Codes, left: int
+        self, y: FloatArray, persons: Codes, freedom: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return coefficients and standard errors; ``left`` are the degrees of freedom."""
+        """Return coefficients and standard errors; ``freedom`` are the degrees of freedom."""
         fitted = self.Z.T @ y
         fitted = fitted + self.Z.T @ (y - self.Z @ fitted)  # the digits that were lost
         rest = y - self.Z @ fitted
-        return self.coefficients(fitted, np.eye(len(fitted)), rest, persons, left)
+        return self.coefficients(fitted, np.eye(len(fitted)), rest, persons, freedom)
 
     def coefficients(
-        self, fitted: FloatArray, bread: FloatArray, rest: FloatArray, persons: Codes, left: int
+        self, fitted: FloatArray, bread: FloatArray, rest: FloatArray, persons: Codes, freedom: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return coefficients of X and their errors clustered by person, shapes (p,)."""
         coefficients = self.back @ fitted
-        _, places = np.unique(persons, return_inverse=True)
-        n, n_persons = len(rest), int(places.max()) + 1
-        sums = csr_array((rest, (places, np.arange(n))), shape=(n_persons, n)) @ self.Z
-        factor = np.sqrt((n - 1) / left) * np.sqrt(n_persons / max(1, n_persons - 1))
+        _, clusters = np.unique(persons, return_inverse=True)
+        n, n_persons = len(rest), int(clusters.max()) + 1
+        sums = csr_array((rest, (clusters, np.arange(n))), shape=(n_persons, n)) @ self.Z
+        factor = np.sqrt((n - 1) / freedom) * np.sqrt(n_persons / max(1, n_persons - 1))
         errors = factor * _lengths(sums @ bread @ self.back.T)
         errors[(n_persons < 2) | self.is_open | ~np.isfinite(coefficients)] = np.nan
         coefficients[self.is_open | ~np.isfinite(coefficients)] = np.nan
@@ -267,7 +266,7 @@ class _Basis:
 
 
 def _logit(columns: FloatArray, codes: Codes) -> tuple[FloatArray, FloatArray]:
-    """Return what `_linear` does, for a response of 0 and 1; there are no effects."""
+    """Return the same as `_linear`, for a response of 0 and 1 without fixed effects."""
     n, p = len(columns), columns.shape[1] - 1
     basis = _Basis.of(columns[:, :p], _DEPENDENT)
     is_binary = bool(np.isin(columns[:, p], (0, 1)).all())

@@ -1,15 +1,15 @@
-"""What a noisy count of M partitions tells about the share r, exactly.
+"""The exact posterior of the share r, given a noisy count of M partitions.
 
-Each of M partitions of the confidential file says whether the analyst's statement holds in it. Of
-the true number S only t = S + noise is released. With the uniform prior of r that Barrientos et al.
-(2018, eq. 4) take, S is uniform on 0..M before anything is seen, so given t
+S is the number of partitions of the confidential file in which the statement holds. Only
+t = S + noise is released. With the uniform prior of r of Barrientos et al. (2018, eq. 4), S is
+uniform on 0..M a priori, so given t
 
     r is a mixture of Beta(k + 1, M - k + 1),  k = 0..M,  with weights
     w_k proportional to exp(-abs(t - k) / scale)
 
 and its density is M + 1 times the Bernstein polynomial with coefficients w_k. Everything below
-follows from the weights; no chain is run. (A chain that starts at the true S, as one that has been
-published does, is not private.) Noise that is clamped to 0..M gives the same weights, since the
+follows from the weights, without Monte Carlo. (A published chain starts at the true S, which is not
+private.) Noise that is clamped to 0..M gives the same weights, since the
 constants of the two outer cells cancel, so clamping loses nothing. The weights rise and then fall,
 so the density has one mode (variation diminishing, Schoenberg 1959).
 
@@ -32,15 +32,15 @@ from scipy.special import betainc, expit, gammaln, log_expit, logsumexp
 
 from synthesizer.data.table import FloatArray
 
-_FARTHEST = 700.0
-"""Largest log odds of a share that is searched; beyond, it is 0 or 1 as a double."""
-_EQUAL = 1e-12
-"""Relative difference below which neighbouring weights are equal: they are sums with rounding."""
+_MAX_LOG_ODDS = 700.0
+"""Largest log odds in the search; beyond, a share is 0 or 1 as a double."""
+_WEIGHT_TOLERANCE = 1e-12
+"""Relative difference of weights below which they count as equal (rounding)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A mixture of Beta(k + 1, n - k + 1), k = 0..n: what is known of a share in [0, 1].
+    """The posterior of a share in [0, 1]: a mixture of Beta(k + 1, n - k + 1), k = 0..n.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Posterior:
     """
 
     weights: FloatArray
-    """Of the n + 1 components; they add up to 1."""
+    """Weights of the n + 1 components; they sum to 1."""
 
     @property
     def n(self) -> int:
@@ -61,13 +61,15 @@ class Posterior:
 
     @cached_property
     def mode(self) -> float:
-        """The most probable share, 0 or 1 where the density falls or rises throughout, 0.5 if flat.
+        """The most probable share: 0 or 1 if the density falls or rises throughout, 0.5 if flat.
 
-        Root of sum (w_(k+1) - w_k) C(n-1, k) r^k (1-r)^(n-1-k) on the log odds of r, comparing the
-        logarithms of its rising and its falling part: as plain sums they underflow.
+        Root of sum (w_(k+1) - w_k) C(n-1, k) r^k (1-r)^(n-1-k) on the log odds of r. The logarithms
+        of its rising and falling part are compared, since plain sums underflow.
         """
         steps = np.diff(self.weights)
-        steps[np.abs(steps) < _EQUAL * np.maximum(self.weights[1:], self.weights[:-1])] = 0.0
+        steps[
+            np.abs(steps) < _WEIGHT_TOLERANCE * np.maximum(self.weights[1:], self.weights[:-1])
+        ] = 0.0
         k = np.arange(self.n)
         choose = gammaln(self.n) - gammaln(k + 1) - gammaln(self.n - k)
         up, down = steps > 0, steps < 0
@@ -79,9 +81,11 @@ class Posterior:
             rising = logsumexp(terms[up] + np.log(steps[up]))
             return float(rising - logsumexp(terms[down] + np.log(-steps[down])))
 
-        if excess(-_FARTHEST) <= 0 or excess(_FARTHEST) >= 0:
-            return float(excess(_FARTHEST) >= 0)
-        return float(expit(scipy.optimize.brentq(excess, -_FARTHEST, _FARTHEST, xtol=1e-12)))
+        if excess(-_MAX_LOG_ODDS) <= 0 or excess(_MAX_LOG_ODDS) >= 0:
+            return float(excess(_MAX_LOG_ODDS) >= 0)
+        return float(
+            expit(scipy.optimize.brentq(excess, -_MAX_LOG_ODDS, _MAX_LOG_ODDS, xtol=1e-12))
+        )
 
     @property
     def mean(self) -> float:
@@ -105,7 +109,7 @@ class Posterior:
         return float(self.weights @ betainc(self.n - k + 1, k + 1, 1 - share))
 
     def quantile(self, probability: float) -> float:
-        """Return the share below which lies this probability."""
+        """Return the quantile of the share at this probability."""
         if not 0 < probability < 1:
             return float(probability > 0)
         k = np.arange(self.n + 1)
@@ -117,12 +121,12 @@ class Posterior:
 
     @cached_property
     def equal_tail(self) -> tuple[float, float]:
-        """The interval of 95 % with 2.5 % on either side."""
+        """The 95 % interval with 2.5 % on either side."""
         return self.quantile(0.025), self.quantile(0.975)
 
     @cached_property
     def highest_density(self) -> tuple[float, float]:
-        """The shortest interval of 95 % with the mode: one end at 0 or 1, or equal densities."""
+        """The shortest 95 % interval: one end at 0 or 1, or equal densities at both ends."""
 
         def interval(below: float) -> tuple[float, float]:
             return self.quantile(below), self.quantile(below + 0.95)
@@ -135,12 +139,12 @@ class Posterior:
         if excess(0.0) < 0 < excess(0.05):
             candidates.append(interval(float(scipy.optimize.brentq(excess, 0.0, 0.05, xtol=1e-13))))
         around = (ends for ends in candidates if ends[0] <= self.mode <= ends[1])
-        # of a flat density the one in the middle
+        # for a flat density the one in the middle
         return min(around, key=lambda e: (round(e[1] - e[0], 9), abs(sum(e) / 2 - self.mode)))
 
 
 def posterior_of_count(released: float, *, m: int, scale: float) -> Posterior:
-    """Return what a released count of partitions tells about the share r.
+    """Return the posterior of the share r, given a released count of partitions.
 
     Parameters
     ----------
@@ -149,34 +153,34 @@ def posterior_of_count(released: float, *, m: int, scale: float) -> Posterior:
     m : int
         Number of partitions.
     scale : float
-        Of the noise: 1 / epsilon, if a person moves the count by at most 1.
+        Scale of the noise: 1 / epsilon, if a person moves the count by at most 1.
 
     Examples
     --------
     >>> round(posterior_of_count(48.3, m=50, scale=1.0).mode, 4)
     0.9686
     """
-    (near,) = clamped([released], m)
-    weights = np.exp(-np.abs(near - np.arange(m + 1)) / scale)
+    (count,) = clamped([released], m)
+    weights = np.exp(-np.abs(count - np.arange(m + 1)) / scale)
     return Posterior(weights / weights.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What three released counts tell."""
+    """The joint posterior from three released counts."""
 
     weights: FloatArray
-    """Of each number of partitions in and out, shape (M + 1, M + 1); they add up to 1."""
+    """Weights by numbers of partitions in and out, shape (M + 1, M + 1); they sum to 1."""
 
     @property
     def _by_fitted(self) -> list[FloatArray]:
-        """The weights of 0..n in, for each number n of partitions that can be estimated."""
+        """The weights of 0..n in, for each number n of partitions with a fit."""
         turned = self.weights[:, ::-1]
         return [turned.diagonal(len(turned) - 1 - n) for n in range(len(turned))]
 
     @cached_property
     def inside(self) -> Posterior:
-        """Share of partitions in which the statement holds, among those that can be estimated."""
+        """Share of partitions in which the statement holds, among those with a fit."""
         inside = np.zeros(0)
         for weights in self._by_fitted:
             inside = _raised(inside) + weights
@@ -184,12 +188,12 @@ class Shares:
 
     @cached_property
     def errors(self) -> Posterior:
-        """Share of partitions that cannot be estimated."""
+        """Share of partitions without a fit."""
         return Posterior(np.array([0.0, *(w.sum() for w in self._by_fitted)])[::-1])
 
     @cached_property
     def most_inside(self) -> float:
-        """Probability that the statement holds in more than half of those that can be estimated."""
+        """Probability that the statement holds in most of the partitions with a fit."""
         return float((self.weights * _more_than_half(len(self.weights))).sum())
 
 
@@ -201,14 +205,14 @@ def _more_than_half(size: int) -> FloatArray:
 
 
 def posterior_of_categories(released: Sequence[float], *, m: int, scale: float) -> Shares:
-    """Return what the released counts (in, out, error) of partitions tell.
+    """Return the posteriors from the released counts (in, out, error) of partitions.
 
-    A person who leaves a partition can turn it from "in" to "error": that moves two counts by 1, so
-    the scale is 2 / epsilon.
+    Removing a person can turn a partition from "in" to "error": that moves two counts by 1, so the
+    scale is 2 / epsilon.
 
-    A fourth count, (in, out, in as well, error), adds to the first: a range has partitions below it
-    and above it, and each end asks how many are on its inner side. These and "out" and "error" have
-    the uniform prior, and so has each split of the inner side into its two counts.
+    Of four counts (in, out, in as well, error) the third adds to the first: at one end of a range
+    the partitions beyond its other end are on the inner side. The inner side, "out" and "error"
+    have the uniform prior, and so has each split of the inner side into its two counts.
 
     Examples
     --------
@@ -227,7 +231,7 @@ def posterior_of_categories(released: Sequence[float], *, m: int, scale: float) 
 
 
 def clamped(released: Sequence[float], m: int) -> Sequence[float]:
-    """Return counts within 0..M: what lies beyond tells no more than the end (and underflows)."""
+    """Return counts clipped to 0..M, without loss; values beyond would underflow."""
     return [min(max(0, count), m) for count in released]
 
 

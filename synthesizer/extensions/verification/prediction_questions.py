@@ -1,20 +1,20 @@
 """Questions about the predictions that a model of the synthetic data makes for confidential rows.
 
-Coefficients, grids and bounds come from the synthetic data alone, so they tell nothing and cost
+Coefficients, grids and bounds come from the synthetic data alone, so they are free and reveal
 nothing; the confidential rows are only counted in cells (Stoddard, Chen and Machanavajjhala 2014
 for ROC curves; Chen, Machanavajjhala, Reiter and Barrientos 2016 for residuals).
 
-The attack: an exact ROC curve has a step for each person, and an exact plot of residuals a point;
-who knows all rows but one sees where it is missing, and a grid whose bounds are the data's own
-shows the largest row.
+The attack: an exact ROC curve has a step for each person, and an exact plot of residuals a point.
+An attacker with all rows except one could find the missing row. A grid with bounds from the
+confidential data would show the largest row.
 
 The sensitivity: one row of each person counts, chosen by the secret key and by that person's rows
-alone (`View.one_row`). Taking a person out or putting one in changes one cell by 1; changing the
-row moves it from one cell to another, 2 together. The two histograms of a ROC curve, of rows with
-and without the outcome, share the rows, so together they are one histogram. Numbers that are not
-finite have a cell that was fixed before. A prediction is added up column by column, so that no
-other row decides about its last bit, as it could in a product of matrices. A loss is clipped to
-public ends, as values of means are (`synthesizer.extensions.verification.table_questions`).
+alone (`QueryRows.one_row`). Adding or removing a person changes one cell by 1; changing the row
+moves it to another cell, together 2. The two histograms of a ROC curve, of rows with and without
+the outcome, divide the rows, so together they are one histogram. Numbers that are not finite have a
+fixed cell. A prediction is summed column by column, since in a product of matrices other rows could
+change its last bit. A loss is clipped to public ends, like the values of means
+(`synthesizer.extensions.verification.table_questions`).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from synthesizer.data.table import FloatArray, IntArray, Table
 from synthesizer.extensions.verification.answer import Answer
 from synthesizer.extensions.verification.mechanisms import Mechanism
 from synthesizer.extensions.verification.messages import WORDS
-from synthesizer.extensions.verification.partition_fits import Regression, fit_partitions
+from synthesizer.extensions.verification.partition_fits import PartitionRows, fit_partitions
 from synthesizer.extensions.verification.public_schema import PublicSchema
-from synthesizer.extensions.verification.questions import Question, Released, Terms, View
+from synthesizer.extensions.verification.questions import QueryRows, Question, Released, Terms
 from synthesizer.extensions.verification.table_questions import (
     mechanisms_of_means,
     noisy_means,
@@ -49,11 +49,11 @@ from synthesizer.measures.utility.formulas import Model
 from synthesizer.report.blocks import Block, Chart, interval, row_table, value_table, written
 from synthesizer.report.charts import roc, scatter
 
-MOVES = 2
-"""A row that changes leaves a cell and comes into another."""
-_REPEATS = 200
-"""Draws of the noise behind an interval."""
-_MOST_POINTS = 800
+CELL_MOVES = 2
+"""A changed row leaves one cell and enters another."""
+_NOISE_DRAWS = 200
+"""Draws of the noise for an interval."""
+_MAX_POINTS = 800
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Predictor:
     coefficients: FloatArray
     """Shape (p,)."""
     effects: tuple[tuple[FloatArray, FloatArray], ...] = ()
-    """Values of each fixed effect, in order, and what each adds; others add 0."""
+    """Values of each fixed effect, in order, and their effects; others have 0."""
     is_logit: bool = False
 
     def predict(self, table: Table) -> tuple[FloatArray, FloatArray]:
@@ -74,27 +74,27 @@ class Predictor:
         with np.errstate(all="ignore"):
             for values, coefficient in zip(X.T, self.coefficients, strict=True):
                 predicted += values * coefficient
-        kept = np.ones(len(y), dtype=bool)
+        complete = np.ones(len(y), dtype=bool)
         for name, (values, added) in zip(self.model.formula.effects, self.effects, strict=True):
             data = table[name].data.astype(np.float64)[rows]
-            place = np.searchsorted(values, data).clip(0, len(values) - 1)
-            predicted += np.where(values[place] == data, added[place], 0.0)
-            kept &= table[name].is_observed[rows]
-        return y[kept], expit(predicted[kept]) if self.is_logit else predicted[kept]
+            index = np.searchsorted(values, data).clip(0, len(values) - 1)
+            predicted += np.where(values[index] == data, added[index], 0.0)
+            complete &= table[name].is_observed[rows]
+        return y[complete], expit(predicted[complete]) if self.is_logit else predicted[complete]
 
 
-def predictor_of(query: Terms, schema: PublicSchema, synthetic: View) -> Predictor:
+def predictor_of(query: Terms, schema: PublicSchema, synthetic: QueryRows) -> Predictor:
     """Return the model fitted to the synthetic data; DataError if they do not identify it."""
     model = query.model(schema)
     y, X, rows = model.columns_of(synthetic.table)
     columns = [synthetic.table[name] for name in model.formula.effects]
     levels = [np.unique(one.data.astype(np.float64)[rows], return_inverse=True) for one in columns]
-    kept = np.ones(len(y), dtype=bool)
+    complete = np.ones(len(y), dtype=bool)
     for column_of_effect in columns:
-        kept &= column_of_effect.is_observed[rows]
-    y, X, codes = y[kept], X[kept], tuple(code[kept] for _, code in levels)
-    nobody = np.zeros(len(y), dtype=np.int64)
-    fits = fit_partitions(Regression(y, X, codes, np.arange(len(y)), nobody), 1, query.family)
+        complete &= column_of_effect.is_observed[rows]
+    y, X, codes = y[complete], X[complete], tuple(code[complete] for _, code in levels)
+    no_person = np.zeros(len(y), dtype=np.int64)
+    fits = fit_partitions(PartitionRows(y, X, codes, np.arange(len(y)), no_person), 1, query.family)
     coefficients = fits.coefficients[0]
     if np.isnan(coefficients).any():
         raise DataError(WORDS["wrong"]["unidentified"])
@@ -104,48 +104,48 @@ def predictor_of(query: Terms, schema: PublicSchema, synthetic: View) -> Predict
 
 
 def _effects(rest: FloatArray, codes: Sequence[IntArray], sizes: Sequence[int]) -> list[FloatArray]:
-    """Return what each level of the fixed effects adds, by least squares."""
+    """Return the effect of each level of the fixed effects, by least squares."""
     if not codes:
         return []
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    places = np.column_stack([code + start for code, start in zip(codes, starts, strict=False)])
+    indices = np.column_stack([code + start for code, start in zip(codes, starts, strict=False)])
     indicators = csr_array(
-        (np.ones(places.size), places.ravel(), np.arange(0, places.size + 1, len(codes))),
+        (np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, len(codes))),
         shape=(len(rest), int(starts[-1])),
     )
     return np.split(lsqr(indicators, rest, atol=1e-12, btol=1e-12)[0], starts[1:-1])
 
 
 class OfPredictions(Question):
-    """What questions about predictions have in common."""
+    """Base of questions about predictions."""
 
     families: ClassVar[tuple[str, ...]] = ("linear", "logit")
 
     def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
-        """Yield that the model is not of a family that can be asked."""
+        """Yield a problem if the question does not support the family of the model."""
         if query.family not in self.families:
             yield f"family: only {self.families[0]} serves this question"
         elif query.family == "logit" and query.model(schema).formula.effects:
             yield "formula: here a logit has no fixed effects; write C(x) before the '|'"
         elif schema.person in query.model(schema).formula.effects:
-            yield f"formula: other persons are predicted; take {schema.person} out behind the '|'"
+            yield f"formula: the model predicts other persons; remove {schema.person} after the '|'"
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """A model, the cells of its predictions, and what the synthetic data have in them."""
+class PreparedPredictions:
+    """A model, the cells of its predictions, and their synthetic counts."""
 
     predictor: Predictor
     ends: FloatArray
-    """Upper ends of cells; or low and high, shape (2,), of each axis where there are two."""
+    """Upper ends of cells; for a grid low and high of each axis, shape (2,)."""
     synthetic: FloatArray | IntArray
     """Counts of the cells, or a mean."""
 
 
 def _beside(synthetic: float, low: float, high: float, same: str, does: str, better: bool) -> str:
-    """Say how the model does beside the synthetic data; ``better`` where a low number is worse."""
+    """Return a sentence that compares with the synthetic data; ``better``: high is good."""
     if low <= synthetic <= high:
-        return f"{same} in the synthetic data, as far as the noise lets tell."
+        return f"{same} in the synthetic data, within the noise."
     verb = "better" if (synthetic < low) == better else "worse"
     return str(WORDS["predictions"]["beside"].format(does, verb))
 
@@ -153,39 +153,46 @@ def _beside(synthetic: float, low: float, high: float, same: str, does: str, bet
 # ROC curve
 
 
-class RocCurve(OfPredictions):
-    """How well does the synthetic model tell who has the outcome in the confidential data?"""
+class RocQuestion(OfPredictions):
+    """How well does the synthetic model predict the outcome in the confidential data?"""
 
     measure: Literal["roc"] = "roc"
     families: ClassVar[tuple[str, ...]] = ("logit",)
     cells: int = Field(default=50, ge=5, le=500)
-    """Of the predicted probability; each has as many synthetic rows, as far as ties allow."""
+    """Cells of the predicted probability, with about equal numbers of synthetic rows."""
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
+    def prepare(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> PreparedPredictions:
         """Return the model and the grid of scores."""
         predictor = predictor_of(query, schema, synthetic)
         y, score = predictor.predict(synthetic.one_row().table)
         ends = np.unique(np.quantile(score, np.arange(1, self.cells) / self.cells))
-        return Prepared(predictor, ends, class_counts(y, score, ends))
+        return PreparedPredictions(predictor, ends, class_counts(y, score, ends))
 
-    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:
-        """Return the noise of both histograms, which are one."""
+    def mechanisms(self, query: Terms, prepared: PreparedPredictions) -> tuple[Mechanism, ...]:
+        """Return the noise of both histograms, which count as one."""
         size = 2 * (len(prepared.ends) + 1)
-        return (Mechanism(size, MOVES, query.micro_epsilon),)
+        return (Mechanism(size, CELL_MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,  # noqa: ARG002
+        prepared: PreparedPredictions,
+        view: QueryRows,
+    ) -> list[list[int]]:
         """Return counts of rows by score, those without the outcome first."""
         y, score = prepared.predictor.predict(view.one_row().table)
         return [class_counts(y, score, prepared.ends).tolist()]
 
-    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
-        """Return the curve, the area under it, and what the noise may have done to that."""
+    def conclude(self, query: Terms, prepared: PreparedPredictions, released: Released) -> Answer:
+        """Return the curve and the area under it, with its interval of the noise."""
         (mechanism,) = self.mechanisms(query, prepared)
         counts = np.array(released[0])
         curve, synthetic_curve = roc_points(counts), roc_points(prepared.synthetic)
         area, expected = area_under(curve), area_under(synthetic_curve)
         low, high = area_interval(counts, mechanism)
-        same, does = "The model tells the outcome as well as", "tells the outcome"
+        same, does = "The model predicts the outcome as well as", "predicts the outcome"
         return RocAnswer(
             released=released,
             words=(
@@ -214,7 +221,7 @@ def class_counts(y: FloatArray, score: FloatArray, ends: FloatArray) -> IntArray
 def roc_points(counts: FloatArray | IntArray) -> FloatArray:
     """Return false and true positive rates from the highest score down, shape (cells + 1, 2).
 
-    Noisy counts are added up from the highest score; the sums can only rise (isotonic regression).
+    Noisy counts are summed from the highest score down; isotonic regression makes the sums rise.
     """
     rates = []
     for of_class in counts.reshape(2, -1):
@@ -225,7 +232,7 @@ def roc_points(counts: FloatArray | IntArray) -> FloatArray:
 
 
 def rising_sums(counts: FloatArray | IntArray) -> FloatArray:
-    """Return sums of noisy counts from the last one down, from 0, made to rise."""
+    """Return cumulative sums of noisy counts from the last one down, made to rise from 0."""
     sums = np.concatenate([[0.0], np.cumsum(counts[::-1])])
     rising: FloatArray = scipy.optimize.isotonic_regression(sums).x
     return np.maximum(rising, 0.0)
@@ -238,15 +245,14 @@ def area_under(points: FloatArray) -> float:
 
 
 def area_interval(counts: IntArray, mechanism: Mechanism) -> tuple[float, float]:
-    """Return where the area without noise lies, 95 %: what new noise would do to the curve.
+    """Return the 95 % interval of the area without noise, from new draws of the noise.
 
-    Computed from the released counts, so it costs nothing; the seed is fixed, so the same counts
-    have the same interval (the basic bootstrap, Davison and Hinkley 1997, section 5.2, made as wide
-    on both sides).
+    It is free, since it uses the released counts; the seed is fixed, so the same counts have the
+    same interval (basic bootstrap, Davison and Hinkley 1997, section 5.2, symmetric).
     """
     rng = Seed(0).generator("interval of the noise")
     alpha = np.exp(-1 / mechanism.scale)
-    noise = rng.geometric(1 - alpha, (2, _REPEATS, len(counts)))
+    noise = rng.geometric(1 - alpha, (2, _NOISE_DRAWS, len(counts)))
     rising = [rising_sums(of_class) for of_class in counts.reshape(2, -1)]
     smooth = np.concatenate([np.diff(sums)[::-1] for sums in rising])
     area = area_under(roc_points(counts))
@@ -296,9 +302,11 @@ class Residuals(OfPredictions):
     measure: Literal["residuals"] = "residuals"
     families: ClassVar[tuple[str, ...]] = ("linear",)
     cells: int = Field(default=20, ge=5, le=50)
-    """Of the grid, on each axis."""
+    """Cells of the grid on each axis."""
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
+    def prepare(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> PreparedPredictions:
         """Return the model and the grid, from the middle 99 % of the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         y, predicted = predictor.predict(synthetic.one_row().table)
@@ -306,23 +314,32 @@ class Residuals(OfPredictions):
             np.quantile(values, [0.005, 0.995]) for values in (predicted, np.abs(y - predicted))
         )
         if across[0] >= across[1] or up[1] <= 0:
-            raise DataError("the predictions of the synthetic data do not vary; ask another model")
+            raise DataError(
+                "the predictions in the synthetic data do not vary; ask about another model"
+            )
         ends = np.array([across, (-up[1], up[1])])
-        return Prepared(predictor, ends, grid_counts(predicted, y - predicted, ends, self.cells))
+        return PreparedPredictions(
+            predictor, ends, grid_counts(predicted, y - predicted, ends, self.cells)
+        )
 
-    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:  # noqa: ARG002
+    def mechanisms(self, query: Terms, prepared: PreparedPredictions) -> tuple[Mechanism, ...]:  # noqa: ARG002
         """Return the noise of the grid."""
-        return (Mechanism(self.cells**2, MOVES, query.micro_epsilon),)
+        return (Mechanism(self.cells**2, CELL_MOVES, query.micro_epsilon),)
 
-    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,  # noqa: ARG002
+        prepared: PreparedPredictions,
+        view: QueryRows,
+    ) -> list[list[int]]:
         """Return counts of the grid, by predicted value and then by residual."""
         y, predicted = prepared.predictor.predict(view.one_row().table)
         with np.errstate(all="ignore"):
             counts = grid_counts(predicted, y - predicted, prepared.ends, self.cells)
         return [counts.tolist()]
 
-    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
-        """Return the counts without those that noise alone made, and points drawn from them."""
+    def conclude(self, query: Terms, prepared: PreparedPredictions, released: Released) -> Answer:
+        """Return the counts without those from noise alone, and points drawn from them."""
         (mechanism,) = self.mechanisms(query, prepared)
         k, ends = self.cells, prepared.ends
         counts = without_noise(np.array(released[0])).reshape(k, k)
@@ -347,19 +364,19 @@ class Residuals(OfPredictions):
 def grid_counts(
     predicted: FloatArray, residual: FloatArray, ends: FloatArray, cells: int
 ) -> IntArray:
-    """Return counts of a square grid, shape (cells^2,); what lies beyond is in the outer cells."""
-    places = []
+    """Return counts of a square grid, shape (cells^2,); the outer cells include all beyond."""
+    indices = []
     for values, (low, high) in zip((predicted, residual), ends, strict=True):
         share = (np.nan_to_num(values, nan=low, posinf=high, neginf=low) - low) / (high - low)
-        places.append((np.clip(share, 0, 1) * cells).astype(np.int64).clip(0, cells - 1))
-    return np.bincount(places[0] * cells + places[1], minlength=cells * cells)
+        indices.append((np.clip(share, 0, 1) * cells).astype(np.int64).clip(0, cells - 1))
+    return np.bincount(indices[0] * cells + indices[1], minlength=cells * cells)
 
 
 def without_noise(counts: IntArray) -> FloatArray:
-    """Return the counts of 0 or more with the same sum that are nearest to noisy ones.
+    """Return the nearest counts of 0 or more with the same sum as the noisy ones.
 
-    All get smaller by the same amount, and none below 0 (Duchi et al. 2008): cells that noise
-    alone filled become empty.
+    All decrease by the same amount, but not below 0 (Duchi et al. 2008): cells that noise alone
+    filled become empty.
 
     Examples
     --------
@@ -375,15 +392,15 @@ def without_noise(counts: IntArray) -> FloatArray:
 
 
 def resampled(counts: FloatArray, ends: FloatArray, most: int = 2_000) -> FloatArray:
-    """Return points (predicted, residual) drawn evenly within cells, as many as counted."""
+    """Return points (predicted, residual) drawn evenly within cells, one per count."""
     k = len(counts)
     total = counts.sum()
     if total <= 0:
         return np.empty((0, 2))
     rng = Seed(0).generator("points")
     cell = rng.choice(counts.size, min(most, round(total)), p=counts.ravel() / total)
-    places = np.column_stack([cell // k, cell % k]) + rng.random((len(cell), 2))
-    return np.asarray(ends[:, 0] + places / k * (ends[:, 1] - ends[:, 0]))
+    points = np.column_stack([cell // k, cell % k]) + rng.random((len(cell), 2))
+    return np.asarray(ends[:, 0] + points / k * (ends[:, 1] - ends[:, 0]))
 
 
 def _slices(
@@ -416,7 +433,7 @@ class Slice(Row):
     mean: float | None = column("Mean residual", "number", "of the confidential data, with noise")
     synthetic: float | None = column("Synthetic", "number", "mean residual of the synthetic data")
     reach: float
-    """Half a cell and twice the standard deviation of the noise: so much the mean may be off."""
+    """Error limit of the mean: half a cell and two standard deviations of the noise."""
 
 
 class ResidualAnswer(Answer):
@@ -424,11 +441,11 @@ class ResidualAnswer(Answer):
 
     rows: tuple[Slice, ...]
     points: tuple[tuple[float, float], ...]
-    """Predicted value and residual, drawn from the noisy grid: no rows of anybody."""
+    """Predicted value and residual, drawn from the noisy grid; none is a person."""
     across: tuple[float, float]
     up: tuple[float, float]
     counts: tuple[tuple[float, ...], ...]
-    """Of the grid, by predicted value and then by residual."""
+    """Counts of the grid, by predicted value and then by residual."""
 
     def blocks(self) -> Iterator[Block]:
         """Yield the points with the mean residuals."""
@@ -436,7 +453,7 @@ class ResidualAnswer(Answer):
         yield Chart(
             title=title,
             svg=scatter(
-                self.points[:_MOST_POINTS], across=self.across, up=self.up, title=title,
+                self.points[:_MAX_POINTS], across=self.across, up=self.up, title=title,
                 description=self.words[1], x_label="predicted", y_label="residual",
             ),
             reads=WORDS["reads"]["residuals"],
@@ -451,8 +468,8 @@ class ResidualAnswer(Answer):
 class Accuracy(OfPredictions):
     """How far off are the predictions of the synthetic model in the confidential data?
 
-    Of a logit, the share of persons whose outcome is the more probable one; of a linear model, the
-    mean absolute error, clipped.
+    For a logit: the share of persons whose outcome is the more probable one. For a linear model:
+    the mean absolute error, clipped.
     """
 
     measure: Literal["accuracy"] = "accuracy"
@@ -460,21 +477,27 @@ class Accuracy(OfPredictions):
     """Larger absolute errors count as this one; three times the synthetic mean where absent."""
 
     def problems(self, query: Terms, schema: PublicSchema) -> Iterator[str]:
-        """Yield that a share has no largest error."""
+        """Yield a problem if a logit has a limit of errors."""
         yield from super().problems(query, schema)
         if query.family == "logit" and self.most is not None:
-            yield "ask.most: a logit is judged by the share that it gets right; take most out"
+            yield "ask.most: a logit is judged by its share of right predictions; remove most"
 
-    def prepare(self, query: Terms, schema: PublicSchema, synthetic: View) -> Prepared:
-        """Return the model and what it achieves in the synthetic data."""
+    def prepare(
+        self, query: Terms, schema: PublicSchema, synthetic: QueryRows
+    ) -> PreparedPredictions:
+        """Return the model and its accuracy in the synthetic data."""
         predictor = predictor_of(query, schema, synthetic)
         loss = self._loss(predictor, synthetic)
         most = 1.0 if predictor.is_logit else self.most or 3 * float(loss.mean())
         if most <= 0:
-            raise DataError("ask.most: is needed, since the synthetic data have no error at all")
-        return Prepared(predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean()))
+            raise DataError(
+                "ask.most: write a number above 0, since the synthetic errors are all 0"
+            )
+        return PreparedPredictions(
+            predictor, np.array([0.0, most]), np.array(np.minimum(loss, most).mean())
+        )
 
-    def _loss(self, predictor: Predictor, view: View) -> FloatArray:
+    def _loss(self, predictor: Predictor, view: QueryRows) -> FloatArray:
         """Return the absolute error of each person, or whether the prediction is right."""
         y, predicted = predictor.predict(view.one_row().table)
         if predictor.is_logit:
@@ -482,13 +505,18 @@ class Accuracy(OfPredictions):
         with np.errstate(all="ignore"):
             return np.asarray(np.nan_to_num(np.abs(y - predicted), nan=np.inf))
 
-    def mechanisms(self, query: Terms, prepared: Prepared) -> tuple[Mechanism, ...]:
-        """Return the noise of right and wrong, or of the sum and the number of losses."""
+    def mechanisms(self, query: Terms, prepared: PreparedPredictions) -> tuple[Mechanism, ...]:
+        """Return the noise of counts of right and wrong, or of the sum and number of losses."""
         if prepared.predictor.is_logit:
-            return (Mechanism(2, MOVES, query.micro_epsilon),)
+            return (Mechanism(2, CELL_MOVES, query.micro_epsilon),)
         return mechanisms_of_means(1, 1, query.micro_epsilon)
 
-    def whole_numbers(self, query: Terms, prepared: Prepared, view: View) -> list[list[int]]:  # noqa: ARG002
+    def whole_numbers(
+        self,
+        query: Terms,  # noqa: ARG002
+        prepared: PreparedPredictions,
+        view: QueryRows,
+    ) -> list[list[int]]:
         """Return counts of right and wrong, or the sum of the losses and their number."""
         loss = self._loss(prepared.predictor, view)
         if prepared.predictor.is_logit:
@@ -497,7 +525,7 @@ class Accuracy(OfPredictions):
         nowhere, (least, most) = np.zeros(len(loss), dtype=np.int64), prepared.ends.tolist()
         return [total.tolist() for total in totals_in(nowhere, 1, loss, (least, most))]
 
-    def conclude(self, query: Terms, prepared: Prepared, released: Released) -> Answer:
+    def conclude(self, query: Terms, prepared: PreparedPredictions, released: Released) -> Answer:
         """Return the share or the mean error with the interval of the noise."""
         mechanisms, is_logit = self.mechanisms(query, prepared), prepared.predictor.is_logit
         least, most = prepared.ends.tolist()
@@ -507,7 +535,7 @@ class Accuracy(OfPredictions):
             ((value, low, high),) = noisy_means(released, mechanisms, (least, most))
             what = f"mean absolute error (at most {most:g})"
         there = float(prepared.synthetic)
-        shown = "too few persons to tell" if value is None else written(value)
+        shown = "too few persons for an answer" if value is None else written(value)
         return AccuracyAnswer(
             released=released,
             words=(
@@ -541,7 +569,7 @@ def _share(counts: Sequence[int], mechanism: Mechanism) -> tuple[float | None, t
 
 
 class AccuracyAnswer(Answer):
-    """How far predictions of the synthetic model are off in the confidential data."""
+    """The accuracy of predictions of the synthetic model in the confidential data."""
 
     what: str
     value: float | None

@@ -1,10 +1,10 @@
-"""The public schema: what anybody may know of the confidential file before asking about it.
+"""The public schema: the public facts about the confidential file that queries may use.
 
-Columns, levels, reference levels and ranges come from the codebook of a release, hence from the
+Columns, levels, reference levels and ranges come from the codebook of a release, so from the
 synthetic data, and from the steward's edits; never from a confidential row. Its digest is part of
 every query. `PublicSchema.encoded` reads a confidential file cell by cell: a text that is no level
-or no number is missing, numbers are clipped into their range, and nothing that a cell holds is an
-error. So two files that differ in the rows of one person are encoded alike but for these rows.
+or no number is missing, numbers are clipped into their range, and no cell raises an error. So two
+files that differ in the rows of one person have the same codes except in these rows.
 """
 
 from __future__ import annotations
@@ -48,38 +48,38 @@ from synthesizer.report.codebook.write import ReleaseCodebook
 from synthesizer.report.record import manifest_in
 
 M = TypeVar("M", bound=BaseModel)
-_MOST_FAULTS = 100
-"""More faults of one text are not put into words."""
+_MAX_FAULTS = 100
+"""Further faults of one text are not reported."""
 STRICT = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 def read_strictly(kind: type[M], path: Path) -> M:
-    """Read a YAML or JSON file that people write as a frozen type; every problem at once."""
+    """Read a YAML or JSON file into a frozen type; ConfigError has every problem."""
     return strictly(kind, read_yaml(path), origin=str(path))
 
 
 def strictly(kind: type[M], content: Mapping[str, Any], *, origin: str = "") -> M:
-    """Take plain values, as JSON has them, for a frozen type.
+    """Return plain values, as in JSON, as a frozen type.
 
     Raises
     ------
     ConfigError
         With every unknown key and wrong value.
     """
-    place = f"{origin}: " if origin else ""
+    prefix = f"{origin}: " if origin else ""
     if halves := list(unwritable(content)):
-        raise ConfigError(f"{place}{half}" for half in halves)
+        raise ConfigError(f"{prefix}{half}" for half in halves)
     try:
         return kind.model_validate_json(json.dumps(content))
     except ValidationError as error:
-        faults = error.errors(include_url=False)[:_MOST_FAULTS]
+        faults = error.errors(include_url=False)[:_MAX_FAULTS]
     misspelt = {fault["loc"][:-1] for fault in faults if fault["type"] in UNKNOWN}
     reported = [f for f in faults if f["type"] != "value_error" or f["loc"] not in misspelt]
-    raise ConfigError(f"{place}{text}" for text in sentences(kind, content, reported))
+    raise ConfigError(f"{prefix}{text}" for text in sentences(kind, content, reported))
 
 
 class FileForm(BaseModel):
-    """How confidential text files are read; nothing of it is found out from their rows."""
+    """Form of confidential text files; nothing of it is inferred from their rows."""
 
     model_config = STRICT
 
@@ -90,36 +90,36 @@ class FileForm(BaseModel):
 
 Name = Annotated[str, Field(min_length=1)]
 CODED = ("categorical", "ordered", "boolean")
-MOST_WHOLE = 1_000
-"""So many whole numbers may be levels."""
+MAX_WHOLE_LEVELS = 1_000
+"""Limit of whole numbers that may be levels."""
 
 
-class PublicVariable(BaseModel):
-    """What a query may know of a variable."""
+class SchemaVariable(BaseModel):
+    """The public facts about a variable that queries may use."""
 
     model_config = STRICT
 
     kind: Literal["categorical", "ordered", "boolean", "numeric", "date"]
     levels: tuple[str, ...] = ()
-    """Of categories, in their order; any other text counts as missing."""
+    """Levels of a categorical variable, in order; other texts count as missing."""
     reference: str | None = None
-    """The level that the others are compared with in a model; the first where absent."""
+    """Reference level in a model; the first level if absent."""
     low: float | str | None = None
-    """Lower numbers count as this one; of dates YYYY-MM-DD."""
+    """Lower numbers are moved to it; for dates YYYY-MM-DD."""
     high: float | str | None = None
-    """Higher numbers count as this one."""
+    """Higher numbers are moved to it."""
     whole: bool = False
     """Whether numbers are whole; ``C(x)`` then has a level for each number of the range."""
     date_format: str | None = None
     written: Mapping[Literal["thousands", "prefix", "suffix", "negative", "clock"], str] = {}
-    """How numbers are written, if not plainly: ``{prefix: $, thousands: ","}``. It is not found out
-    from the texts: a person more must not change how others are read."""
+    """Number format: ``{prefix: $, thousands: ","}``. It is not inferred from the texts: an
+    additional person must not change how others are read."""
     missing: tuple[str, ...] = Field(default=(), max_length=100)
-    """Texts that say why a value is missing; ``missing(x, 'CODE')`` asks for them."""
+    """Missing codes; ``missing(x, 'CODE')`` tests for them."""
 
     @property
     def is_coded(self) -> bool:
-        """Whether it has levels of its own."""
+        """Whether it has levels."""
         return self.kind in CODED
 
     @property
@@ -130,7 +130,7 @@ class PublicVariable(BaseModel):
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Levels as a model takes them, the reference first; empty where there are none."""
+        """Levels with the reference first; empty if there are none."""
         levels = self.levels
         if self.whole:
             low, high = self.ends
@@ -151,19 +151,19 @@ class PublicVariable(BaseModel):
         if not self.levels:
             yield f"a variable of kind {self.kind} needs its levels"
         if len(set(self.levels)) < len(self.levels):
-            yield "a level is there twice; keep one"
+            yield "a level occurs twice; remove one"
         if set(self.levels) & set(self.missing):
-            yield "a level is a missing code, too; keep it in one place"
+            yield "a level is a missing code, too; remove one of the two"
         if self.whole or not self.low is self.high is self.date_format is None:
-            yield "low, high, whole and date_format are of numbers and dates; take them out"
+            yield "low, high, whole and date_format belong to numbers and dates; remove them"
 
     def _range_problems(self) -> Iterator[str]:
         if self.levels:
-            yield f"levels are of categories, not of kind {self.kind}; take them out"
+            yield f"levels belong to categories, not to kind {self.kind}; remove them"
         if (self.kind == "date") == (self.date_format is None):
-            yield "a date, and nothing else, has a date_format, such as '%Y-%m-%d'"
+            yield "a date needs a date_format, such as '%Y-%m-%d', and no other kind has one"
         if self.whole and self.kind == "date":
-            yield "whole is of numbers; take it out"
+            yield "whole belongs to numbers; remove it"
         try:
             low, high = self.ends
         except ValueError:
@@ -172,8 +172,8 @@ class PublicVariable(BaseModel):
             return
         if low >= high:
             yield f"low ({self.low}) must be below high ({self.high})"
-        elif self.whole and high - low >= MOST_WHOLE:
-            yield f"whole is for ranges of up to {MOST_WHOLE:,} numbers; take it out"
+        elif self.whole and high - low >= MAX_WHOLE_LEVELS:
+            yield f"whole is for ranges of up to {MAX_WHOLE_LEVELS:,} numbers; remove it"
 
 
 def _end(kind: str, end: float | str | None) -> float:
@@ -186,22 +186,22 @@ def _end(kind: str, end: float | str | None) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """A confidential file as the public schema sees it."""
+    """A confidential file, encoded by the public schema."""
 
     table: Table
     persons: tuple[str, ...]
-    """Texts that name the persons, each once; of rows that are persons, their numbers from 0."""
+    """Identifiers of the persons, each once; row numbers from 0 if rows are persons."""
     owners: npt.NDArray[np.int64]
-    """Place in ``persons`` of each row, shape (n,)."""
+    """Index into ``persons`` of each row, shape (n,)."""
 
 
 class PublicSchema(BaseModel):
-    """What is public about the confidential file.
+    """The public facts about the confidential file.
 
     Examples
     --------
-    >>> age = PublicVariable(kind="numeric", low=15.0, high=90.0)
-    >>> sex = PublicVariable(kind="categorical", levels=("F", "M"), reference="M")
+    >>> age = SchemaVariable(kind="numeric", low=15.0, high=90.0)
+    >>> sex = SchemaVariable(kind="categorical", levels=("F", "M"), reference="M")
     >>> schema = PublicSchema(variables={"age": age, "sex": sex})
     >>> schema.levels(Atom("name", "sex")), len(schema.digest)
     (('M', 'F'), 64)
@@ -211,21 +211,21 @@ class PublicSchema(BaseModel):
 
     format: Literal[1] = 1
     person: str | None = None
-    """Column that names the person of a row; where absent each row is a person."""
+    """Column that identifies the person of a row; if absent each row is a person."""
     period: str | None = None
-    """Variable of time, by which trends are asked."""
+    """Variable of time, for trends."""
     rows_per_person: int = Field(default=1, ge=1, le=10_000)
-    """More rows of a person are left out where a bound on them is needed."""
+    """Limit of the rows of a person; further rows are left out."""
     rows: int | None = Field(default=None, ge=1)
-    """Most rows that the confidential file may have: a server bounds its jobs by it. Where absent,
-    twice those of the synthetic file."""
+    """Limit of the rows of the confidential file, which bounds the jobs of a server. If absent,
+    twice the rows of the synthetic file."""
     file: FileForm = FileForm()
-    variables: Mapping[Name, PublicVariable] = Field(min_length=1)
+    variables: Mapping[Name, SchemaVariable] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
         if self.person in self.variables:
-            raise ValueError(f"person {self.person!r} is no variable; take it out of variables")
+            raise ValueError(f"person {self.person!r} is an identifier; remove it from variables")
         if self.period is not None and self.period not in self.variables:
             hint = did_you_mean(self.period, self.variables, "name one of the variables")
             raise ValueError(f"period {self.period!r} is no variable; {hint}")
@@ -233,19 +233,19 @@ class PublicSchema(BaseModel):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the content, whatever the spelling of its file."""
+        """SHA-256 of the content; the spelling of the file does not matter."""
         return digest_of(self.model_dump(mode="json"))
 
     @property
     def reading(self) -> str:
-        """SHA-256 of all that decides how a file is read, cell by cell."""
+        """SHA-256 of all settings for reading a file, cell by cell."""
         others: Any = {"variables": {name: {"reference"} for name in self.variables}}
         others |= {"period": True, "rows": True}
         return digest_of(self.model_dump(mode="json", exclude=others))
 
     @cached_property
     def table_schema(self) -> Schema:
-        """The variables as tables have them, by which expressions are checked without data."""
+        """The schema of a table, for checks of expressions without data."""
         return Schema(tuple(_variable(name, v) for name, v in self.variables.items()))
 
     def levels(self, atom: Atom) -> tuple[str, ...]:
@@ -256,7 +256,7 @@ class PublicSchema(BaseModel):
         return variable.categories if variable.is_coded or atom.kind == "C" else ()
 
     def read(self, path: Path) -> RawTable:
-        """Read a confidential or a synthetic file, by the form that the schema says.
+        """Return the texts of a confidential or a synthetic file, in the form of the schema.
 
         Each row of a text file must be one line, so that no quote or line end in a cell of one
         person changes which rows other persons have.
@@ -274,18 +274,18 @@ class PublicSchema(BaseModel):
         return raw
 
     def column_problems(self, path: Path, names: Collection[str]) -> Iterator[str]:
-        """Yield which columns a file lacks, and the person's; looks at its head, at no row."""
+        """Yield a problem for each missing column, including the person's; reads no row."""
         there = head_of(path, self.file)
         needed = [*([self.person] if self.person else []), *sorted(names)]
         for name in needed:
             if name not in there:
-                hint = did_you_mean(name, there, "the public schema is of another file")
+                hint = did_you_mean(name, there, "the public schema belongs to another file")
                 yield f"{path.name}: there is no column {name!r}; {hint}"
 
     def encoded(self, raw: RawTable, names: Collection[str] | None = None) -> Encoded:
-        """Return the named variables of a file, cell by cell; a column that is absent is missing.
+        """Return the named variables of a file, cell by cell; values of absent columns are missing.
 
-        Nothing that a row holds is an error or decides about another row.
+        No row raises an error or changes another row.
         """
         wanted = [name for name in self.variables if names is None or name in names]
         used = [name for name in (*wanted, self.person) if name in raw.names]
@@ -297,15 +297,15 @@ class PublicSchema(BaseModel):
         ]
         persons, owners = tuple(map(str, range(raw.n_rows))), np.arange(raw.n_rows)
         if self.person in texts:
-            named = _all_texts(texts[self.person])  # a blank text and a null are one person
-            places = {text: place for place, text in enumerate(dict.fromkeys(named))}
-            persons = tuple(places)
-            owners = np.array([places[text] for text in named], np.int64)[texts[self.person].codes]
+            named = _all_texts(texts[self.person])  # a blank text and a null are the same person
+            indices = {text: index for index, text in enumerate(dict.fromkeys(named))}
+            persons = tuple(indices)
+            owners = np.array([indices[text] for text in named], np.int64)[texts[self.person].codes]
         return Encoded(Table(columns, raw.n_rows), persons, owners)
 
 
 def digest_of(content: Any) -> str:
-    """Return the SHA-256 of plain values in the one JSON text that they have.
+    """Return the SHA-256 of plain values in canonical JSON.
 
     Examples
     --------
@@ -335,20 +335,20 @@ def _delimiter(path: Path, form: FileForm) -> str:
     return CSV_SUFFIXES.get(ending.lower()) or form.delimiter
 
 
-def _variable(name: str, public: PublicVariable) -> Variable:
-    """Return a variable whose last missing code, "", is of all that cannot be read."""
+def _variable(name: str, public: SchemaVariable) -> Variable:
+    """Return a variable; its last missing code, "", stands for unreadable values."""
     codes = (*(code for code in public.missing if code), "")
     kind = Kind(public.kind)
     return Variable(name=name, kind=kind, levels=public.levels, missing=codes)
 
 
-def _column(name: str, public: PublicVariable, texts: Texts, mark: str) -> Column:
-    """Return codes or numbers of a variable; what a text means does not hang on other texts."""
+def _column(name: str, public: SchemaVariable, texts: Texts, mark: str) -> Column:
+    """Return codes or numbers of a variable; each text is read by itself."""
     variable, values = _variable(name, public), _all_texts(texts)
     if variable.is_coded:
         codes = {label: code for code, label in enumerate(variable.labels)}
         whole = {f"{label}.0": code for label, code in codes.items() if label.isdigit()}
-        codes = whole | codes  # programs write 1 as 1.0 where a column has a blank
+        codes = whole | codes  # programs write 1 as 1.0 if a column has a blank
         unread = variable.n_codes - 1
         by_text = np.array([codes.get(value, unread) for value in values] or [unread], np.int32)
         return Column(variable, by_text[texts.codes])
@@ -357,8 +357,8 @@ def _column(name: str, public: PublicVariable, texts: Texts, mark: str) -> Colum
     states = {code: state for state, code in enumerate(variable.missing, 1)}
     unread = len(variable.missing)
     read = np.where(np.isfinite(numbers), 0, unread).tolist()
-    found = [states.get(value, known) for value, known in zip(values, read, strict=True)]
-    state = np.array(found or [unread], np.int8)
+    values_or_state = [states.get(value, known) for value, known in zip(values, read, strict=True)]
+    state = np.array(values_or_state or [unread], np.int8)
     low, high = public.ends
     clipped = np.clip(np.rint(numbers) if public.whole else numbers, low, high)
     data = np.where(state[: len(clipped)] == 0, clipped, np.nan)
@@ -366,13 +366,16 @@ def _column(name: str, public: PublicVariable, texts: Texts, mark: str) -> Colum
 
 
 def _all_texts(texts: Texts) -> list[str]:
-    """Return the distinct texts; a null is "", whatever stands for it beside the other texts."""
-    found = texts.values.to_pylist()
-    return [text or "" for text in (found if texts.null is None else [*found[:-1], ""])]
+    """Return the distinct texts, with "" for nulls."""
+    texts_or_nulls = texts.values.to_pylist()
+    return [
+        text or ""
+        for text in (texts_or_nulls if texts.null is None else [*texts_or_nulls[:-1], ""])
+    ]
 
 
 def _numbers(texts: Texts, form: NumberFormat) -> FloatArray:
-    """Return the numbers that texts spell in a form, NaN for others, inf where float64 ends."""
+    """Return the numbers in texts of a form; NaN for others, inf beyond float64."""
     numbers, spelt = np.full(len(texts.values), np.nan), is_number(texts.values, form)
     numbers[spelt] = parse(texts.values.filter(pa.array(spelt)), form)
     return numbers
@@ -389,13 +392,13 @@ def _check_lines(text: bytes, name: str, line_end: str, n_rows: int) -> None:
         raise DataError(WORDS["refused"]["no_line"].format(name, next(odd, 1)))
 
 
-def _days(values: Sequence[str], public: PublicVariable) -> FloatArray:
+def _days(values: Sequence[str], public: SchemaVariable) -> FloatArray:
     """Return days since 1970-01-01 of dates in the form of the schema, NaN for others."""
     days = np.full(len(values), np.nan)
-    for place, value in enumerate(values):
-        with suppress(ValueError):  # of years 1 to 9999; zones keep their clocks
+    for row, value in enumerate(values):
+        with suppress(ValueError):  # of years 1 to 9999; time zones are ignored
             when = datetime.strptime(value, public.date_format or "").replace(tzinfo=None)
-            days[place] = (when - datetime(1970, 1, 1)) / timedelta(days=1)
+            days[row] = (when - datetime(1970, 1, 1)) / timedelta(days=1)
     return days
 
 
@@ -411,16 +414,16 @@ def load_schema(path: Path) -> PublicSchema:
 
 
 _HEAD = """\
-# Public schema: what a query may know of the confidential file, and how it is read.
+# Public schema: the public facts about the confidential file, and its form.
 # Made from the codebook of a synthetic release: levels and ranges are those of the synthetic data.
-# Look it over: a level that is not listed counts as missing, a number outside low..high as the end.
-# Never write here what only the confidential rows tell. An edit changes the digest, which is part
-# of every query.
+# Check it: a level that is not listed counts as missing, a number outside low..high is moved to the
+# limit. Never write here facts that only the confidential rows contain. An edit changes the digest,
+# which is part of every query.
 """
 
 
 def yaml_of(schema: PublicSchema) -> str:
-    """Return the schema as YAML for the steward to edit; what is as by default is left out."""
+    """Return the schema as YAML for the steward to edit, without defaults."""
     content = schema.model_dump(mode="json", exclude_defaults=True)
     return _HEAD + yaml.safe_dump(
         {"format": schema.format, **content},
@@ -441,7 +444,7 @@ def schema_of_release(
     source : Path
         Directory of a run, whose manifest names persons and periods, or a codebook.
     person : str, optional
-        Column that names the person of a row; the identifier of the codebook if absent.
+        Column that identifies the person of a row; that of the codebook if absent.
     period : str, optional
         Variable of time.
     """
@@ -461,7 +464,7 @@ def schema_of_release(
     ]
     try:
         variables = {entry.name: _public(entry) for entry in usable}
-    except ValueError:  # levels and ranges that this version never writes
+    except ValueError:  # levels and ranges that this version does not write
         raise _no_codebook(source) from None
     known = variables.get(period or "")
     form = codebook.datasets.format
@@ -480,18 +483,18 @@ def schema_of_release(
     }
     released = source.parent / codebook.datasets.files[0]
     if released.exists():
-        content |= _found(strictly(PublicSchema, content), released)
+        content |= _with_release(strictly(PublicSchema, content), released)
     return strictly(PublicSchema, content, origin=source.name)
 
 
-def _found(schema: PublicSchema, released: Path) -> dict[str, Any]:
-    """Return what a synthetic file, which is public, adds: bounds on rows, formats of numbers, and
-    reference levels: the first that a quarter of the records has, else the commonest.
+def _with_release(schema: PublicSchema, released: Path) -> dict[str, Any]:
+    """Return the schema with facts from the synthetic file: limits of rows, number formats and
+    reference levels (the first level with a quarter of the records, else the most frequent).
     """
     raw = schema.read(released)
     encoded = schema.encoded(raw)
     most = int(np.bincount(encoded.owners, minlength=1).max())
-    written = get_args(get_args(PublicVariable.model_fields["written"].annotation)[0])
+    written = get_args(get_args(SchemaVariable.model_fields["written"].annotation)[0])
     variables = {name: one.model_dump(mode="json") for name, one in schema.variables.items()}
     for name, known in variables.items():
         if known["kind"] == "numeric" and name in raw.names:
@@ -500,8 +503,8 @@ def _found(schema: PublicSchema, released: Path) -> dict[str, Any]:
         if schema.variables[name].is_coded:
             column = encoded.table[name]
             counts = np.bincount(column.data[column.is_observed], minlength=1)
-            enough = counts >= min(counts.max(), len(column.data) / 4)
-            known["reference"] = known["levels"][int(enough.argmax())]
+            frequent = counts >= min(counts.max(), len(column.data) / 4)
+            known["reference"] = known["levels"][int(frequent.argmax())]
     return {
         "rows_per_person": max(schema.rows_per_person, most) if schema.person else 1,
         "rows": 2 * raw.n_rows,
@@ -521,22 +524,22 @@ def _no_codebook(path: Path) -> DataError:
 
 
 def _is_usable(entry: Described) -> bool:
-    """Whether there is anything to ask about: levels, or more than one number."""
+    """Whether questions are possible: it has levels, or more than one number."""
     if entry.kind.is_coded:
         return bool(entry.levels)
     return entry.range is not None and entry.range.low != entry.range.high
 
 
-def _public(entry: Described) -> PublicVariable:
+def _public(entry: Described) -> SchemaVariable:
     known: dict[str, Any] = {
         "kind": entry.kind.value,
         "missing": tuple(code.code for code in entry.missing),
     }
     if entry.kind.is_coded or entry.range is None:
-        return PublicVariable(levels=tuple(level.level for level in entry.levels), **known)
+        return SchemaVariable(levels=tuple(level.level for level in entry.levels), **known)
     low, high = entry.range.low, entry.range.high
     if entry.kind is Kind.DATE:
-        return PublicVariable(low=str(low), high=str(high), date_format=entry.date_format, **known)
+        return SchemaVariable(low=str(low), high=str(high), date_format=entry.date_format, **known)
     low, high = float(low), float(high)
-    whole = entry.decimals == 0 and high - low < MOST_WHOLE
-    return PublicVariable(low=low, high=high, whole=whole, **known)
+    whole = entry.decimals == 0 and high - low < MAX_WHOLE_LEVELS
+    return SchemaVariable(low=low, high=high, whole=whole, **known)

@@ -1,9 +1,9 @@
-"""A query: what a researcher asks of the confidential data, and what that may cost.
+"""A query: a researcher's question about the confidential data, with the limit of its cost.
 
-A query is frozen and strict: unknown keys, texts for numbers and numbers that are none are refused.
-It has one canonical form, in which spaces, order of terms, spelling of numbers and defaults that
-were written out are the same. The ledger knows questions by the digest of this form: whoever asks
-again, however spelt, gets the same answer and is not charged. Nothing of a query is executed.
+A query is frozen and strict: unknown keys, texts in place of numbers, NaN and infinity are refused.
+It has one canonical form for all spellings (spaces, order of terms, numbers, written defaults). The
+ledger identifies questions by the digest of this form: asking again in any spelling returns the
+same answer, free of charge. No part of a query is executed as code.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ from synthesizer.extensions.verification.coefficient_questions import (
     Trend,
 )
 from synthesizer.extensions.verification.messages import WORDS
-from synthesizer.extensions.verification.prediction_questions import Accuracy, Residuals, RocCurve
+from synthesizer.extensions.verification.prediction_questions import (
+    Accuracy,
+    Residuals,
+    RocQuestion,
+)
 from synthesizer.extensions.verification.public_schema import (
     PublicSchema,
     digest_of,
@@ -35,15 +39,15 @@ from synthesizer.extensions.verification.public_schema import (
     strictly,
 )
 from synthesizer.extensions.verification.questions import Question, Terms
-from synthesizer.extensions.verification.table_questions import Counts, Means
+from synthesizer.extensions.verification.table_questions import CountQuestion, MeanQuestion
 from synthesizer.measures.utility.formulas import MAX_LENGTH, Formula, parse_formula
 
-MOST_SIGNS = 200
-"""Signs of a formula, such as + and (: more take long to read."""
-NO_FORMULA = "formula: is needed: the response, ~, and terms that are joined by +"
+MAX_SIGNS = 200
+"""Limit of signs in a formula, such as + and (: more would be slow to parse."""
+NO_FORMULA = "formula: is needed: the response, ~, and terms joined by +"
 _SIGN = re.compile(r"[^\w\s.`]")
-_MOST_HINTS = 1
-"""Unknown names for which a similar one is looked for: that takes time."""
+_MAX_HINTS = 1
+"""Unknown names with a search for a similar one, which is slow."""
 
 
 class Query(Terms):
@@ -55,18 +59,18 @@ class Query(Terms):
         | Tolerance
         | Trend
         | Significance
-        | Counts
-        | Means
-        | RocCurve
+        | CountQuestion
+        | MeanQuestion
+        | RocQuestion
         | Residuals
         | Accuracy,
         Field(discriminator="measure"),
     ]
-    """What is asked of it."""
+    """The kind of question, with its parameters."""
     schema_digest: str | None = Field(default=None, alias="schema")
-    """Digest of the public schema; what `verify` is given where absent."""
+    """Digest of the public schema; if absent that of the given one."""
     synthetic_digest: str | None = Field(default=None, alias="synthetic")
-    """SHA-256 of the synthetic file, of which the same holds."""
+    """SHA-256 of the synthetic file; if absent that of the given one."""
 
     @field_validator("formula")
     @classmethod
@@ -89,11 +93,11 @@ class Query(Terms):
         if self.ask.asks_of_model and self.formula is None:
             raise ValueError(NO_FORMULA)
         if not self.ask.asks_of_model and self.formula is not None:
-            raise ValueError(f"formula: {measure} is about no model; take the formula out")
+            raise ValueError(f"formula: {measure} is about no model; remove the formula")
         if not self.ask.asks_of_model and self.family != "linear":
-            raise ValueError(f"family: {measure} is about no model; take the family out")
+            raise ValueError(f"family: {measure} is about no model; remove the family")
         if self.errors == "report" and not self.ask.reports_errors:
-            raise ValueError(f"errors: {measure} has no category of errors; take 'report' out")
+            raise ValueError(f"errors: {measure} has no category of errors; remove 'report'")
         return self
 
     def bound(self, schema: PublicSchema, synthetic: str) -> Query:
@@ -107,11 +111,11 @@ class Query(Terms):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the canonical form: the same for all spellings, another for other meanings."""
+        """SHA-256 of the canonical form, the same for all spellings."""
         return digest_of(self.content())
 
     def problems(self, schema: PublicSchema, synthetic: str | None = None) -> list[str]:
-        """Say without data all that is wrong with it, each with key and remedy."""
+        """Return all problems that are visible without data, with key and remedy."""
         problems = Problems()
         for key, wanted, there in (
             ("schema", self.schema_digest, schema.digest),
@@ -130,7 +134,7 @@ class Query(Terms):
         return problems
 
     def _outcome_problems(self, schema: PublicSchema) -> Iterator[str]:
-        """Yield that the family needs another response than the public schema has."""
+        """Yield a problem if the response does not suit the family, by the public schema."""
         response = parse_formula(self.formula or "").response
         if not {*response.names} <= {*schema.variables}:
             return
@@ -146,7 +150,7 @@ class Query(Terms):
 
 
 def text_problems(formula: str | None, subset: str | None, schema: PublicSchema) -> Iterator[str]:
-    """Yield what formula and subset ask of the public schema that it does not have."""
+    """Yield the parts of formula and subset that the public schema does not have."""
     if formula is not None:
         read = parse_formula(formula)
         effects = frozenset(read.effects) - {schema.person}  # persons may have constants
@@ -157,13 +161,13 @@ def text_problems(formula: str | None, subset: str | None, schema: PublicSchema)
         if unknown := list(_unknown("subset", condition.names, schema)):
             yield from unknown
         else:
-            found = condition.problems(schema.table_schema, condition=True)
-            yield from (f"subset: {problem}" for problem in found)
+            problems = condition.problems(schema.table_schema, condition=True)
+            yield from (f"subset: {problem}" for problem in problems)
 
 
 def _unknown(key: str, names: frozenset[str], schema: PublicSchema) -> Iterator[str]:
-    for place, name in enumerate(sorted(names - {*schema.variables})):
-        known = schema.variables if place < _MOST_HINTS else ()
+    for number, name in enumerate(sorted(names - {*schema.variables})):
+        known = schema.variables if number < _MAX_HINTS else ()
         is_level = any(name in variable.levels for variable in schema.variables.values())
         other = f"write a level in quotes: {name!r}" if is_level else "name one of its variables"
         hint = did_you_mean(name, known, other)
@@ -171,7 +175,7 @@ def _unknown(key: str, names: frozenset[str], schema: PublicSchema) -> Iterator[
 
 
 def _canonical(spell: Callable[[], str]) -> str:
-    """Return a text in its one spelling; pydantic takes errors of values only."""
+    """Return the canonical spelling of a text; pydantic needs a ValueError."""
     try:
         return spell()
     except ExpressionError as error:
@@ -179,9 +183,9 @@ def _canonical(spell: Callable[[], str]) -> str:
 
 
 def _spelt_formula(text: str) -> str:
-    """Return a formula in its one spelling; one that takes long to read is refused."""
-    if len(_SIGN.findall(text)) > MOST_SIGNS:
-        raise ExpressionError(f"more than {MOST_SIGNS} signs such as + and (: name fewer terms")
+    """Return the canonical spelling of a formula; too long ones are refused."""
+    if len(_SIGN.findall(text)) > MAX_SIGNS:
+        raise ExpressionError(f"more than {MAX_SIGNS} signs such as + and (: name fewer terms")
     spelt = parse_formula(text.strip()).canonical
     if len(spelt) > MAX_LENGTH:
         raise ExpressionError(f"more than {MAX_LENGTH} characters without *: name fewer terms")
@@ -200,14 +204,14 @@ def _formula_problems(formula: Formula, schema: PublicSchema) -> Iterator[str]:
         if atom.kind == "I":
             number = Variable(name=atom.text, kind=Kind.NUMERIC, missing=("",))
             expression = Expression.parse(atom.text)
-            found = expression.problems(known, condition=False, target=number)
-            yield from (f"{atom}: {problem}" for problem in found)
+            problems = expression.problems(known, condition=False, target=number)
+            yield from (f"{atom}: {problem}" for problem in problems)
         elif not schema.levels(atom) and (atom.kind == "C" or schema.variables[atom.text].is_coded):
             yield WORDS["wrong"]["no_levels_in_formula"].format(atom)
 
 
 def query_of(content: Mapping[str, Any], *, origin: str = "") -> Query:
-    """Take plain values, as YAML and JSON have them, for a query.
+    """Return plain values, as in YAML and JSON, as a query.
 
     Raises
     ------
@@ -218,18 +222,18 @@ def query_of(content: Mapping[str, Any], *, origin: str = "") -> Query:
 
 
 def read_query(path: Path) -> Query:
-    """Read a query from YAML or JSON; ConfigError has every problem of form."""
+    """Return a query from YAML or JSON; ConfigError has every problem of form."""
     return read_strictly(Query, path)
 
 
 def problems_of_unsound(content: Mapping[str, Any], schema: PublicSchema) -> list[str]:
-    """Say what formula and subset ask in vain in plain values that are no query otherwise."""
+    """Return the problems of formula and subset in plain values that are no valid query."""
     formula, subset = (_read_or_none(content.get(key), key) for key in ("formula", "subset"))
     return [*text_problems(formula, subset, schema)]
 
 
 def _read_or_none(text: Any, key: str) -> str | None:
-    """Return a text that can be read; faults of its form are told already."""
+    """Return a text that can be read, or None; faults of form are reported elsewhere."""
     if not isinstance(text, str):
         return None
     with suppress(ExpressionError):

@@ -22,18 +22,18 @@ LedgerPath = Annotated[Path, typer.Argument(help="SQLite file of one version of 
 
 def schema_verification(
     release: Annotated[Path, typer.Argument(help="Result directory of a run, or codebook.json.")],
-    out: Annotated[Path, option("YAML file to write, for you to look over.", "--out", "-o")],
+    out: Annotated[Path, option("YAML file to write; check it before use.", "--out", "-o")],
     person: Annotated[Text, option("Column of the person; that of the codebook.")] = None,
     period: Annotated[Text, option("Variable of time; that of the run.")] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Write what queries may know, from the codebook of a release."""
+    """Write the public schema for queries, from the codebook of a release."""
     from synthesizer.data.files import write_texts
     from synthesizer.extensions.verification.public_schema import schema_of_release, yaml_of
 
     made = schema_of_release(release, person=person, period=period)
     write_texts({out: yaml_of(made)}, overwrite=overwrite, read=[release])
-    print(f"wrote {out} (digest {made.digest[:12]}); look it over: an edit changes its digest")
+    print(f"wrote {out} (digest {made.digest[:12]}); check it: an edit changes its digest")
 
 
 def new_ledger(
@@ -46,18 +46,18 @@ def new_ledger(
         float | None, option("Epsilon of each analysis; the global cap.")
     ] = None,
 ) -> None:
-    """Make the ledger of one version of the confidential file, with a new secret key."""
+    """Create the ledger of one version of the confidential file, with a new secret key."""
     from synthesizer.extensions.verification.verify import begin_ledger
 
     begin_ledger(
         ledger, confidential=confidential, schema=schema, cap=cap, user_cap=user_cap,
         analysis_cap=analysis_cap,
     )  # fmt: skip
-    print(f"wrote {ledger} (secret: it holds the key of the partitions; mode 0600)")
+    print(f"wrote {ledger} (secret: it contains the key of the partitions; mode 0600)")
 
 
 def show_ledger(ledger: LedgerPath, json: AsJson = False) -> None:
-    """Show budgets and what was asked; answers and the key stay in the file."""
+    """Show budgets and charged questions, without answers and the key."""
     from synthesizer.cli.printing import say_json, show_rows
     from synthesizer.extensions.verification.ledger import Ledger
     from synthesizer.measures.figure import plain
@@ -74,8 +74,8 @@ def show_ledger(ledger: LedgerPath, json: AsJson = False) -> None:
 def cap_ledger(
     ledger: LedgerPath,
     scope: Annotated[str, typer.Argument(help="global, user or analysis.")],
-    cap: Annotated[float, option("Epsilon; not below what is spent.")],
-    name: Annotated[str, option("Of the user or of the analysis.")] = "",
+    cap: Annotated[float, option("Epsilon; not below the spent epsilon.")],
+    name: Annotated[str, option("Name of the user or of the analysis.")] = "",
 ) -> None:
     """Change a budget."""
     from synthesizer.extensions.verification.ledger import Ledger
@@ -89,11 +89,9 @@ def answer(
     schema: PublicSchemaPath,
     confidential: Annotated[Path | None, option("The confidential file.")] = None,
     ledger: Annotated[Path | None, option("Ledger of this version of the file.")] = None,
-    user: Annotated[str, option("Whose budget pays beside the global one.")] = "unnamed",
-    analysis: Annotated[str, option("Which analysis's budget pays.")] = "unnamed",
-    dry_run: Annotated[
-        bool, option("Every step on the synthetic data alone: free.", "--dry-run")
-    ] = False,
+    user: Annotated[str, option("User whose budget pays, besides the global one.")] = "unnamed",
+    analysis: Annotated[str, option("Analysis whose budget pays.")] = "unnamed",
+    dry_run: Annotated[bool, option("Use the synthetic data alone: free.", "--dry-run")] = False,
     choose_m: Annotated[
         bool, option("Choose M, and epsilon up to that of the query: free.", "--choose-m")
     ] = False,
@@ -105,8 +103,8 @@ def answer(
 ) -> None:
     """Answer a query under differential privacy, and charge for it.
 
-    The same query gets the same answer again and is not charged. Ask --dry-run and --choose-m
-    before: they need neither the confidential file nor a ledger.
+    The same query gets the same answer again, free of charge. Try --dry-run and --choose-m first:
+    they need neither the confidential file nor a ledger.
     """
     from synthesizer.cli.printing import say_json
     from synthesizer.data.files import check_inside
@@ -119,10 +117,10 @@ def answer(
     )
     if out is not None:
         read = [file for file in (query, synthetic, schema, confidential, ledger) if file]
-        check_inside(out, job.NAMES, overwrite=overwrite, read=read)
+        check_inside(out, job.ANSWER_FILES, overwrite=overwrite, read=read)
     if choose_m:
-        asked = job.sound_asked(query, schema, synthetic)
-        choice = chosen(asked, asked.query.epsilon)
+        public_query = job.sound_query(query, schema, synthetic)
+        choice = chosen(public_query, public_query.query.epsilon)
         say_json(choice.content) if json else _say_lines(choice.lines)
         return
     if confidential is None or ledger is None:
@@ -153,7 +151,7 @@ def serve(
     config: Annotated[Path | None, typer.Argument(help="YAML of the server.")] = None,
     demo: Annotated[
         Path | None,
-        option("Make a server about simulated persons in this directory, if new, and start it."),
+        option("Make a server with simulated persons in this directory, if new, and start it."),
     ] = None,
     persons: Annotated[int, option("Persons of the demonstration.")] = 3_000,
     port: Annotated[
@@ -167,13 +165,13 @@ def serve(
     from synthesizer.extensions.verification.server import serve as job
 
     if (config is None) == (demo is None):
-        raise ConfigError("name the YAML of a server, or a directory by --demo; one of them")
+        raise ConfigError("write the YAML of a server, or --demo DIRECTORY, and not both")
     listener = None
     if demo is not None:
         config = demo / job.DEMO_CONFIG
         if demo.exists() and not config.exists():
             raise ConfigError(
-                f"--demo {demo} is there and no demonstration (it has no {job.DEMO_CONFIG}); name "
+                f"--demo {demo} exists and is no demonstration (it has no {job.DEMO_CONFIG}); name "
                 "a directory that is new"
             )
         if not config.exists():
@@ -181,27 +179,29 @@ def serve(
             print(f"simulating {persons:,} persons and synthesising them: about a minute")
             for name, token in job.make_demo(demo, persons=persons).items():
                 print(f"{job.DEMO_ACCOUNTS[name]:10}  {name:8}  token {token}")
-            print("tokens are shown this once; sign in with them at the address below", flush=True)
+            print("tokens, shown only now; sign in with them at the address below", flush=True)
     assert config is not None  # noqa: S101 - one of both was named
     job.serve(config, port=port, listener=listener)
 
 
 def add_account(
     config: ServerPath,
-    name: Annotated[str, typer.Argument(help="Name; of a single sign-on exactly what it sends.")],
+    name: Annotated[
+        str, typer.Argument(help="Name; with a single sign-on exactly the name that it sends.")
+    ],
     role: Annotated[str, option("researcher, steward or admin.")] = "researcher",
 ) -> None:
-    """Make an account, the first one, too, and print its token once."""
+    """Make an account, also the first one, and print its token once."""
     from synthesizer.extensions.verification.server import serve as job
 
-    print(f"token of {name}, shown this once: {job.add_account(config, name, role)}")
+    print(f"token of {name}, shown only now: {job.add_account(config, name, role)}")
 
 
 def check_server(
     config: ServerPath,
-    noted: Annotated[Text, option("Head of the audit log, as noted earlier.")] = None,
+    noted: Annotated[Text, option("Head of the audit log from an earlier check.")] = None,
 ) -> None:
-    """Check the sums of all charges and the audit log; print the head of the log, to be noted."""
+    """Check the sums of all charges and the audit log; print the head of the log to store."""
     from synthesizer.extensions.verification.messages import LedgerError
     from synthesizer.extensions.verification.server import serve as job
 
@@ -214,11 +214,11 @@ def check_server(
 def backup_server(
     config: ServerPath, out: Annotated[Path, typer.Argument(help="File to write (mode 0600).")]
 ) -> None:
-    """Copy the SQLite database of a server, also while it runs; of PostgreSQL use pg_dump."""
+    """Copy the SQLite database of a server, also while it runs; for PostgreSQL use pg_dump."""
     from synthesizer.extensions.verification.server import serve as job
 
     job.backup(config, out)
-    print(f"wrote {out} (secret: it holds keys and answers; mode 0600)")
+    print(f"wrote {out} (secret: it contains keys and answers; mode 0600)")
 
 
 def commands() -> list[CommandGroup]:

@@ -1,4 +1,4 @@
-"""The main job: from a query to its answer, and what it would be before anything is spent."""
+"""The main job: from a query to its answer, and the dry run before it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,20 @@ from synthesizer.data.errors import ConfigError, DataError, Problems
 from synthesizer.data.files import check_file, sha256, write_texts
 from synthesizer.data.yaml_text import read_yaml
 from synthesizer.extensions.verification.answer import Budget, Verification
-from synthesizer.extensions.verification.mechanisms import MICRO, DryNoise, Noise, OpenDP, Planned
+from synthesizer.extensions.verification.mechanisms import (
+    MICRO,
+    DryNoise,
+    Noise,
+    OpenDP,
+    PlannedNoise,
+)
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.public_schema import PublicSchema, digest_of, load_schema
 from synthesizer.extensions.verification.query import Query, problems_of_unsound, read_query
 from synthesizer.extensions.verification.questions import (
+    QueryRows,
     Question,
     Released,
-    View,
     read_view,
     view_of,
     within,
@@ -30,10 +36,10 @@ from synthesizer.extensions.verification.questions import (
 if TYPE_CHECKING:
     from synthesizer.extensions.verification.ledger import Caps, Ledger, Payers
 
-NAMES = ("answer.html", "answer.json")
-"""The files that are written."""
+ANSWER_FILES = ("answer.html", "answer.json")
+"""Names of the written files."""
 DRY_KEY = bytes(32)
-"""Key of the partitions of synthetic data, which are no secret."""
+"""Key of the partitions of synthetic data, which need not be secret."""
 UNNAMED = "unnamed"
 
 
@@ -50,87 +56,88 @@ def verify(
 ) -> Verification:
     """Answer a query about confidential data, and charge for it.
 
-    Every problem is told before a confidential row is read and before anything is charged. From the
-    charge on nothing about the data is an error. Who asks the same question again gets the first
-    answer and is not charged.
+    Every problem is raised before the charge, and before a confidential row is read. After the
+    charge the data raise no error. Asking the same question again returns the first answer, free.
 
     Parameters
     ----------
     query, schema : Path, Query, PublicSchema
-        What is asked, and the public schema; files are YAML or JSON.
+        The query and the public schema; files are YAML or JSON.
     confidential, synthetic : Path
         CSV or Parquet files with the columns of the public schema.
     ledger : Path
-        What `begin_ledger` made for this version of the confidential file.
+        Ledger from `begin_ledger` for this version of the confidential file.
     user, analysis : str
-        Who pays beside the global budget.
+        Names of the budgets that pay, besides the global one.
     noise : Noise, optional
-        OpenDP's if absent.
+        OpenDP if absent.
 
     Raises
     ------
     SynthesizerError
-        If anything is refused; nothing is charged then.
+        If the query is refused; nothing is charged.
     """
     problems = Problems()
-    asked = read_asked(query, schema, synthetic, problems)
+    public_query = read_public_query(query, schema, synthetic, problems)
     noise = noise or problems.attempt(OpenDP)
     payers: Payers = {"user": user, "analysis": analysis}
-    check_ledger(ledger, confidential, asked, problems, payers)
+    check_ledger(ledger, confidential, public_query, problems, payers)
     problems.settle(ConfigError)
-    assert asked is not None and noise is not None  # noqa: PT018, S101 - or it was a problem
+    assert public_query is not None and noise is not None  # noqa: PT018, S101 - or it was a problem
 
-    book = opened_ledger(ledger, confidential, asked)  # the file is looked at, no row is read
-    prepared = asked.prepare()
-    planned = Planned(noise, asked.ask.mechanisms(asked.query, prepared))
+    book = opened_ledger(
+        ledger, confidential, public_query
+    )  # names and hash are checked, no row is read
+    prepared = public_query.prepare()
+    planned = PlannedNoise(noise, public_query.ask.mechanisms(public_query.query, prepared))
     stored = book.reserve(
-        asked.query.digest, content=json.dumps(asked.query.content(), sort_keys=True),
+        public_query.query.digest, content=json.dumps(public_query.query.content(), sort_keys=True),
         epsilon=planned.epsilon, **payers,
     )  # fmt: skip
     released = stored
-    if released is None:  # charged: from here on nothing is refused
-        view = view_of(confidential, asked.schema, asked.query, book.key)
-        drawn = asked.ask.release(asked.query, prepared, view, planned)
-        released = book.store(asked.query.digest, drawn)
+    if released is None:  # charged: after this nothing is refused
+        view = view_of(confidential, public_query.schema, public_query.query, book.key)
+        drawn = public_query.ask.release(public_query.query, prepared, view, planned)
+        released = book.store(public_query.query.digest, drawn)
     return concluded(
-        asked, prepared, released, charge=planned.epsilon, is_new=stored is None,
+        public_query, prepared, released, charge=planned.epsilon, is_new=stored is None,
         budgets=paying(book, payers),
     )  # fmt: skip
 
 
 def dry_run(query: Path | Query, *, synthetic: Path, schema: Path | PublicSchema) -> Verification:
-    """Take every step of `verify` with the synthetic data in place of the confidential ones: free.
+    """Return the result of `verify` with the synthetic in place of the confidential data: free.
 
     Raises
     ------
     SynthesizerError
         With every problem.
     """
-    asked = sound_asked(query, schema, synthetic)
-    prepared = asked.prepare()
-    planned = Planned(DryNoise(), asked.ask.mechanisms(asked.query, prepared))
-    released = asked.ask.release(asked.query, prepared, asked.view(), planned)
-    return concluded(asked, prepared, released, charge=planned.epsilon, dry=True)
+    public_query = sound_query(query, schema, synthetic)
+    prepared = public_query.prepare()
+    planned = PlannedNoise(DryNoise(), public_query.ask.mechanisms(public_query.query, prepared))
+    released = public_query.ask.release(public_query.query, prepared, public_query.view(), planned)
+    return concluded(public_query, prepared, released, charge=planned.epsilon, dry=True)
 
 
 def concluded(
-    asked: Asked, prepared: Any, released: Released, *, charge: int, dry: bool = False,
+    public_query: PublicQuery, prepared: Any, released: Released, *, charge: int, dry: bool = False,
     is_new: bool = True, budgets: tuple[Budget, ...] = (),
 ) -> Verification:  # fmt: skip
-    """Return what follows from released numbers; the charge is in millionths of epsilon."""
+    """Return the answer from released numbers; the charge is in millionths of epsilon."""
     return Verification(
         dry=dry,
-        query=asked.query.content(),
-        digest=asked.query.digest,
+        query=public_query.query.content(),
+        digest=public_query.query.digest,
         charge=charge / MICRO,
         is_new=is_new and not dry,
         budgets=budgets,
-        answer=asked.ask.conclude(asked.query, prepared, released),
+        answer=public_query.ask.conclude(public_query.query, prepared, released),
     )
 
 
 @dataclass(frozen=True)
-class Asked:
+class PublicQuery:
     """A query with the public schema and the synthetic file that it is about."""
 
     query: Query
@@ -143,49 +150,49 @@ class Asked:
         return self.query.ask
 
     @cached_property
-    def rows(self) -> View:
-        """All rows of the synthetic file, with the variables of the query; they are read once."""
+    def rows(self) -> QueryRows:
+        """All rows of the synthetic file, with the variables of the query; read once."""
         return read_view(self.synthetic, self.schema, self.query.names, DRY_KEY)
 
-    def view(self) -> View:
+    def view(self) -> QueryRows:
         """Return the rows of the synthetic file that the query is about."""
         return within(self.rows, self.query)
 
     def prepare(self) -> Any:
-        """Return what the question needs of the synthetic file."""
+        """Return the prepared numbers from the synthetic file."""
         return self.ask.prepare(self.query, self.schema, self.view())
 
 
-def sound_asked(query: Path | Query, schema: Path | PublicSchema, synthetic: Path) -> Asked:
-    """Return what is asked; ConfigError has every problem."""
+def sound_query(query: Path | Query, schema: Path | PublicSchema, synthetic: Path) -> PublicQuery:
+    """Return the query with schema and synthetic file; ConfigError has every problem."""
     problems = Problems()
-    asked = read_asked(query, schema, synthetic, problems)
+    public_query = read_public_query(query, schema, synthetic, problems)
     problems.settle(ConfigError)
-    assert asked is not None  # noqa: S101 - or it was a problem
-    return asked
+    assert public_query is not None  # noqa: S101 - or it was a problem
+    return public_query
 
 
-def read_asked(
+def read_public_query(
     query: Path | Query, schema: Path | PublicSchema, synthetic: Path, problems: Problems
-) -> Asked | None:
-    """Return what is asked, None if something is wrong: every problem is added."""
-    asked = query if isinstance(query, Query) else problems.attempt(read_query, query)
+) -> PublicQuery | None:
+    """Return the query with schema and synthetic file; None after adding its problems."""
+    public_query = query if isinstance(query, Query) else problems.attempt(read_query, query)
     public = schema if isinstance(schema, PublicSchema) else problems.attempt(load_schema, schema)
     digest = problems.attempt(_file_digest, synthetic)
-    if asked is None and public is not None and not isinstance(query, Query):
+    if public_query is None and public is not None and not isinstance(query, Query):
         problems.at(str(query), problems_of_unsound(_content(query), public))
-    if asked is None or public is None:
+    if public_query is None or public is None:
         return None
-    if wrong := asked.problems(public, digest):
+    if wrong := public_query.problems(public, digest):
         problems.at("" if isinstance(query, Query) else str(query), wrong)
         return None
-    if digest is None or _adds(problems, public, synthetic, asked):
+    if digest is None or _adds(problems, public, synthetic, public_query):
         return None
-    return Asked(asked.bound(public, digest), public, synthetic)
+    return PublicQuery(public_query.bound(public, digest), public, synthetic)
 
 
 def _content(query: Path) -> Mapping[str, Any]:
-    """Return the plain values of a file; that it has none is told already."""
+    """Return the plain values of a file, or none if it is invalid."""
     try:
         return read_yaml(query)
     except ConfigError:
@@ -193,7 +200,7 @@ def _content(query: Path) -> Mapping[str, Any]:
 
 
 def _adds(problems: Problems, schema: PublicSchema, path: Path, query: Query) -> bool:
-    """Add which columns a file lacks; tell whether there are any."""
+    """Add a problem for each missing column; return whether there are any."""
     before = len(problems)
     with problems.gathered():
         problems += schema.column_problems(path, query.names)
@@ -201,7 +208,7 @@ def _adds(problems: Problems, schema: PublicSchema, path: Path, query: Query) ->
 
 
 def _file_digest(path: Path) -> str:
-    """Return the SHA-256 of a file that must be there."""
+    """Return the SHA-256 of a file; ConfigError if it cannot be read."""
     try:
         return sha256(path)
     except OSError as error:
@@ -209,35 +216,39 @@ def _file_digest(path: Path) -> str:
 
 
 def version_of(confidential: Path, schema: PublicSchema) -> str:
-    """Return what a ledger is bound to: the file, and all that decides how it is read.
+    """Return the digest of the file and of all settings that decide how it is read.
 
-    A file that was read when the ledger was made is read in the same way ever after, so reading it
-    cannot fail once a question is charged.
+    A ledger is bound to it: a file that could be read when the ledger was made is read in the same
+    way later, so reading cannot fail after a question is charged.
     """
     return digest_of({"sha256": _file_digest(confidential), "reading": schema.reading})
 
 
 def check_ledger(
-    ledger: Path, confidential: Path, asked: Asked | None, problems: Problems, payers: Payers
+    ledger: Path,
+    confidential: Path,
+    public_query: PublicQuery | None,
+    problems: Problems,
+    payers: Payers,
 ) -> None:
-    """Add what is wrong with the ledger or its budgets; the confidential file is not opened."""
-    if not os.path.exists(confidential):  # nor one whose name the system refuses
+    """Add the problems of the ledger and its budgets; the confidential file is not opened."""
+    if not os.path.exists(confidential):  # also if the system refuses the name
         problems.append(f"{confidential}: no such file; check its name and directory")
     book = problems.attempt(_ledger_at, ledger)
-    if book is not None and asked is not None:
+    if book is not None and public_query is not None:
         with problems.gathered():
-            query = asked.query
+            query = public_query.query
             problems += book.refusals(query.digest, epsilon=query.micro_epsilon, **payers)
 
 
-def opened_ledger(ledger: Path, confidential: Path, asked: Asked) -> Ledger:
-    """Return the ledger, if it is that of the confidential file and this has the columns.
+def opened_ledger(ledger: Path, confidential: Path, public_query: PublicQuery) -> Ledger:
+    """Return the ledger if it belongs to the confidential file, and the file has the columns.
 
-    Names of columns and the hash of the file are looked at, no row.
+    Column names and the hash of the file are read, but no row.
     """
     problems = Problems()
-    _adds(problems, asked.schema, confidential, asked.query)
-    digest = problems.attempt(version_of, confidential, asked.schema)
+    _adds(problems, public_query.schema, confidential, public_query.query)
+    digest = problems.attempt(version_of, confidential, public_query.schema)
     book = None
     if digest is not None:
         with problems.gathered():
@@ -248,7 +259,7 @@ def opened_ledger(ledger: Path, confidential: Path, asked: Asked) -> Ledger:
 
 
 def _ledger_at(path: Path, data: str | None = None) -> Ledger:
-    """Open a ledger; what is free needs none, and no SQLAlchemy."""
+    """Open a ledger; imported late, since free steps need no SQLAlchemy."""
     from synthesizer.extensions.verification.ledger import Ledger
 
     return Ledger(path, data=data)
@@ -265,15 +276,14 @@ def paying(book: Ledger, payers: Payers) -> tuple[Budget, ...]:
 def begin_ledger(
     path: Path, *, confidential: Path, schema: Path | PublicSchema, **caps: Unpack[Caps]
 ) -> Ledger:
-    """Make the ledger of a version of the confidential file, which is read once as `verify` will.
+    """Create the ledger of a version of the confidential file, which is read once like in `verify`.
 
-    So a file that cannot be read, or lacks columns of the public schema, is found by the steward,
-    before anybody is charged.
+    So the steward learns of a file that cannot be read, or lacks columns, before any charge.
 
     Raises
     ------
     SynthesizerError
-        If the file cannot serve, or the ledger cannot be written.
+        If the file cannot be used, or the ledger cannot be written.
     """
     from synthesizer.extensions.verification.ledger import new_ledger
 
@@ -294,14 +304,14 @@ def check_words(
     *, dry_run: bool, choose_m: bool, confidential: Path | None, ledger: Path | None,
     out: Path | None,
 ) -> None:  # fmt: skip
-    """Raise ConfigError where words of the command do not go together, all at once."""
+    """Raise ConfigError with all options of the command that cannot be combined."""
     problems = Problems()
-    free = [w for w, said in (("--dry-run", dry_run), ("--choose-m", choose_m)) if said]
+    free = [w for w, is_given in (("--dry-run", dry_run), ("--choose-m", choose_m)) if is_given]
     files = [w for w, f in (("--confidential", confidential), ("--ledger", ledger)) if f]
     if len(free) > 1:
-        problems.append("--dry-run and --choose-m are two questions; ask one after the other")
+        problems.append("--dry-run and --choose-m cannot be combined; run one after the other")
     if free and files:
-        problems.append(f"{free[0]} looks at synthetic data alone; leave out {' and '.join(files)}")
+        problems.append(f"{free[0]} uses synthetic data alone; leave out {' and '.join(files)}")
     if not free and len(files) < 2:
         problems.append(WORDS["refused"]["two_files"])
     if choose_m and out is not None:
@@ -310,7 +320,9 @@ def check_words(
 
 
 def write_answer(made: Verification, out: Path, *, overwrite: bool = False) -> tuple[Path, ...]:
-    """Write page and JSON of an answer into a directory, whole or not at all."""
-    texts = dict(zip((out / name for name in NAMES), (made.page, made.json_text), strict=True))
+    """Write page and JSON of an answer into a directory, atomically."""
+    texts = dict(
+        zip((out / name for name in ANSWER_FILES), (made.page, made.json_text), strict=True)
+    )
     write_texts(texts, overwrite=overwrite, parents=True)
     return tuple(texts)

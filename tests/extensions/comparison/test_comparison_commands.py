@@ -91,9 +91,9 @@ def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
     run(setting.config.model_copy(update={"output": output}), seed=plan.seed)
     (workshop(grid) / "grid.json").write_text("{}")
     again = plan_frontier(config, vary, directory=grid)
-    assert (again.seed, again.kept) == (plan.seed, (setting.name,))
+    assert (again.seed, again.finished) == (plan.seed, (setting.name,))
     bare = plan_frontier(config, vary, directory=grid, overrides={"random_key": "none"})
-    assert (bare.seed.random_key, bare.kept) == (None, ())
+    assert (bare.seed.random_key, bare.finished) == (None, ())
     told = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
     runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]
     told += call("compare", *runs, "-o", grid / "map.html", "--json", grid / "map.json").output

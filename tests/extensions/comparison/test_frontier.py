@@ -65,7 +65,7 @@ def run_grid(config: Any, vary: Any, **options: Any) -> Frontier:
 
 def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
     """Stop a grid when its second setting begins; return where the first one waits."""
-    with pytest.raises(KeyboardInterrupt, match="finished settings are kept in"):
+    with pytest.raises(KeyboardInterrupt, match="finished settings are in"):
         run_grid(
             config, vary, directory=where, overrides={"workers": 1}, listening=interrupts_at(2)
         )
@@ -77,7 +77,7 @@ def interrupted(config: Path, where: Path, vary: Any = LEAVES) -> Path:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[Frontier, list[str]]:
     told: list[str] = []
     config = configured(tmp_path_factory.mktemp("finished"))
-    return run_grid(config, LEAVES, overrides={"m": 2, "workers": 1}, say=told.append), told
+    return run_grid(config, LEAVES, overrides={"m": 2, "workers": 1}, show=told.append), told
 
 
 def test_every_setting_is_a_whole_run(finished):
@@ -138,7 +138,7 @@ def test_all_problems_before_anything_runs(config: Path, tmp_path: Path) -> None
 def test_settings_that_make_the_same_data_are_left_out(config: Path, tmp_path: Path) -> None:
     told: list[str] = []
     vary = {"cart.min_leaf": [5, 40], "forest.n_trees": [5, 9]}
-    found = run_grid(config, vary, overrides={"workers": 1}, say=told.append)
+    found = run_grid(config, vary, overrides={"workers": 1}, show=told.append)
     twins = {f"{name},forest.n_trees=9": f"{name},forest.n_trees=5" for name in NAMES}
     assert [point.name for point in found.comparison.runs] == list(twins.values())
     assert {path.name for path in found.directory.iterdir() if path.is_dir()} == {*twins.values()}
@@ -168,7 +168,7 @@ def test_an_interrupted_grid_goes_on(config: Path, tmp_path: Path) -> None:
     made = (first / "manifest.json").stat().st_ino
     assert stat.S_IMODE(workshop(where).stat().st_mode) == 0o700
     told: list[str] = []
-    found = run_grid(config, vary, directory=where, overrides={"workers": 2}, say=told.append)
+    found = run_grid(config, vary, directory=where, overrides={"workers": 2}, show=told.append)
     assert len(found.comparison.runs) == 3
     assert "1 of them are finished already" in told[1]
     assert "setting 1 of 2: cart.min_leaf=20" in told
@@ -188,7 +188,7 @@ def test_an_internal_error_loses_no_other_setting(config: Path) -> None:
     registry, told = Registry.load(), list[str]()
     registry.register("breaks", Breaks)
     vary = {"variables.income.method": ["breaks", "sample", "cart"]}
-    found = run_grid(config, vary, overrides={"workers": 2}, registry=registry, say=told.append)
+    found = run_grid(config, vary, overrides={"workers": 2}, registry=registry, show=told.append)
     ((name, (why,)),) = found.failed.items()
     assert name == "variables.income.method=breaks"
     assert "internal error, ZeroDivisionError in " in why
@@ -245,7 +245,7 @@ def test_a_failure_at_the_end_loses_no_run(
         with pytest.raises(OutputError, match="No space left"):
             run_grid(config, LEAVES, overrides={"workers": 1})
     assert not (tmp_path / "out_frontier").exists()
-    assert plan_frontier(config, LEAVES).kept == tuple(NAMES)
+    assert plan_frontier(config, LEAVES).finished == tuple(NAMES)
     assert len(run_grid(config, LEAVES, overrides={"workers": 1}).comparison.runs) == 2
 
 
@@ -254,7 +254,7 @@ def test_what_was_finished_otherwise_or_damaged_runs_again(config: Path, tmp_pat
     made = interrupted(config, where) / "synthetic_1.csv"
 
     def kept(**overrides: Any) -> tuple[str, ...]:
-        return plan_frontier(config, LEAVES, directory=where, overrides=overrides).kept
+        return plan_frontier(config, LEAVES, directory=where, overrides=overrides).finished
 
     assert kept() == (NAMES[0],)
     assert kept(m=2) == kept(seed=9) == ()
@@ -266,4 +266,4 @@ def test_what_was_finished_otherwise_or_damaged_runs_again(config: Path, tmp_pat
     again = tmp_path / "again"
     interrupted(config, again)
     persons_frame(100, seed=5).to_csv(tmp_path / "persons.csv", index=False)
-    assert plan_frontier(config, LEAVES, directory=again).kept == ()
+    assert plan_frontier(config, LEAVES, directory=again).finished == ()

@@ -10,8 +10,8 @@ from synthesizer.data.errors import DataError
 from synthesizer.data.table import Kind, Table, Variable
 from synthesizer.extensions.genetic import scores as margins
 from synthesizer.extensions.genetic.scores import (
+    CandidateMargin,
     Coding,
-    Margin,
     coding_problems,
     sorted_cells,
 )
@@ -72,14 +72,14 @@ def test_too_many_combinations_are_told(counts):
 
 def own(*arguments):
     """A margin that looks up its own cells, not those of all variables."""
-    with patch.object(margins, "DIRECT", 0):
-        return Margin(*arguments)
+    with patch.object(margins, "MAX_DIRECT_CELLS", 0):
+        return CandidateMargin(*arguments)
 
 
 def sparse(*arguments):
     """A margin whose cells are searched, not looked up."""
-    with patch.object(margins, "DIRECT", 0), patch.object(margins, "DENSE", 0):
-        return Margin(*arguments)
+    with patch.object(margins, "MAX_DIRECT_CELLS", 0), patch.object(margins, "MAX_DENSE_CELLS", 0):
+        return CandidateMargin(*arguments)
 
 
 def cells_of(table, places):
@@ -100,7 +100,7 @@ def test_counts_equal_slow_counting_both_ways(case, data):
     assert counts.tolist() == [known[cell] for cell in sorted(known)]
     records = coding.encode(made)
     found = Counter(cells_of(made, places))
-    for margin in [make(coding, places, cells) for make in (Margin, own, sparse)]:
+    for margin in [make(coding, places, cells) for make in (CandidateMargin, own, sparse)]:
         assert margin.count(records).tolist() == [found[cell] for cell in sorted(known)]
         order = sorted(known)
         expected = [order.index(c) if c in known else -1 for c in cells_of(made, places)]
@@ -112,7 +112,7 @@ def test_numbers_beyond_32_bits():
     records = np.array([0, coding.n_cells - 1, coding.n_cells // 2], dtype=np.int64)
     places = [7, 0, 3, 1, 2, 5, 4, 6]
     cells, counts = sorted_cells(coding, places, np.repeat(records, 2))
-    margin = Margin(coding, places, cells)
+    margin = CandidateMargin(coding, places, cells)
     assert margin._lookup is None
     assert counts.tolist() == [2, 2, 2]
     assert margin.count(records).tolist() == [1, 1, 1]

@@ -205,7 +205,9 @@ def test_what_ends_the_process_or_leaves_nothing_to_keep_is_passed_on(error):
         raise error
 
     with pytest.raises(error):
-        evolve(breeder(ORIGINAL, elites=0), tell=tell, keeps_best=error is not KeyboardInterrupt)
+        evolve(
+            breeder(ORIGINAL, elites=0), listener=tell, keeps_best=error is not KeyboardInterrupt
+        )
 
 
 def test_the_floor_is_that_of_random_files():

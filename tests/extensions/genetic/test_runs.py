@@ -94,7 +94,7 @@ def test_same_seed_same_bytes_for_any_number_of_workers(
     folder: Path, start: str, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # threads for small files too
-    monkeypatch.setattr("synthesizer.extensions.genetic.genetic_source.ALONE", 0)
+    monkeypatch.setattr("synthesizer.extensions.genetic.genetic_source.MIN_THREADED_ROWS", 0)
     found = []
     for workers in (1, 3):
         genetic = {"start": start, "mode": mode}

@@ -18,7 +18,7 @@ from synthesizer.extensions.genetic.evolved import (
     Utility,
 )
 from synthesizer.extensions.genetic.genetic_report import (
-    MOST_STEPS,
+    MAX_STEPS,
     generations_chart,
     path_chart,
 )
@@ -108,7 +108,7 @@ def test_the_way_leads_from_the_start_to_the_result() -> None:
 def test_long_histories_are_thinned_out_and_keep_their_ends() -> None:
     chart = generations_chart(history(5003))
     rows = chart.table.rows
-    assert len(rows) <= MOST_STEPS + 1
+    assert len(rows) <= MAX_STEPS + 1
     assert (rows[0][0], rows[-1][0]) == (0, 5002)
 
 

@@ -290,7 +290,7 @@ def test_a_file_that_ends_the_program_is_tried_elsewhere_first(tmp_path, monkeyp
         read_path(tmp_path / "short.sav")
     monkeypatch.setattr(labelled, "_PROBE", "import os; os.abort()")
     for name in ("made.sav", "made.dta"):
-        with pytest.raises(DataError, match=f"{name}: the file is damaged, and reading it ends"):
+        with pytest.raises(DataError, match=f"{name}: the file is damaged, and reading it crashes"):
             read_path(HAVEN / name)
 
 

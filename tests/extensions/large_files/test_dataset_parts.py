@@ -320,7 +320,7 @@ def test_what_needs_the_whole_source_is_refused_at_once(rows: Path, tmp_path: Pa
 
 
 def test_a_worker_of_another_version_or_without_the_files_is_told(tmp_path: Path) -> None:
-    part, registry = parts.Part(dataset=0, number=1, first=0, end=10), parts.Registry.load()
+    part, registry = parts.DatasetPart(dataset=0, number=1, first=0, end=10), parts.Registry.load()
     for version, words in (("0.0.0", "install the same"), (parts.this_version(), "is not there")):
         with pytest.raises(ModelError, match=words):
             parts.draw_part(tmp_path / "model", registry, part, tmp_path / "part", version)

@@ -46,7 +46,7 @@ def _write(frame: pd.DataFrame, path: Path, parts: int, group: int = 700) -> Pat
 @pytest.mark.parametrize("kind", [int, str, float])
 def test_all_rows_of_a_person_are_sampled_or_none_whatever_their_order(tmp_path, kind, monkeypatch):
     monkeypatch.setattr(partitions, "BATCH_ROWS", 512)
-    monkeypatch.setattr(partitions, "_MANY", 100)  # repeated hashes are dropped on the way
+    monkeypatch.setattr(partitions, "_MAX_HASHES", 100)  # repeated hashes are dropped on the way
     frame = _panel(kind)
     shuffled = frame.sample(frac=1, random_state=3)
     sorted_, whole = read_sample(_write(frame, tmp_path / "a", 3), 2_000, "id")
@@ -110,13 +110,13 @@ def test_a_file_that_changes_while_or_after_it_is_read_is_refused(tmp_path, monk
 
     with monkeypatch.context() as patch:
         patch.setattr(partitions, "_hashes", meanwhile)
-        with pytest.raises(DataError, match=r"0\.parquet: was changed"):
+        with pytest.raises(DataError, match=r"0\.parquet: changed"):
             read_sample(path, 1_000, "id")
     _write(_panel(), path := tmp_path / "b", 2)
     _, whole = read_sample(path, 1_000, "id")
     (path / "1.parquet").write_bytes((path / "0.parquet").read_bytes())
     for _ in range(2):  # another one, and none
-        with pytest.raises(DataError, match=r"1\.parquet: was changed"):
+        with pytest.raises(DataError, match=r"1\.parquet: changed"):
             list(read_groups(path, whole, ["x"], 1_000))
         (path / "1.parquet").unlink(missing_ok=True)
 

@@ -44,7 +44,7 @@ def test_a_run_in_parts_that_cannot_fit_is_refused(
         refuse_too_large(plan)
     memory, disk = caught.value.problems
     assert "use fewer workers (1 now), fewer rows for the models (data.fit_rows)" in memory
-    assert "output.directory: the datasets take about" in disk
+    assert "output.directory: the datasets need about" in disk
     monkeypatch.setattr(planned_parts, "free_space", lambda _: found.disk)
     monkeypatch.setattr(ahead, "free_memory", lambda: None)  # where nobody says it is tried
     refuse_too_large(plan)
@@ -66,7 +66,7 @@ def test_households_and_uniques_need_the_whole_source(tmp_path: Path) -> None:
     household_frame(900).to_parquet(tmp_path / "homes.parquet", index=False)
     data = {"path": str(tmp_path / "homes.parquet"), "fit_rows": 1_000}
     found = problems_of({"data": data, "household": HOUSEHOLD, "after": {"uniques": "drop"}})
-    assert "is not read whole: datasets are drawn in parts" in found["household"]
+    assert "is not read whole, so datasets are drawn in parts" in found["household"]
     assert "after.uniques" in found
 
 
@@ -79,4 +79,4 @@ def test_a_scheduler_that_does_not_answer_and_a_source_without_parts_are_told_to
     answer, source, resumed = caught.value.problems
     assert answer.startswith("workers.dask: no Dask scheduler answers at tcp://127.0.0.1:8786;")
     assert source.startswith("workers.dask: parts of datasets are drawn from a Parquet source only")
-    assert "nothing is kept of such a run" in resumed
+    assert "such a run stores nothing" in resumed

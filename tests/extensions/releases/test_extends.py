@@ -146,7 +146,7 @@ def test_workers_and_steps_do_not_matter(published: Path, tmp_path: Path) -> Non
     one = extended(tmp_path / "c", published / "next.csv", run, LONG, m=1)
     two = extended(tmp_path / "d", source, tmp_path / "c" / "out", LONG, m=1)
     assert one.exit_code == two.exit_code == 0, one.output + two.output
-    assert "1 of the 2 published datasets go on" in one.output
+    assert "1 of the 2 published datasets are extended" in one.output
     waves = [(tmp_path / x / "out" / "synthetic_1.csv").read_bytes() for x in "cd"]
     assert waves[1].startswith(waves[0])
     assert waves[0].startswith((run / "synthetic_1.csv").read_bytes())
@@ -196,14 +196,14 @@ def test_python_goes_on_as_the_command_does(published: Path, tmp_path: Path) -> 
     ("changes", "remedy"),
     [
         ({"m": 3}, r"m \(3\) must be at most 2"),
-        ({"strata": ["sex"]}, "take strata out"),
+        ({"strata": ["sex"]}, "remove strata"),
         ({"drop": ["pay"], "structural_zeros": [], "variables": {"id": {"kind": "id"}}},
          "'pay' in the published run, but not here"),
         ({"panel": LONG["panel"] | {"career": "level"}, "variables": {}, "structural_zeros": []},
          "career is 'level' here and 'state'"),
-        ({"data": "old.csv"}, "name the file that has all of these and new ones"),
-        ({"data": "late.csv"}, "are not those that the run was made of; .*extends.revised: true"),
-        ({"data": "before.csv"}, "periods before or between"),
+        ({"data": "old.csv"}, "name the file with all of these and new ones"),
+        ({"data": "late.csv"}, "differ from those of the published run; .*extends.revised: true"),
+        ({"data": "before.csv"}, "earlier periods"),
     ],
 )  # fmt: skip
 def test_what_cannot_go_on_is_refused(
@@ -227,8 +227,8 @@ STEPS = {"round": {"age": 5}, "bottom_code": {"age": 25}, "top_code": {"age": 55
     ("before", "after", "remedy"),
     [
         (STEPS, STEPS, None),
-        ({}, {"round": {"age": 20}}, "after.round is not that of .* for 'age'"),
-        (STEPS, STEPS | {"top_code": {"age": 60}}, "after.top_code is not that of"),
+        ({}, {"round": {"age": 20}}, "after.round differs from .* for 'age'"),
+        (STEPS, STEPS | {"top_code": {"age": 60}}, "after.top_code differs from"),
         ({}, {"uniques": "drop"}, "after.uniques: "),
     ],
 )
@@ -298,10 +298,10 @@ def test_a_published_file_that_was_changed_is_refused(published: Path, tmp_path:
     assert (result.exit_code, "is not the published file" in result.output) == (2, True)
     itself = config_of(tmp_path, published / "long.csv", LONG, output={"overwrite": True})
     same = call("run", itself, "--set", f"extends.run={copy}", "-o", copy, "--overwrite")
-    assert (same.exit_code, "is the published run itself" in same.output) == (2, True)
+    assert (same.exit_code, "is the published run, which" in same.output) == (2, True)
     (copy / "manifest.json").write_text("[1")
     told = " ".join(extended(tmp_path, published / "long.csv", copy, LONG).output.split())
-    assert "damaged or edited; put the published file back" in told
+    assert "damaged or edited; restore the published file" in told
     assert "--overwrite" not in told
 
 

@@ -198,7 +198,7 @@ def test_a_file_with_a_design_gets_replicate_weights_of_its_own(tmp_path):
     again = generate(load_model(tmp_path / "model.synth", Registry.load()), tmp_path / "again")
     assert list(pd.read_csv(again[0])) == list(table)
     codebook = json.loads(next(p for p in result.codebook if p.suffix == ".json").read_text())
-    assert "400 replicate weights w1 to w400, which were made anew" in json.dumps(codebook)
+    assert "400 replicate weights w1 to w400, which were made for this file" in json.dumps(codebook)
 
 
 def test_weighted_fits_have_the_errors_of_the_design(tmp_path, monkeypatch):

@@ -23,17 +23,17 @@ def answer(*counts, holds=True, scale=1.0, unfitted=0.0):
 @pytest.mark.parametrize(
     ("counts", "scale", "holds", "verdict", "beside"),
     [
-        ((50,), 1.0, True, "nearly all", "say the same"),
-        ((50,), 1.0, False, "nearly all", "say otherwise"),
-        ((37,), 1.0, True, "most", "say the same"),
+        ((50,), 1.0, True, "nearly all", "confirmed, for the range"),
+        ((50,), 1.0, False, "nearly all", "synthetic data disagree"),
+        ((37,), 1.0, True, "most", "confirmed, for the range"),
         ((25,), 1.0, True, "about half", "near the border"),
         ((24, 24, 2), 2.0, True, "about half", "near the border"),
-        ((25,), 20.0, True, "undecided", "neither confirmed nor refuted"),
-        ((12,), 1.0, True, "few", "do not publish"),
-        ((12, 38, 0), 2.0, True, "few", "do not publish"),
-        ((0,), 1.0, False, "nearly none", "say the same"),
-        ((0, 50, 0), 2.0, False, "nearly none", "say the same"),
-        ((40, 0, 10), 2.0, True, "nearly all", "say the same"),
+        ((25,), 20.0, True, "undecided", "neither confirms nor contradicts"),
+        ((12,), 1.0, True, "few", "Do not publish"),
+        ((12, 38, 0), 2.0, True, "few", "Do not publish"),
+        ((0,), 1.0, False, "nearly none", "confirmed, for the range"),
+        ((0, 50, 0), 2.0, False, "nearly none", "confirmed, for the range"),
+        ((40, 0, 10), 2.0, True, "nearly all", "confirmed, for the range"),
     ],
 )
 def test_words_follow_from_where_r_lies(counts, scale, holds, verdict, beside):
@@ -45,11 +45,13 @@ def test_words_follow_from_where_r_lies(counts, scale, holds, verdict, beside):
 def test_a_no_may_be_a_model_that_cannot_be_fitted_unless_that_is_told_apart():
     for counts in ((1,), (12,), (25,)):
         words = " ".join(answer(*counts, unfitted=0.2).words)
-        assert "such groups apart" in words
-        assert not any(claim in words for claim in ("say otherwise", "confirmed", "do not publish"))
-        assert "such groups apart" not in " ".join(answer(*counts).words)
-    assert "such groups apart" not in " ".join(answer(49, unfitted=0.2).words)
-    assert any("cannot be fitted; r is about" in words for words in answer(35, 0, 15).words)
+        assert "such groups separately" in words
+        assert not any(
+            claim in words for claim in ("synthetic data disagree", "confirmed", "Do not publish")
+        )
+        assert "such groups separately" not in " ".join(answer(*counts).words)
+    assert "such groups separately" not in " ".join(answer(49, unfitted=0.2).words)
+    assert any("r is about the others" in words for words in answer(35, 0, 15).words)
 
 
 def verification(**changes):
@@ -82,7 +84,7 @@ def test_page_json_screen_and_notebook_tell_the_same_and_the_promise():
     assert made._repr_html_().startswith("<iframe srcdoc=")
     assert "&lt;svg" in made._repr_html_()
     assert "Charged: epsilon 1 (global: 4 left)." in list(made.lines)
-    assert any("answered before" in line for line in verification(is_new=False).lines)
+    assert any("Answered before" in line for line in verification(is_new=False).lines)
     assert not any("left" in line for line in verification(dry=True, budgets=()).lines)
 
 

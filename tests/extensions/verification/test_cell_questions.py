@@ -7,17 +7,17 @@ from replay_trials import Exact
 from sklearn.metrics import roc_auc_score
 
 from synthesizer.data.table import Column, Table
-from synthesizer.extensions.verification.mechanisms import DryNoise, Planned
+from synthesizer.extensions.verification.mechanisms import DryNoise, PlannedNoise
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.prediction_questions import (
     resampled,
     roc_points,
     without_noise,
 )
-from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.extensions.verification.public_schema import PublicSchema, SchemaVariable
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.questions import View, within
-from synthesizer.extensions.verification.table_questions import Counts, Means
+from synthesizer.extensions.verification.questions import QueryRows, within
+from synthesizer.extensions.verification.table_questions import CountQuestion, MeanQuestion
 from synthesizer.measures.figure import plain
 from synthesizer.report.page import fragment
 
@@ -25,10 +25,10 @@ SCHEMA = PublicSchema(
     person="person",
     rows_per_person=4,
     variables={
-        "pay": PublicVariable(kind="numeric", low=0.0, high=100.0),
-        "sex": PublicVariable(kind="categorical", levels=("M", "F")),
-        "job": PublicVariable(kind="categorical", levels=tuple("abcde")),
-        "year": PublicVariable(kind="numeric", low=2001.0, high=2004.0, whole=True),
+        "pay": SchemaVariable(kind="numeric", low=0.0, high=100.0),
+        "sex": SchemaVariable(kind="categorical", levels=("M", "F")),
+        "job": SchemaVariable(kind="categorical", levels=tuple("abcde")),
+        "year": SchemaVariable(kind="numeric", low=2001.0, high=2004.0, whole=True),
     },
 )
 LINEAR = {"formula": "pay ~ sex + year | job"}
@@ -54,7 +54,7 @@ def view_of(owners, pay, sex, job, year, n):
         Column(variables["job"], np.asarray(job, dtype=np.int32)),
         Column(variables["year"], np.asarray(year, dtype=float)),
     ]
-    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, b"k" * 32)
+    return QueryRows.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, b"k" * 32)
 
 
 def frame(made):
@@ -136,15 +136,15 @@ def test_a_person_moves_no_more_than_the_noise_is_for(query):
     assert 0 < largest_moves(query, pairs=60) <= 1
 
 
-class AllRows(Counts):
+class AllRows(CountQuestion):
     """Wrong on purpose: every row of a person counts."""
 
     def _counts(self, groups, view):
-        places = groups.places(view.table)
-        return np.bincount(places[places >= 0], minlength=groups.size)
+        cells = groups.cells(view.table)
+        return np.bincount(cells[cells >= 0], minlength=groups.size)
 
 
-class Unclipped(Means):
+class Unclipped(MeanQuestion):
     """Wrong on purpose: values are not clipped."""
 
     def _totals(self, groups, ends, view):
@@ -355,7 +355,7 @@ def test_whatever_a_file_holds_is_an_answer_at_the_price_that_was_offered(query)
     mechanisms = query.ask.mechanisms(query, query.ask.prepare(query, SCHEMA, made))
     assert sum(m.epsilon for m in mechanisms) == 1_000_000
     for odd in (hostile, made.take(np.zeros(0, dtype=np.int64)), view(seed=9)):
-        found = answer(query, odd, Planned(DryNoise(), mechanisms))
+        found = answer(query, odd, PlannedNoise(DryNoise(), mechanisms))
         assert plain(found)["released"]
         assert type(found).model_validate(plain(found)) == found
         assert all(fragment(block) for block in found.blocks())
@@ -370,7 +370,7 @@ def test_whatever_a_file_holds_is_an_answer_at_the_price_that_was_offered(query)
         ({"measure": "means", "of": "pay", "low": 200.0}, {}, "ask.low: 200"),
         ({"measure": "roc"}, LINEAR, "only logit"),
         ({"measure": "residuals"}, LOGIT, "only linear"),
-        ({"measure": "accuracy", "most": 3.0}, LOGIT, "take most out"),
+        ({"measure": "accuracy", "most": 3.0}, LOGIT, "remove most"),
         ({"measure": "roc"}, {**LOGIT, "formula": "I(pay > 50) ~ sex | job"}, "no fixed effects"),
     ],
 )
@@ -380,7 +380,7 @@ def test_what_cannot_be_asked_is_refused(ask, others, words):
 
 
 def test_a_table_of_too_many_cells_is_refused():
-    codes = PublicVariable(kind="numeric", low=1.0, high=900.0, whole=True)
+    codes = SchemaVariable(kind="numeric", low=1.0, high=900.0, whole=True)
     schema = SCHEMA.model_copy(update={"variables": {**SCHEMA.variables, "code": codes}})
     problems = query_of({"ask": {"measure": "counts", "by": ["code", "job"]}}).problems(schema)
     assert "4,500 cells" in problems[0]

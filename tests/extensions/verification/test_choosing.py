@@ -11,14 +11,14 @@ from replay_trials import GAP, QUESTIONS, people
 from synthesizer.extensions.verification import choosing
 from synthesizer.extensions.verification.choosing import (
     PARTITIONS,
-    Look,
+    GroupFits,
     chance_of,
     chosen,
     unbiased,
 )
 from synthesizer.extensions.verification.messages import WORDS
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.verify import sound_asked
+from synthesizer.extensions.verification.verify import sound_query
 
 
 def asked(ask, n=3_000, seed=0, tail=0.0, **content):
@@ -77,7 +77,7 @@ def test_forecasts_of_open_claims_come_true_as_often_as_they_say():
         confidential = simulated(3_000, rng, EFFECT, 0.0)
         one = asked({"above": 0}, seed=seed)
         query, estimate = one.query, one.ask.estimates(one.query, SCHEMA, synthetic)
-        look = Look(one.ask.numbers(query, SCHEMA, synthetic, query.partitions), estimate)
+        look = GroupFits(one.ask.numbers(query, SCHEMA, synthetic, query.partitions), estimate)
         numbers = one.ask.numbers(query, SCHEMA, confidential, query.partitions)
         for end in np.linspace(0, 0.6, 25):
             ask = one.ask.model_copy(update={"above": end})
@@ -113,7 +113,7 @@ def test_what_no_group_can_fit_or_no_noise_lets_through_is_impossible():
 
 
 def look(numbers, estimate=0.0):
-    return Look(np.array([numbers], dtype=float), np.array([estimate]))
+    return GroupFits(np.array([numbers], dtype=float), np.array([estimate]))
 
 
 def test_groups_that_scatter_to_one_side_are_too_small():
@@ -138,7 +138,7 @@ def test_larger_groups_are_taken_where_small_ones_are_biased():
 
 @pytest.mark.parametrize("name", [*QUESTIONS])
 def test_every_question_is_chosen_for(name, files, schema):
-    one = sound_asked(query_of({**GAP, **QUESTIONS[name]}), schema, files[1])
+    one = sound_query(query_of({**GAP, **QUESTIONS[name]}), schema, files[1])
     made = chosen(one, 0.8)
     assert made.query.epsilon <= 0.8
     assert (made.query.errors == "report") == made.query.ask.reports_errors
@@ -151,12 +151,12 @@ def test_every_question_is_chosen_for(name, files, schema):
 def test_counts_that_noise_hides_are_open(files, schema):
     by = {"formula": None, "ask": {"measure": "counts", "by": ["sex", "race", "agency", "year"],
                                       "rows": 4}}  # fmt: skip
-    one = sound_asked(query_of({**GAP, **by}), schema, files[1])
+    one = sound_query(query_of({**GAP, **by}), schema, files[1])
     few, enough = chosen(one, 0.05), chosen(one, 5.0)
     assert (few.outlook, enough.outlook) == ("open", "decided")
     # at the charge of 5 each of 4 rows moves two cells: the noise has the scale 8 / 5
     reach = one.ask.mechanisms(enough.query, one.prepare())[0].within(0.95)
-    assert f"each within {reach} of" in enough.words[0]
+    assert f"each lies within {reach} of" in enough.words[0]
 
 
 @pytest.mark.parametrize(("gap", "outlook"), [(20_000, "decided"), (20, "open")])
@@ -166,7 +166,7 @@ def test_means_whose_intervals_are_wider_than_their_differences_are_open(
     data = people(2_000, 5).assign(pay=lambda f: 50_000 + gap * (f.sex == "F"))
     data.to_csv(tmp_path / "synthetic.csv", index=False)
     ask = {"measure": "means", "of": "pay", "by": ["sex"]}
-    one = sound_asked(query_of({"ask": ask}), schema, tmp_path / "synthetic.csv")
+    one = sound_query(query_of({"ask": ask}), schema, tmp_path / "synthetic.csv")
     made = chosen(one, 1.0)
     assert made.outlook == outlook
     assert (made.words[0] == WORDS["tables"]["wide"]) == (outlook == "open")
@@ -176,8 +176,8 @@ def test_an_interval_takes_groups_that_say_most(files, schema, monkeypatch):
     monkeypatch.setattr(choosing, "PARTITIONS", (20, 400))
     formula = "I(log(pay)) ~ sex + age"
     far = {"measure": "interval", "coefficient": "sex[F]", "below": -0.05}
-    one = sound_asked(query_of({**GAP, "formula": formula, "ask": far}), schema, files[1])
+    one = sound_query(query_of({**GAP, "formula": formula, "ask": far}), schema, files[1])
     assert chosen(one, 1.0).query.partitions == 20  # one person a group has no fit
     near = {**far, "below": -0.2505}
-    one = sound_asked(query_of({**GAP, "formula": formula, "ask": near}), schema, files[1])
+    one = sound_query(query_of({**GAP, "formula": formula, "ask": near}), schema, files[1])
     assert chosen(one, 0.5).outlook == "open"

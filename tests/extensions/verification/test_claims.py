@@ -7,7 +7,7 @@ import pytest
 from partition_trials import SCHEMA
 
 from synthesizer.extensions.verification.claims import (
-    CERTAIN,
+    MIN_CERTAINTY,
     ClaimAnswer,
     shares_at_ends,
     verdict_of,
@@ -124,7 +124,7 @@ def test_an_answer_shows_every_end():
     (chart,) = made.blocks()
     for end, statement in zip(made.ends, ("is at least -0.05", "is at most -0.01"), strict=True):
         assert (end.statement, chart.svg.count(statement)) == (statement, 1)
-        assert end.probability > CERTAIN - 0.1
+        assert end.probability > MIN_CERTAINTY - 0.1
 
 
 def test_a_share_of_the_synthetic_estimate_has_two_ends():

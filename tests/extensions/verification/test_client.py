@@ -5,7 +5,7 @@ import json
 import httpx2
 import pytest
 
-from synthesizer.extensions.verification.client import MOST_PATIENT, Client
+from synthesizer.extensions.verification.client import MAX_POLL_SECONDS, Client
 from synthesizer.extensions.verification.messages import RequestError
 
 DRY_RUN = {
@@ -52,7 +52,7 @@ def test_a_dry_run_is_waited_for_with_longer_and_longer_pauses(client):
     assert json.loads(sent[0].content) == {"query": {"epsilon": 0.5}}
     assert str(sent[1].url) == f"https://host/api/v1/datasets/d/dry-runs/{'0' * 64}"
     assert sent[1].headers["authorization"] == "Bearer secret"
-    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, MOST_PATIENT, MOST_PATIENT]
+    assert pauses == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, MAX_POLL_SECONDS, MAX_POLL_SECONDS]
 
 
 def test_who_waits_too_long_is_told_to_ask_again(client):

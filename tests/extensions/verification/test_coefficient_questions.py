@@ -9,19 +9,19 @@ from scipy.stats import t as student
 
 from synthesizer.data.errors import ConfigError, DataError
 from synthesizer.data.table import Column, Table
-from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.extensions.verification.public_schema import PublicSchema, SchemaVariable
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.questions import View
+from synthesizer.extensions.verification.questions import QueryRows
 
 RACES, YEARS = ("White", "Black"), tuple(range(2001, 2007))
 SCHEMA = PublicSchema(
     person="person",
     rows_per_person=6,
     variables={
-        "pay": PublicVariable(kind="numeric", low=0.0, high=100.0),
-        "race": PublicVariable(kind="categorical", levels=RACES),
-        "job": PublicVariable(kind="categorical", levels=tuple("abcdefgh")),
-        "year": PublicVariable(kind="numeric", low=2001.0, high=2006.0, whole=True),
+        "pay": SchemaVariable(kind="numeric", low=0.0, high=100.0),
+        "race": SchemaVariable(kind="categorical", levels=RACES),
+        "job": SchemaVariable(kind="categorical", levels=tuple("abcdefgh")),
+        "year": SchemaVariable(kind="numeric", low=2001.0, high=2006.0, whole=True),
     },
 )
 
@@ -40,7 +40,7 @@ def view(n=600, seed=0, gap=-2.0, drift=0.0, key=b"k" * 32):
         Column(variables["job"], job.astype(np.int32)),
         Column(variables["year"], year),
     ]
-    return View.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, key)
+    return QueryRows.of(Table(columns, len(owners)), tuple(map(str, range(n))), owners, key)
 
 
 def query(ask, **others):
@@ -244,7 +244,7 @@ def test_a_person_with_a_new_level_leaves_the_bits_of_other_groups():
     without = made.take(rows)
     years = np.where(rows, first.data, 1.0)  # person 0 alone has the lowest level
     columns = [Column(c.variable, years) if c.name == "year" else c for c in made.table.columns]
-    other = View(Table(columns, len(years)), made.persons, made.owners, made.key)
+    other = QueryRows(Table(columns, len(years)), made.persons, made.owners, made.key)
     one, two = (
         asked.ask.fits(asked, SCHEMA, v, v.partition(20), 20).coefficients for v in (without, other)
     )

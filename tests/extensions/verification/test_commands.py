@@ -25,7 +25,8 @@ def release(tmp_path_factory):
     folder = tmp_path_factory.mktemp("release")
     people(120, seed=3).to_csv(folder / "data.csv", index=False)
     config = {
-        "data": {"path": "data.csv"}, "output": {"directory": "run"}, "seed": 1, "secret": "none",
+        "data": {"path": "data.csv"}, "output": {"directory": "run"}, "seed": 1,
+        "random_key": "none",
         "panel": {"person": "person", "time": "year", "career": "agency"},
     }  # fmt: skip
     (folder / "run.yaml").write_text(yaml.safe_dump(config))
@@ -92,9 +93,9 @@ def test_the_reference_is_a_level_that_many_records_have(release, tmp_path, rows
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "--confidential and --ledger are needed"),
-        (("--dry-run", "--choose-m"), "two questions"),
-        (("--dry-run", "--ledger", "x"), "looks at synthetic data alone"),
+        ((), "needs --confidential and --ledger"),
+        (("--dry-run", "--choose-m"), "cannot be combined"),
+        (("--dry-run", "--ledger", "x"), "uses synthetic data alone"),
         (("--choose-m", "-o", "x"), "leave out --out"),
     ],
 )

@@ -84,7 +84,7 @@ def test_versions_share_budgets_and_no_answers(engine):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda engine: new_dataset(engine, "one", data=B, cap=1.0), "there already"),
+        (lambda engine: new_dataset(engine, "one", data=B, cap=1.0), "exists already"),
         (lambda engine: new_dataset(engine, " ", data=B, cap=1.0), "dataset must be a name"),
         (lambda engine: new_dataset(engine, "two", data=B, cap=0.0), "cap"),
         (lambda engine: new_version(engine, "one", data=A), "already"),
@@ -136,7 +136,7 @@ def test_files_of_the_database_are_their_owners(path, engine):
     assert len(files) == 3  # with log and index
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     path.chmod(0o640)
-    with pytest.raises(LedgerError, match="others may open it"):
+    with pytest.raises(LedgerError, match="other users may open it"):
         connect(f"sqlite:///{path}")
 
 

@@ -169,7 +169,7 @@ def test_a_disk_that_is_full(ledger, path, tmp_path, monkeypatch):
     with pytest.raises(LedgerError, match="the disk is full; make room; nothing was charged"):
         ledger.reserve("q", content="x" * 99_999, epsilon=1, user="u", analysis="a")
     reserve(ledger)
-    with pytest.raises(LedgerError, match="the charge stands"):
+    with pytest.raises(LedgerError, match="the charge remains"):
         ledger.store("q", [[7] * 99_999])
     monkeypatch.undo()
     assert spent(ledger)["global", ""] == 0.1
@@ -217,7 +217,7 @@ def test_a_disk_that_fails_in_the_last_step(ledger, monkeypatch):
         raise sqlite3.OperationalError("disk I/O error")
 
     at_commit(monkeypatch, fail)
-    with pytest.raises(LedgerError, match="may stand all the same") as error:
+    with pytest.raises(LedgerError, match="may be saved nevertheless") as error:
         reserve(ledger)
     assert "nothing was charged" not in str(error.value)
     monkeypatch.undo()
@@ -228,7 +228,7 @@ HARMS = {
     "no file": lambda path: (path.unlink(), os.mkfifo(path)),
     "cannot be opened": lambda path: path.unlink(),
     "read-only": lambda path: path.chmod(0o400),
-    "others may open it": lambda path: path.chmod(0o644),
+    "other users may open it": lambda path: path.chmod(0o644),
     "is no ledger": lambda path: path.write_text("name,age\nada,36\n" * 99),
     "is damaged": lambda path: path.write_bytes(path.read_bytes()[:5000]),
     "somebody changed": lambda path: executed(

@@ -18,7 +18,7 @@ from synthesizer.extensions.verification.mechanisms import (
     DryNoise,
     Mechanism,
     OpenDP,
-    Planned,
+    PlannedNoise,
     micro,
 )
 
@@ -108,7 +108,7 @@ def test_the_interval_of_the_noise(scale, share):
 
 def test_nothing_is_drawn_but_what_was_charged_for():
     first, second = Mechanism(1, 1, 600_000), Mechanism(2, 2, 400_000)
-    noise = Planned(OpenDP(), [first, second])
+    noise = PlannedNoise(OpenDP(), [first, second])
     assert noise.epsilon == MICRO
     noise.draw(first, [1])
     with pytest.raises(RuntimeError, match="not charged"):

@@ -8,7 +8,7 @@ import pytest
 from partition_trials import distances, orders
 
 from synthesizer.extensions.verification import partition_fits
-from synthesizer.extensions.verification.partition_fits import Regression, fit_partitions
+from synthesizer.extensions.verification.partition_fits import PartitionRows, fit_partitions
 
 N, M = 2400, 4
 
@@ -24,7 +24,7 @@ def rows(seed=0, *, effects=True, response=None):
     if not effects:
         X = np.column_stack([np.ones(N), X])
     codes = (bureau, job) if effects else ()
-    return Regression(y, X, codes, person, rng.integers(0, M, N // 4)[person])
+    return PartitionRows(y, X, codes, person, rng.integers(0, M, N // 4)[person])
 
 
 @pytest.mark.parametrize("of_persons", [False, True])
@@ -61,7 +61,7 @@ def test_effects_are_columns_of_their_levels_however_many_effects(levels, of_per
     effects = [person, *effects[1:]] if of_persons else effects
     X = rng.normal(size=(n, 2))
     y = X @ [1.0, -2] + sum(effects) + rng.normal(size=30)[person] + rng.normal(size=n)
-    data = Regression(y, X, tuple(effects), person, np.zeros(n, dtype=np.int64))
+    data = PartitionRows(y, X, tuple(effects), person, np.zeros(n, dtype=np.int64))
     coefficients, errors = with_columns_of_levels(data)
     fits = fit_partitions(data, 1)
     assert fits.coefficients[0] == pytest.approx(coefficients, rel=1e-8)
@@ -72,7 +72,7 @@ def test_effects_are_columns_of_their_levels_however_many_effects(levels, of_per
 def test_a_row_more_than_columns_and_levels_is_enough(n, is_fitted):
     effects = np.arange(n) % 3, np.arange(n) // 2  # 3 and 4 levels, one column: 7 are taken
     x = np.array([0.3, -1, 2, 0.7, 1.1, -0.4, 3, 0.2])[:n, None]
-    data = Regression(np.sin(x[:, 0]), x, effects, np.arange(n), np.zeros(n, dtype=np.int64))
+    data = PartitionRows(np.sin(x[:, 0]), x, effects, np.arange(n), np.zeros(n, dtype=np.int64))
     fits = fit_partitions(data, 1)
     assert np.isfinite([fits.coefficients[0, 0], fits.errors[0, 0]]).tolist() == [is_fitted] * 2
     if is_fitted:
@@ -112,7 +112,7 @@ def test_a_hostile_number_costs_its_own_partition_alone(effects):
 
 def permuted(data, order):
     y, X, persons, partition = (a[order] for a in (data.y, data.X, data.persons, data.partition))
-    return Regression(y, X, tuple(codes[order] for codes in data.effects), persons, partition)
+    return PartitionRows(y, X, tuple(codes[order] for codes in data.effects), persons, partition)
 
 
 def bits(fits):
@@ -165,11 +165,11 @@ def test_powers_of_a_year_are_told_apart():
     exact = np.linalg.lstsq(np.column_stack([np.ones(n), away, away**2]), y)[0][2]
     inside = np.zeros(n, dtype=np.int64)
     X = np.column_stack([np.ones(n), year, year**2])
-    (found,) = fit_partitions(Regression(y, X, (), person, inside), 1).coefficients
+    (found,) = fit_partitions(PartitionRows(y, X, (), person, inside), 1).coefficients
     assert found[2] == pytest.approx(exact, rel=1e-6)
     dummies = np.column_stack([away, away**2, *((job == j) * 1.0 for j in range(9))])
     exact = np.linalg.lstsq(dummies, y)[0][1]
-    swept = fit_partitions(Regression(y, X[:, 1:], (job,), person, inside), 1).coefficients[0]
+    swept = fit_partitions(PartitionRows(y, X[:, 1:], (job,), person, inside), 1).coefficients[0]
     assert swept[1] == pytest.approx(exact, rel=1e-6)
 
 
@@ -178,7 +178,7 @@ def few(X, y=None, effects=(), family="linear"):
     n = len(X)
     y = np.sin(np.arange(n)) if y is None else np.asarray(y, dtype=float)
     part = np.zeros(n, dtype=np.int64)
-    one = Regression(y, np.asarray(X, dtype=float), effects, np.arange(n), part)
+    one = PartitionRows(y, np.asarray(X, dtype=float), effects, np.arange(n), part)
     return np.isnan(fit_partitions(one, 1, family).coefficients[0]).tolist()
 
 
@@ -208,7 +208,7 @@ def test_what_a_partition_does_not_identify_has_no_coefficient():
 def test_errors_need_two_persons_and_coefficients_do_not(effects):
     rng, part = np.random.default_rng(0), np.zeros(30, dtype=np.int64)
     X = rng.normal(size=(30, 2))
-    one = Regression(X @ [1.0, 2] + rng.normal(size=30), X, effects, part, part)
+    one = PartitionRows(X @ [1.0, 2] + rng.normal(size=30), X, effects, part, part)
     two = replace(one, persons=(np.arange(30) > 11).astype(np.int64))
     coefficients, errors = with_columns_of_levels(two)
     for data, expected in ((one, [np.nan] * 2), (two, errors)):
@@ -253,7 +253,7 @@ def test_effects_that_are_balanced_leave_every_partition_its_fit():
         person, year = np.repeat(np.arange(n), 4), np.tile(np.arange(4), n)
         agency, x = rng.integers(0, 4, n)[person], rng.integers(0, 2, (n, 2))[person].astype(float)
         y = x @ [1.0, -2.0] + agency + 0.1 * year + rng.normal(0, 0.1, 4 * n)
-        rows = Regression(y, x, (agency, year), person, 0 * person)
+        rows = PartitionRows(y, x, (agency, year), person, 0 * person)
         dense = np.column_stack([x, np.eye(4)[agency], np.eye(4)[year]])
         if np.linalg.matrix_rank(dense) < 2 + len(np.unique(agency)) + 3:
             continue
@@ -280,7 +280,7 @@ def test_a_group_without_a_fit_takes_the_same_steps(monkeypatch, family, spoilt)
                 name,
                 lambda a, *r, _f=real, **k: (work.append(a.shape), _f(a, *r, **k))[1],
             )
-        rows = Regression(y, X, effects, np.arange(n), np.zeros(n, dtype=np.int64))
+        rows = PartitionRows(y, X, effects, np.arange(n), np.zeros(n, dtype=np.int64))
         fits = fit_partitions(rows, 1, family).coefficients
         monkeypatch.undo()
         return list(work), np.isfinite(fits).all()

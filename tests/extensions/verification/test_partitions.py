@@ -3,7 +3,7 @@
 import numpy as np
 
 from synthesizer.data.table import Column, Kind, Table, Variable
-from synthesizer.extensions.verification.questions import View
+from synthesizer.extensions.verification.questions import QueryRows
 
 PAY = Variable(name="pay", kind=Kind.NUMERIC)
 
@@ -12,7 +12,7 @@ def view(persons, values, key=b"k" * 32):
     names = tuple(sorted(set(persons), key=str))
     owners = np.array([names.index(person) for person in persons], dtype=np.int64)
     column = Column(PAY, np.array(values, dtype=float))
-    return View.of(Table([column], len(persons)), names, owners, key)
+    return QueryRows.of(Table([column], len(persons)), names, owners, key)
 
 
 def test_another_key_is_another_choice():
@@ -37,7 +37,7 @@ def test_one_row_a_person_is_the_same_choice_in_any_order():
     other = view(persons, np.where(np.array(persons) == "p0", 99, values)).one_row()
     changed = {other.persons[o]: v for o, v in zip(other.owners, other.table["pay"].data,
                                                    strict=True)}  # fmt: skip
-    zero = View.of(one.table, ["p0"], one.owners, one.key).persons[0]
+    zero = QueryRows.of(one.table, ["p0"], one.owners, one.key).persons[0]
     assert {p for p in chosen if chosen[p] != changed[p]} <= {zero}
 
 

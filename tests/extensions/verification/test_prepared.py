@@ -18,7 +18,7 @@ from synthesizer.extensions.verification.questions import (
     view_of,
     write_prepared,
 )
-from synthesizer.extensions.verification.verify import sound_asked
+from synthesizer.extensions.verification.verify import sound_query
 
 KEY = b"k" * 32
 
@@ -33,7 +33,7 @@ def test_an_answer_is_that_of_the_file(name, files, schema, tmp_path):
     path = tmp_path / "copy.arrow"
     write_prepared(path, schema.encoded(schema.read(files[0])), schema, KEY)
     content = {key: value for key, value in {**GAP, **QUESTIONS[name]}.items() if value is not None}
-    asked = sound_asked(query_of(content), schema, files[1])
+    asked = sound_query(query_of(content), schema, files[1])
     prepared = asked.prepare()
     views = (
         view_of(files[0], schema, asked.query, KEY),

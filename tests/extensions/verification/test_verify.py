@@ -202,7 +202,7 @@ def test_a_dry_run_is_the_answer_on_synthetic_data_and_needs_no_ledger(files, sc
     made = dry_run(asked(), synthetic=files[1], schema=schema)
     assert made.dry
     assert made.answer.statements[0].holds
-    assert "What the synthetic data say" in made.page
+    assert "Result in the synthetic data" in made.page
     with pytest.raises(SynthesizerError, match="nope"):
         dry_run(asked(subset="nope > 1"), synthetic=files[1], schema=schema)
 
@@ -211,7 +211,7 @@ def test_files_of_an_answer_are_written_whole_and_never_replaced(files, schema, 
     made = dry_run(asked(), synthetic=files[1], schema=schema)
     out = tmp_path / "answer"
     page, content = job.write_answer(made, out)
-    assert (page.name, content.name) == job.NAMES
+    assert (page.name, content.name) == job.ANSWER_FILES
     assert json.loads(content.read_text())["dry"] is True
     with pytest.raises(SynthesizerError, match="exists already"):
         job.write_answer(made, out)

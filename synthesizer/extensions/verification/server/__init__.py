@@ -1,1 +1,1 @@
-"""The verification server: budgets, answers at fixed times, and every step on record."""
+"""The verification server: budgets, answers at fixed times, and a log of every action."""

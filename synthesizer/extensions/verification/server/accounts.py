@@ -1,15 +1,15 @@
-"""Accounts: who may ask, by a token or by the single sign-on of the agency.
+"""Accounts of users, who sign in by a token or by the single sign-on of the agency.
 
-What it is made against:
+Attacks that it prevents:
 
-- *A stolen copy of the database*: tokens and cookies are 256 random bits, of which the database has
-  the SHA-256. None can be read back.
-- *Guesses*: 256 bits cannot be guessed. A token that is unknown, expired, revoked or of a closed
-  account is refused in the same words.
+- *A stolen copy of the database*: tokens and cookies are 256 random bits. The database stores their
+  SHA-256 only, from which they cannot be recovered.
+- *Guesses*: 256 bits cannot be guessed. Unknown, expired and revoked tokens, and those of closed
+  accounts, get the same message.
 - *A stolen cookie*: a session ends with the token that began it.
 
-There are no passwords: the agency's sign-on keeps those. Every change is in the audit log under the
-name of who made it.
+There are no passwords: the agency's sign-on keeps those. Every change is in the audit log, with the
+account that made it.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from typing import Any, Literal, get_args
 from sqlalchemy import Connection, Engine, Row, Select, Table, delete, func, insert, select, update
 
 from synthesizer.extensions.verification.database import now, transaction
-from synthesizer.extensions.verification.ledger import LONGEST_NAME
+from synthesizer.extensions.verification.ledger import MAX_NAME
 from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.server_tables import ACCOUNT, SESSION, TOKEN
 
 Role = Literal["researcher", "steward", "admin"]
-LONGEST_DAYS = 366
-"""A token is no longer valid."""
+MAX_TOKEN_DAYS = 366
+"""Longest validity of a token."""
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
-_NOT_A_NAME = "server"
-"""What acts in the audit log without an account."""
+_RESERVED_NAME = "server"
+"""Actor in the audit log that is no account."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """Who may ask."""
+    """A user of the server."""
 
     id: int
     name: str
@@ -63,7 +63,7 @@ class TokenInfo:
 
 
 class Accounts:
-    """The accounts of a server; each method is a transaction by itself.
+    """The accounts of a server; each method is a separate transaction.
 
     Parameters
     ----------
@@ -77,8 +77,8 @@ class Accounts:
     Raises
     ------
     RequestError
-        Of every method that takes a name or a number: 404 where there is none. 422 where a value
-        is not allowed, 409 where a change cannot be made.
+        From methods with a name or a number: 404 if it does not exist, 422 if a value is not
+        allowed, 409 if a change is impossible.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Accounts:
         self._session = timedelta(hours=session_hours)
         self._clock = clock
 
-    # Who there is.
+    # Reading accounts.
 
     def all(self) -> list[Account]:
         """Return every account, by name."""
@@ -126,10 +126,10 @@ class Accounts:
         return [one for one in self.all() if one.role in managed_roles(actor)]
 
     def managed(self, actor: Account, name: str) -> Account:
-        """Return an account; RequestError (404) where there is none that the actor manages."""
-        if found := [one for one in self.managed_by(actor) if one.name == name]:
-            return found[0]
-        raise RequestError("there is no such account that you manage; the list has them", 404)
+        """Return an account; RequestError (404) if the actor manages no such account."""
+        if accounts := [one for one in self.managed_by(actor) if one.name == name]:
+            return accounts[0]
+        raise RequestError("you manage no such account; see the list", 404)
 
     def add(self, name: str, role: Role, *, actor: str) -> Account:
         """Make an account.
@@ -137,11 +137,11 @@ class Accounts:
         Parameters
         ----------
         name : str
-            1 to 64 letters, digits and ``._@-``; what a single sign-on sends, exactly.
+            1 to 64 letters, digits and ``._@-``; exactly the name that a single sign-on sends.
         role : {"researcher", "steward", "admin"}
-            What it may do.
+            Role of the account.
         actor : str
-            Who makes it.
+            Account that makes the change, for the audit log.
         """
         if problems := [*_name_problems(name), *_role_problems(role)]:
             raise RequestError(problems, 422)
@@ -159,8 +159,8 @@ class Accounts:
             row = _row(store, name)
             if not is_active:
                 _check_last_admin(store, row.id)
-                own = (TOKEN.c.account == row.id, TOKEN.c.revoked.is_(None))
-                store.execute(update(TOKEN).where(*own).values(revoked=self._clock()))
+                active = (TOKEN.c.account == row.id, TOKEN.c.revoked.is_(None))
+                store.execute(update(TOKEN).where(*active).values(revoked=self._clock()))
             change = update(ACCOUNT).where(ACCOUNT.c.id == row.id)
             store.execute(change.values(is_active=is_active))
             action = "account opened" if is_active else "account closed"
@@ -170,22 +170,22 @@ class Accounts:
     # Tokens.
 
     def new_token(self, account: Account, label: str, *, actor: str, days: float = 90) -> str:
-        """Make a token and return it; nobody can read it again.
+        """Create a token and return it; it cannot be read again.
 
         Parameters
         ----------
         account : Account
-            Whose it is.
+            Account of the token.
         label : str
-            What it is for, in words.
+            Name of the device or program.
         days : float
-            How long it is valid, at most 366.
+            Validity, at most 366.
         """
         problems = []
-        if not label.strip() or len(label) > LONGEST_NAME or not label.isprintable():
-            problems.append(f"label must be 1 to {LONGEST_NAME} printable characters")
-        if not 0 < days <= LONGEST_DAYS:
-            problems.append(f"days must be above 0 and at most {LONGEST_DAYS}")
+        if not label.strip() or len(label) > MAX_NAME or not label.isprintable():
+            problems.append(f"label must be 1 to {MAX_NAME} printable characters")
+        if not 0 < days <= MAX_TOKEN_DAYS:
+            problems.append(f"days must be above 0 and at most {MAX_TOKEN_DAYS}")
         if problems:
             raise RequestError(problems, 422)
         token, made = secrets.token_urlsafe(32), self._clock()
@@ -202,7 +202,7 @@ class Accounts:
         return token
 
     def tokens(self, account: Account) -> list[TokenInfo]:
-        """Return the tokens of an account, those that ended too, in the order of their making."""
+        """Return all tokens of an account, the oldest first."""
         mine = select(TOKEN).where(TOKEN.c.account == account.id).order_by(TOKEN.c.id)
         with transaction(self.engine, reads=True) as store:
             return [
@@ -212,77 +212,77 @@ class Accounts:
 
     def revoke(self, account: Account, token: int, *, actor: str) -> None:
         """End a token of an account, by its number in `tokens`, with the sessions that it began."""
-        own = (TOKEN.c.id == token, TOKEN.c.account == account.id)
+        active = (TOKEN.c.id == token, TOKEN.c.account == account.id)
         with transaction(self.engine) as store:
-            row = store.execute(select(TOKEN.c.label).where(*own)).first()
+            row = store.execute(select(TOKEN.c.label).where(*active)).first()
             if row is None:
-                raise RequestError("there is no such token of this account; its list has them", 404)
-            ends = update(TOKEN).where(*own, TOKEN.c.revoked.is_(None))
+                raise RequestError("this account has no such token; see its list", 404)
+            ends = update(TOKEN).where(*active, TOKEN.c.revoked.is_(None))
             if store.execute(ends.values(revoked=self._clock())).rowcount:
                 details = {"account": account.name, "label": row.label}
                 audit.append(store, actor, "token revoked", details=details)
 
-    # Who comes in.
+    # Signing in.
 
     def by_token(self, token: str) -> Account | None:
-        """Return whose token it is; None if it is none, ended, or of a closed account."""
+        """Return the account of a token; None if unknown, ended, or of a closed account."""
         return self._owner(TOKEN, token)
 
-    def session(self, secret: str) -> Account | None:
-        """Return whose session it is; None if it is none, or its token lets nobody in."""
-        return self._owner(SESSION, secret)
+    def session(self, cookie: str) -> Account | None:
+        """Return the account of a session; None if the session or its token is invalid."""
+        return self._owner(SESSION, cookie)
 
     def signed_on(self, name: str) -> Account | None:
-        """Return the account of a name that a single sign-on sent; None if none is open."""
+        """Return the open account of a name from a single sign-on; None if there is none."""
         with transaction(self.engine, reads=True) as store:
             row = store.execute(_by_name(name)).first()
         return _account(row) if row is not None and row.is_active else None
 
     def sign_in(self, token: str) -> str:
-        """Begin a session by a token; return its secret, of which only the SHA-256 is kept.
+        """Begin a session by a token; return its cookie, of which only the SHA-256 is stored.
 
         Raises
         ------
         RequestError
-            401 where the token is not valid.
+            401 if the token is not valid.
         """
-        secret, at = secrets.token_urlsafe(32), self._clock()
+        cookie, at = secrets.token_urlsafe(32), self._clock()
         with transaction(self.engine) as store:
             row = self._valid(store, TOKEN, token)
             if row is None:
                 raise RequestError("the token is not valid; ask the steward for another one", 401)
             ends = min(row.expires, at + self._session)
-            values = {"digest": _digest(secret), "token": row.token, "expires": ends}
+            values = {"digest": _digest(cookie), "token": row.token, "expires": ends}
             store.execute(delete(SESSION).where(SESSION.c.expires <= at))
             store.execute(insert(SESSION).values(values))
             audit.append(store, row.name, "signed in")
-        return secret
+        return cookie
 
-    def sign_out(self, secret: str) -> None:
-        """End a session; nothing happens where it ended before."""
+    def sign_out(self, cookie: str) -> None:
+        """End a session, if it has not ended before."""
         with transaction(self.engine) as store:
-            store.execute(delete(SESSION).where(SESSION.c.digest == _digest(secret)))
+            store.execute(delete(SESSION).where(SESSION.c.digest == _digest(cookie)))
 
-    def _owner(self, kind: Table, secret: str) -> Account | None:
+    def _owner(self, kind: Table, cookie: str) -> Account | None:
         with transaction(self.engine, reads=True) as store:
-            row = self._valid(store, kind, secret)
+            row = self._valid(store, kind, cookie)
         return None if row is None else _account(row)
 
-    def _valid(self, store: Connection, kind: Table, secret: str) -> Row[Any] | None:
+    def _valid(self, store: Connection, kind: Table, cookie: str) -> Row[Any] | None:
         """Return the account of a valid token or session, with the token and the end."""
-        digest = _digest(secret)
+        digest = _digest(cookie)
         rows = ACCOUNT.join(TOKEN)
         columns = (ACCOUNT, TOKEN.c.id.label("token"), kind.c.digest, kind.c.expires)
-        found = select(*columns).select_from(rows if kind is TOKEN else rows.join(SESSION))
+        query = select(*columns).select_from(rows if kind is TOKEN else rows.join(SESSION))
         is_open = (TOKEN.c.revoked.is_(None), ACCOUNT.c.is_active)
-        row = store.execute(found.where(kind.c.digest == digest, *is_open)).first()
+        row = store.execute(query.where(kind.c.digest == digest, *is_open)).first()
         if row is None or not hmac.compare_digest(row.digest, digest):
             return None
         return row if row.expires > self._clock() else None
 
 
 def require(account: Account, *roles: Role) -> None:
-    """Raise RequestError (403) where an account has none of the roles; none is everybody.
+    """Raise RequestError (403) if an account has none of the roles; without roles all may.
 
     Examples
     --------
@@ -297,7 +297,7 @@ def require(account: Account, *roles: Role) -> None:
 
 
 def managed_roles(actor: Account) -> tuple[Role, ...]:
-    """Return whose accounts somebody manages: stewards researchers, admins all.
+    """Return the roles that an account manages: stewards researchers, admins all.
 
     Examples
     --------
@@ -317,28 +317,28 @@ def _account(row: Row[Any]) -> Account:
 
 
 def _by_name(name: str) -> Select[Any]:
-    known = name if re.fullmatch(NAME, name) else ""  # PostgreSQL takes no NUL
+    known = name if re.fullmatch(NAME, name) else ""  # PostgreSQL accepts no NUL
     return select(ACCOUNT).where(ACCOUNT.c.name == known)
 
 
 def _row(store: Connection, name: str) -> Row[Any]:
     row = store.execute(_by_name(name)).first()
     if row is None:
-        raise RequestError("there is no such account; the list has them", 404)
+        raise RequestError("there is no such account; see the list", 404)
     return row
 
 
 def _check_last_admin(store: Connection, account: int) -> None:
-    """Raise RequestError where nobody else could manage accounts."""
+    """Raise RequestError for the last account that can manage accounts."""
     admins = select(ACCOUNT.c.id).where(ACCOUNT.c.role == "admin", ACCOUNT.c.is_active)
     if [row.id for row in store.execute(admins.with_for_update())] == [account]:
         raise RequestError("this is the last admin; make another one first", 409)
 
 
 def _name_problems(name: str) -> list[str]:
-    if re.fullmatch(NAME, name) and name.lower() != _NOT_A_NAME:
+    if re.fullmatch(NAME, name) and name.lower() != _RESERVED_NAME:
         return []
-    return ["name must be 1 to 64 letters, digits or ._@-, of which the first is no sign"]
+    return ["name must be 1 to 64 letters, digits or ._@-, and begin with a letter or digit"]
 
 
 def _role_problems(role: str) -> list[str]:

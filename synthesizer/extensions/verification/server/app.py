@@ -32,7 +32,7 @@ _SILENT: TelemetryConfig = {
     "logs": False,
     "operation_spans": False,
 }
-"""Nothing of a request goes to an OpenTelemetry that the environment may name."""
+"""No request data go to an OpenTelemetry that the environment may configure."""
 
 
 def create_app(
@@ -41,22 +41,22 @@ def create_app(
     *,
     dispatcher: Callable[[Service], Dispatcher] = Dispatcher,
 ) -> FastAPI:
-    """Return the app of a server; its dispatcher runs as long as the app does.
+    """Return the app of a server; its dispatcher runs as long as the app.
 
     Parameters
     ----------
     service : Service
         Steps, datasets and configuration.
     accounts : Accounts
-        Who may ask.
+        Accounts of the users.
     dispatcher : callable
-        What takes the service and runs what waits.
+        Takes the service and runs waiting queries.
 
     Notes
     -----
-    ``/api/v1/openapi.json`` needs no token: it is the same for every server of a version, says
-    nothing of datasets or accounts, and programs that write clients or probe the server read it
-    first. The interactive pages of FastAPI load scripts from elsewhere and are off.
+    ``/api/v1/openapi.json`` needs no token: it is the same for every server of a version, contains
+    nothing of datasets or accounts, and generators of clients read it first. The interactive pages
+    of FastAPI load scripts from other servers and are off.
     """
 
     @asynccontextmanager
@@ -102,5 +102,5 @@ class _App(FastAPI):
 
 
 def _name_of(route: APIRoute) -> str:
-    """Return how OpenAPI calls an operation: as the function that serves it."""
+    """Return the name of an operation for OpenAPI: that of its function."""
     return route.name

@@ -1,13 +1,13 @@
-"""The audit log: every step that somebody may have to answer for, in a chain of hashes.
+"""The audit log: every action on the server, in a chain of hashes.
 
-Each entry holds the hash of the one before it and SHA-256 of that with its own content. So an entry
-that was altered, taken out, put in or moved breaks the chain, and triggers keep the table append
-only. Who may write the database can do all of it anew, or cut entries off the end: against that
-note the head (`head`) where he cannot write, on paper or at another office, and hand it to
+Each entry contains the hash of the entry before it, and the SHA-256 of that and its content. So a
+changed, removed, added or moved entry breaks the chain; triggers keep the table append only. Users
+with write access to the database can rewrite all of it, or cut entries off the end. To detect that,
+store the head (`head`) where they cannot write, on paper or at another office, and pass it to
 `verify`.
 
-Entries tell who did what and when; details hold names, digests and amounts, never an answer, a
-password, a token or a confidential value.
+Entries contain actor, action and time; details contain names, digests and amounts, never an answer,
+a password, a token or a confidential value.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.server.server_tables import AUDIT
 
 START = "0" * 64
-"""What the first entry has before it."""
+"""Hash before the first entry."""
 
 
 @dataclass(frozen=True)
 class AuditEntry:
-    """One step."""
+    """One action."""
 
     number: int
     """1 for the first one."""
     at: datetime
     actor: str
-    """Name of the account, or of the part of the server."""
+    """Account, or part of the server."""
     action: str
     dataset: str
     details: Mapping[str, Any]
@@ -47,7 +47,7 @@ class AuditEntry:
 
 @dataclass(frozen=True)
 class Head:
-    """Where the chain ends: to be noted elsewhere.
+    """The end of the chain, to be stored elsewhere.
 
     Examples
     --------
@@ -63,28 +63,28 @@ class Head:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Return what was noted as text.
+        """Return the head that a text contains.
 
         Raises
         ------
         LedgerError
-            If it is none.
+            If the text is no head.
         """
-        found = re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text.strip())
-        if found is None:
+        match = re.fullmatch(r"(\d{1,18}):([0-9a-f]{64})", text.strip())
+        if match is None:
             raise LedgerError(
-                "a noted head is NUMBER:HASH, as 'synthesizer verification check-server' printed it"
+                "a head is NUMBER:HASH, as printed by 'synthesizer verification check-server'"
             )
-        return cls(int(found[1]), found[2])
+        return cls(int(match[1]), match[2])
 
 
 @dataclass(frozen=True)
 class Verified:
-    """What came of a look at the whole chain."""
+    """The result of a check of the whole chain."""
 
     head: Head
     problems: tuple[str, ...]
-    """Empty where nothing was changed."""
+    """Empty if nothing was changed."""
 
 
 def append(
@@ -95,23 +95,23 @@ def append(
     dataset: str = "",
     details: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add an entry within the caller's transaction: it is kept with the step that it tells.
+    """Add an entry within the transaction of the action, so both are committed or neither.
 
-    Nobody else can append until that transaction ends, so call this last: who holds budgets waits
-    for the log, never the other way round.
+    This locks the log until the transaction ends, so call it last: locks of budgets come first,
+    then that of the log.
 
     Parameters
     ----------
     store : Connection
-        Of `database.transaction`.
+        From `database.transaction`.
     actor : str
-        Name of the account, or of the part of the server.
+        Account, or part of the server.
     action : str
-        What was done, in words: "charged".
+        The action, such as "charged".
     dataset : str
-        Name of the dataset, where there is one.
+        Name of the dataset, if there is one.
     details : mapping, optional
-        What JSON can hold.
+        Values that JSON supports.
     """
     if store.dialect.name == "postgresql":
         store.exec_driver_sql("LOCK TABLE audit IN SHARE ROW EXCLUSIVE MODE")
@@ -145,9 +145,9 @@ def entries(
     before : int, optional
         Only entries with a lower number: the next page.
     limit : int
-        So many at most.
+        Largest number of entries.
     dataset, action : str
-        Only those of a dataset, or of a kind.
+        Only entries of a dataset, or of a kind.
     """
     wanted = select(AUDIT).order_by(AUDIT.c.id.desc()).limit(limit)
     if before is not None:
@@ -165,13 +165,13 @@ def entries(
 
 
 def verify(store: Connection, noted: Iterable[Head] = ()) -> Verified:
-    """Look at every entry; memory does not grow with their number.
+    """Check every entry, in constant memory.
 
     Parameters
     ----------
     noted : iterable of Head
-        Heads that were noted elsewhere. Without one, entries that are missing at the end, and a
-        chain that was made anew, look right.
+        Heads that were stored elsewhere. Only with one can the check detect a rewritten chain, or
+        missing entries at the end.
     """
     wanted = {known.number: known.hash for known in noted}
     at = type_coerce(AUDIT.c.at, String)
@@ -186,14 +186,14 @@ def verify(store: Connection, noted: Iterable[Head] = ()) -> Verified:
         if number != last.number + 1:
             problems.append(f"entry {last.number + 1} is missing")
         if previous != last.hash:
-            problems.append(f"entry {number} does not follow the one before it")
+            problems.append(f"entry {number} does not follow the entry before it")
         if digest != _hash(previous, content):
-            problems.append(f"entry {number} was altered")
+            problems.append(f"entry {number} was changed")
         if wanted.pop(number, digest) != digest:
-            problems.append(f"entry {number} is not the one that was noted")
+            problems.append(f"entry {number} differs from the head of the earlier check")
         last = Head(number, digest)
     missing = [number for number in wanted if number > 0]
-    problems += [f"entry {number}, which was noted, is missing" for number in missing]
+    problems += [f"entry {number} of the earlier check is missing" for number in missing]
     return Verified(last, tuple(problems))
 
 

@@ -1,13 +1,12 @@
-"""Runs what waits: dry runs as they come, answers in their slots.
+"""The dispatcher runs waiting queries: dry runs at once, answers in their slots.
 
-One dispatcher serves a database. What it has taken and not finished when it ends, however it ends,
-is taken again by the next one: nothing is charged twice, and of two answers the ledger keeps the
-first.
+One dispatcher serves a database. Work that it has not finished when it ends is repeated by the next
+one: nothing is charged twice, and the ledger stores the first of two answers.
 
-The process of an answer stays far below its limits, whatever the data are (`runner`). One that
-dies all the same is an alarm for the operator: the dataset is paused for everybody, the charge
-stays, and the question waits until the steward goes on. So nobody gets an answer, a refund or an
-error from which to learn of what it died.
+The process of an answer stays far below its limits for all data (`runner`). If it dies
+nevertheless, this is an alarm for the operator: the dataset is paused for all users, the charge
+remains, and the question waits until the steward resumes. So no answer, refund or error reveals the
+cause.
 """
 
 from __future__ import annotations
@@ -28,32 +27,34 @@ from synthesizer.extensions.verification.database import now, transaction
 from synthesizer.extensions.verification.ledger import ANSWER, DATASET, VERSION
 from synthesizer.extensions.verification.messages import LedgerError
 from synthesizer.extensions.verification.server import audit
-from synthesizer.extensions.verification.server.runner import Outcome, run
+from synthesizer.extensions.verification.server.runner import TaskResult, run
 from synthesizer.extensions.verification.server.server_datasets import Dataset
 from synthesizer.extensions.verification.server.server_tables import DRY_RUN, JOB
 from synthesizer.extensions.verification.server.service import Service
 
-MOST_ATTEMPTS = 3
-"""So many processes may die of one dry run before it is refused."""
-PATIENCE = 10
-"""A process is killed after so many times its processor time: a busy computer is no death."""
-_PAUSE = 0.2
-"""Seconds between two looks at the tables."""
+MAX_ATTEMPTS = 3
+"""Attempts of a dry run whose process dies, before it is refused."""
+CLOCK_FACTOR = 10
+"""A process is killed after this multiple of its processor time, for busy computers."""
+_POLL_SECONDS = 0.2
+"""Time between two reads of the tables."""
 _log = logging.getLogger("synthesizer.extensions.verification.server")
 
 
 class Dispatcher:
-    """Threads that take work from the tables, each job in a process of its own.
+    """Threads that take work from the tables, each job in a separate process.
 
     Parameters
     ----------
     service : Service
-        Whose database and datasets.
+        Service with database and datasets.
     process : callable
-        How a task is run, in place of `runner.run`.
+        Runs a task, in place of `runner.run`.
     """
 
-    def __init__(self, service: Service, *, process: Callable[..., Outcome | None] = run) -> None:
+    def __init__(
+        self, service: Service, *, process: Callable[..., TaskResult | None] = run
+    ) -> None:
         self._service, self._process = service, process
         self._by_version = {one.ledger.version: one for one in service.datasets.values()}
         self._told = set[str]()
@@ -70,7 +71,7 @@ class Dispatcher:
         return threading.Thread(target=self._loop, args=(work, lane), name=name, daemon=True)
 
     def start(self) -> None:
-        """Take again what an earlier dispatcher left, and begin."""
+        """Take up unfinished work of an earlier dispatcher, and begin."""
         with transaction(self._service.engine) as store:
             for table, before in ((DRY_RUN, "waiting"), (JOB, "queued")):
                 running = table.c.state == "running"
@@ -79,7 +80,7 @@ class Dispatcher:
             if n := store.execute(select(func.count()).select_from(JOB).where(*of_others)).scalar():
                 _log.error(
                     "%d charged queries are about confidential files that are not served; they "
-                    "wait until the server starts with those again",
+                    "wait until the server starts with these files",
                     n,
                 )
             audit.append(store, "server", "started")
@@ -87,7 +88,7 @@ class Dispatcher:
             thread.start()
 
     def stop(self) -> None:
-        """End the processes and wait for the threads; what they were at is taken up again."""
+        """End the processes and wait for the threads; the next start repeats their work."""
         self._stopped.set()
         for thread in self._threads:
             thread.join()
@@ -99,16 +100,16 @@ class Dispatcher:
             try:
                 if work(lane):
                     continue
-            except LedgerError as error:  # the database: tried again, and told to the operator
+            except LedgerError as error:  # the database: log it and try again
                 _log.error("%s", error)
-                time.sleep(_PAUSE)
-            except Exception as error:  # what a job was about stays out of the log
+                time.sleep(_POLL_SECONDS)
+            except Exception as error:  # the log must not contain the content of a job
                 _log.error("a lane failed: %s", type(error).__name__)
-                time.sleep(_PAUSE)
-            self._stopped.wait(_PAUSE)
+                time.sleep(_POLL_SECONDS)
+            self._stopped.wait(_POLL_SECONDS)
 
     def check_next(self, _lane: int) -> bool:
-        """Run the next dry run; tell whether there was one."""
+        """Run the next dry run; return whether there was one."""
         names = [one.name for one in self._readable()]
         waits = (DRY_RUN.c.state == "waiting", DRY_RUN.c.dataset.in_(names))
         row = self._take(DRY_RUN, select(DRY_RUN).where(*waits).order_by(DRY_RUN.c.asked))
@@ -124,12 +125,12 @@ class Dispatcher:
         return True
 
     def _is_tried_again(self, *dry_run: str) -> bool:
-        """Count a death, which load alone can be; tell whether it was not yet the last."""
+        """Count a dead process (load can be the cause); return whether to try again."""
         self._deaths[dry_run] += 1
-        return not self._stopped.is_set() and self._deaths[dry_run] < MOST_ATTEMPTS
+        return not self._stopped.is_set() and self._deaths[dry_run] < MAX_ATTEMPTS
 
     def answer_next(self, lane: int) -> bool:
-        """Run the job whose slot has begun; tell whether there was one."""
+        """Run the job whose slot has begun; return whether there was one."""
         waits = (JOB.c.lane % self._service.config.job.lanes == lane, JOB.c.state == "queued")
         versions = [one.ledger.version for one in self._readable()]
         paused = select(DATASET.c.name).where(DATASET.c.is_paused)
@@ -152,14 +153,14 @@ class Dispatcher:
         return row is not None
 
     def _slots_since(self, moment: datetime) -> int:
-        """Return how many slots have begun since a moment."""
+        """Return the number of slots since a moment."""
         passed = (now() - moment).total_seconds()
         return max(0, ceil(passed / self._service.config.job.seconds))
 
     def _take(self, table: Table, chosen: Select[Any]) -> Row[Any] | None:
-        """Return the next row of what waits, which runs from now on; None where nothing waits."""
+        """Return the next waiting row, now marked as running; None if nothing waits."""
         with transaction(self._service.engine, reads=True) as store:
-            # without a lock: lanes look often and mostly find nothing
+            # without a lock: lanes poll often, mostly in vain
             if store.execute(chosen.limit(1)).first() is None:
                 return None
         with transaction(self._service.engine) as store:
@@ -171,7 +172,7 @@ class Dispatcher:
     def _answer(self, one: Dataset, job: Row[Any]) -> None:
         query = job.query
         is_fit = job.limits == self._service.limits(one) or self._is_rehearsed(one, job.content)
-        outcome = self._run(one, job.content, is_dry=False) if is_fit else Outcome()
+        outcome = self._run(one, job.content, is_dry=False) if is_fit else TaskResult()
         if outcome is None or not outcome.released:
             with transaction(self._service.engine) as store:
                 _change(store, JOB, job, state="queued")
@@ -193,23 +194,23 @@ class Dispatcher:
             audit.append(store, "server", "answered", dataset=one.name, details={"query": query})
 
     def _raise_alarm(self, store: Connection, one: Dataset, query: str) -> None:
-        """Pause a dataset, since a process died of a question about it."""
+        """Pause a dataset after the process of a question about it died."""
         one.ledger.set_paused(True, within=store)
         for action in ("process died", "paused"):
             audit.append(store, "server", action, dataset=one.name, details={"query": query})
         _log.error(
             "datasets.%s: the process of a charged query died; the dataset is paused, and the "
-            "query waits. Look for the cause (memory, kill), then resume it as steward",
+            "query waits. Find the cause (memory, kill), then resume it as steward",
             one.name,
         )
 
     def _is_rehearsed(self, one: Dataset, content: str) -> bool:
-        """Return whether a query that was charged under other limits keeps to those of today."""
+        """Return whether a query that was charged under other limits is within today's."""
         outcome = self._run(one, content, is_dry=True)
         return outcome is not None and not outcome.problems
 
     def _put_aside(self, one: Dataset, query: str) -> None:
-        """Let a query wait that no longer fits what is public: no process saw confidential data."""
+        """Let a query wait that no longer fits the public files; no confidential data were read."""
         self._set_aside.add(query)
         _log.error(
             "datasets.%s: a charged query is about another public schema or synthetic file, or "
@@ -217,13 +218,13 @@ class Dispatcher:
             one.name,
         )
 
-    def _run(self, one: Dataset, content: str, *, is_dry: bool) -> Outcome | None:
+    def _run(self, one: Dataset, content: str, *, is_dry: bool) -> TaskResult | None:
         task, limits = one.task(json.loads(content), is_dry=is_dry), self._service.config.job
-        seconds = PATIENCE * limits.seconds
+        seconds = CLOCK_FACTOR * limits.seconds
         return self._process(task, limits, seconds=seconds, is_stopped=self._stopped.is_set)
 
     def _readable(self) -> Iterator[Dataset]:
-        """Yield the datasets whose synthetic file is as it was; log once which are not."""
+        """Yield the datasets with unchanged synthetic files; log each changed one once."""
         for one in self._service.datasets.values():
             if not one.is_changed:
                 self._told.discard(one.name)
@@ -238,5 +239,5 @@ class Dispatcher:
 
 
 def _change(store: Connection, table: Table, row: Row[Any], **values: Any) -> None:
-    place = [column == getattr(row, column.name) for column in table.primary_key]
-    store.execute(update(table).where(*place).values(values))
+    key = [column == getattr(row, column.name) for column in table.primary_key]
+    store.execute(update(table).where(*key).values(values))

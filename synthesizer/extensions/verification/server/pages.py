@@ -1,13 +1,11 @@
-"""Pages for people: sign in, look at a dataset, write a question, try it, ask, read the answer.
+"""Pages for people: sign in, choose a dataset, write a question, try it, ask, read the answer.
 
-Researchers meet questions of a project, never epsilon or the number of groups; who wants to see
-these follows a link, and who writes them into a query is an expert from then on.
+Researchers see the questions of a project, not epsilon or the number of groups. A link shows these
+for experts. All users make and revoke their tokens here: after a single sign-on they need one for
+the API.
 
-Whoever is signed in makes and revokes tokens of his own: people who come by a single sign-on need
-one for the API.
-
-They call the service, as the API does, and work without a script. A form counts only with the token
-of its session. Nothing is spent but by one button, which names the price.
+Pages call the service like the API, and work without scripts. A form needs the token of its
+session. One button alone spends questions, and shows the price.
 """
 
 from __future__ import annotations
@@ -67,8 +65,8 @@ from synthesizer.extensions.verification.server.templating import (
     moved,
 )
 
-LISTED = 25
-"""So many queries on a page."""
+PAGE_ROWS = 25
+"""Queries on a page."""
 
 
 Who = Annotated[Signed, Depends(signed_in)]
@@ -76,7 +74,7 @@ Who = Annotated[Signed, Depends(signed_in)]
 
 @dataclass(frozen=True)
 class Visit:
-    """Who asks for a page, and of which service."""
+    """A request for a page: user and service."""
 
     request: Request
     signed: Signed
@@ -84,7 +82,7 @@ class Visit:
 
     @property
     def account(self) -> Account:
-        """Whose visit it is."""
+        """The account of the user."""
         return self.signed.account
 
     @property
@@ -98,7 +96,7 @@ class Visit:
 
 
 def visit_of(request: Request, who: Who, steps: Steps) -> Visit:
-    """Return who asks for a page; RequestError (401) where nobody is signed in."""
+    """Return the visit of a request; RequestError (401) without a signed-in user."""
     return Visit(request, who, steps)
 
 
@@ -106,7 +104,7 @@ Visiting = Annotated[Visit, Depends(visit_of)]
 
 
 async def form_data(request: Request) -> Mapping[str, list[str]]:
-    """Return what a form sent; files are none of ours."""
+    """Return the fields of a form, without files."""
     form = await request.form(max_files=0, max_fields=1_000)
     sent = {key: [text for text in form.getlist(key) if isinstance(text, str)] for key in form}
     if not all(is_storable(text) for key, texts in sent.items() for text in (key, *texts)):
@@ -118,12 +116,12 @@ Sent = Annotated[Mapping[str, list[str]], Depends(form_data)]
 
 
 def first(form: Mapping[str, list[str]], key: str) -> str:
-    """Return what was typed into a field, "" where nothing was."""
+    """Return the first value of a field, "" if there is none."""
     return next(iter(form.get(key, ())), "")
 
 
 def own_form(request: Request, _who: Who, form: Sent) -> Mapping[str, list[str]]:
-    """Return what a form of the session sent; RequestError (403) where it is of none."""
+    """Return the fields of a form of this session; RequestError (403) for other forms."""
     check_csrf(request, first(form, "csrf"))
     return form
 
@@ -138,12 +136,12 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 def asset(name: str) -> Response:
     """Return a style sheet or the script."""
     if name not in assets():
-        raise RequestError("there is no such file; pages link to those that are", 404)
+        raise RequestError("there is no such file; begin at the page Home", 404)
     kind, text = assets()[name]
     return Response(text, media_type=kind)
 
 
-# Who is there
+# Signing in
 
 
 @router.get("/")
@@ -165,16 +163,16 @@ async def sign_in(request: Request, form: Sent) -> Response:
         raise RequestError("sign in on the page of this server", 403)
     guard, then = guard_of(request), first(form, "then")
     try:
-        secret = await guard.sign_in(request, first(form, "token").strip())
+        cookie = await guard.sign_in(request, first(form, "token").strip())
     except RequestError as error:
         return html_page(request, "sign_in.html", error=error, then=then)
     reply = moved(then if _is_own_page(then) else "/datasets")
-    guard.keep(reply, secret)
+    guard.keep(reply, cookie)
     return reply
 
 
 def _is_own_page(path: str) -> bool:
-    """Whether a path stays on this server, whatever browsers make of it."""
+    """Whether a path stays on this server in every browser."""
     return path.startswith("/") and path.isprintable() and not {"\\", "//"} & {*path, path[:2]}
 
 
@@ -189,7 +187,7 @@ def sign_out(visit: Visiting, _form: OwnForm) -> Response:
 
 @router.get("/tokens")
 def list_tokens(visit: Visiting) -> Response:
-    """Show one's own tokens."""
+    """Show the tokens of the user."""
     return tokens_page(visit, "tokens.html", visit.account)
 
 
@@ -197,7 +195,7 @@ def tokens_page(
     visit: Visit, template: str, account: Account, *, token: str = "", label: str = "",
     error: SynthesizerError | None = None,
 ) -> Response:  # fmt: skip
-    """Return a page with the tokens of an account; a new one is shown this once."""
+    """Return a page with the tokens of an account; a new one is shown once."""
     tokens = visit.accounts.tokens(account)
     return visit.page(
         template, error=error, account=account, tokens=tokens, token=token, label=label
@@ -206,12 +204,12 @@ def tokens_page(
 
 @router.post("/tokens")
 def make_token(visit: Visiting, form: OwnForm) -> Response:
-    """Make a token of one's own."""
+    """Make a token of the user."""
     return with_new_token(visit, "tokens.html", visit.account, form)
 
 
 def with_new_token(visit: Visit, template: str, account: Account, form: OwnForm) -> Response:
-    """Make a token of an account and show it; days that are no whole number are refused."""
+    """Make a token of an account and show it; refuse days that are no whole number."""
     label, days = first(form, "label").strip(), number_or_text(first(form, "days").strip())
     try:
         token = visit.accounts.new_token(
@@ -224,7 +222,7 @@ def with_new_token(visit: Visit, template: str, account: Account, form: OwnForm)
 
 @router.post("/tokens/{token}/revoke")
 def revoke_token(visit: Visiting, token: TokenNumber, _form: OwnForm) -> Response:
-    """End a token of one's own."""
+    """Revoke a token of the user."""
     visit.accounts.revoke(visit.account, token, actor=visit.account.name)
     return moved("/tokens")
 
@@ -234,21 +232,21 @@ def revoke_token(visit: Visiting, token: TokenNumber, _form: OwnForm) -> Respons
 
 @router.get("/datasets")
 def show_home(visit: Visiting) -> Response:
-    """Show what this is, one's projects, and the datasets."""
+    """Show the start page: the user's projects and the datasets."""
     datasets = {one.name: one for one in visit.steps.list_datasets()}
-    own = visit.steps.projects.own(visit.account)
-    paid = {one.dataset: visit.steps.dataset(one.dataset).questions_left for one in own}
-    return visit.page("home.html", datasets=datasets, projects=own, paid=paid)
+    projects = visit.steps.projects.of_member(visit.account)
+    paid = {one.dataset: visit.steps.dataset(one.dataset).questions_left for one in projects}
+    return visit.page("home.html", datasets=datasets, projects=projects, paid=paid)
 
 
 def info_of(steps: Service, name: str) -> DatasetInfo:
-    """Return what everybody may know of a dataset; RequestError (404) where there is none."""
+    """Return the public facts about a dataset; RequestError (404) if there is none."""
     steps.dataset(name)
     return next(one for one in steps.list_datasets() if one.name == name)
 
 
 def dataset_of(visit: Visiting, name: str) -> Dataset:
-    """Return the dataset of an address; RequestError (404) where there is none."""
+    """Return the dataset of an address; RequestError (404) if there is none."""
     return visit.steps.dataset(name)
 
 
@@ -267,7 +265,7 @@ def show_dataset(visit: Visiting, dataset: Chosen, find: str = "") -> Response:
 
 @router.get("/datasets/{name}/ask")
 def choose_measure(visit: Visiting, dataset: Chosen, numbers: bool = False) -> Response:
-    """Show what may be asked."""
+    """Show the kinds of questions."""
     hidden = () if numbers else EXPERTS
     return visit.page(
         "measures.html", dataset=dataset, subjects=SUBJECTS, numbers=numbers, hidden=hidden
@@ -275,9 +273,9 @@ def choose_measure(visit: Visiting, dataset: Chosen, numbers: bool = False) -> R
 
 
 def empty_form(dataset: Chosen, measure: str) -> QueryForm:
-    """Return the form of a measure; RequestError (404) where there is none."""
+    """Return the form of a measure; RequestError (404) if there is none."""
     if measure not in KINDS:
-        raise RequestError("there is no such question; choose one of the list", 404)
+        raise RequestError("there is no such question; choose one from the list", 404)
     return QueryForm.new(measure, dataset.schema)
 
 
@@ -292,7 +290,7 @@ def write_query(visit: Visiting, dataset: Chosen, made: Empty, numbers: bool = F
 
 @router.post("/datasets/{name}/ask/{measure}")
 def ask_query(visit: Visiting, form: OwnForm, dataset: Chosen, made: Empty) -> Response:
-    """Begin the dry run of what was typed, or show it in another way."""
+    """Begin the dry run of the typed query, or show the form with other fields."""
     if first(form, "numbers"):
         made = made.with_numbers(dataset.schema)
     made = made.filled(form)
@@ -333,7 +331,7 @@ def _path_of(tried: DryRun) -> str:
 
 
 def dry_run_of(visit: Visiting, name: str, digest: str) -> DryRun:
-    """Return the dry run of an address; RequestError (404) where there is none."""
+    """Return the dry run of an address; RequestError (404) if there is none."""
     return visit.steps.find_dry_run(visit.account, name, digest)
 
 
@@ -342,32 +340,32 @@ Tried = Annotated[DryRun, Depends(dry_run_of)]
 
 @router.get("/datasets/{name}/dry-runs/{digest}")
 def show_dry_run(visit: Visiting, tried: Tried, numbers: bool = False) -> Response:
-    """Show whether an answer would decide the question, and what it would cost."""
+    """Show the dry run: whether an answer would decide the question, and its cost."""
     return _dry_run_page(visit, tried, numbers=numbers)
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/state")
 def dry_run_state(tried: Tried) -> Response:
-    """Return how far a dry run is."""
+    """Return the state of a dry run."""
     return _state_of(tried)
 
 
 @router.get("/datasets/{name}/dry-runs/{digest}/edit")
 def edit_query(visit: Visiting, dataset: Chosen, tried: Tried) -> Response:
-    """Show the form of a query that was tried."""
+    """Show the form with the query of a dry run."""
     return _form_page(visit, dataset, QueryForm.of(tried.query, dataset.schema))
 
 
 @router.post("/datasets/{name}/dry-runs/{digest}")
 @only("researcher")
 def spend(visit: Visiting, form: OwnForm, tried: Tried) -> Response:
-    """Ask the confidential data, for the price that the page has named."""
+    """Ask about the confidential data, for the price on the page."""
     if tried.state != "done":
         return moved(_path_of(tried))
     is_open, project = tried.outlook == "open" and not tried.is_charged, first(form, "project")
     try:
         if is_open and first(form, "agreed") != "yes":
-            raise RequestError("Tick that you want to ask all the same.", 422)
+            raise RequestError("Tick “Ask anyway”, or change the question.", 422)
         made = visit.steps.submit(visit.account, tried.dataset, tried.query, project=project)
     except SynthesizerError as error:
         return _dry_run_page(visit, tried, error=error, project=project)
@@ -378,32 +376,32 @@ def _dry_run_page(
     visit: Visit, tried: DryRun, *, numbers: bool = False, project: str = "",
     error: SynthesizerError | None = None,
 ) -> Response:  # fmt: skip
-    own = visit.steps.projects.own(visit.account)
+    projects = visit.steps.projects.of_member(visit.account)
     numbers, dataset = numbers or _has_numbers(tried), visit.steps.dataset(tried.dataset)
     return visit.page(
         "dry_run.html", error=error, dry_run=tried, project=project, numbers=numbers,
         form=QueryForm.of(tried.query, dataset.schema).faulty(tried.problems),
         dataset=info_of(visit.steps, tried.dataset), question=in_words(tried.query),
         here=_path_of(tried), words=_words_of(tried), sections=_sections(tried, numbers=numbers),
-        schema=dataset.schema, projects=[one for one in own if one.dataset == tried.dataset],
+        schema=dataset.schema, projects=[one for one in projects if one.dataset == tried.dataset],
         paid=dataset.questions_left,
     )  # fmt: skip
 
 
-def _has_numbers(found: DryRun | Submission) -> bool:
-    """Whether an expert wrote a query: only then it names epsilon."""
-    return found.query["epsilon"] is not None
+def _has_numbers(shown: DryRun | Submission) -> bool:
+    """Whether an expert wrote the query, with epsilon."""
+    return shown.query["epsilon"] is not None
 
 
-def _sections(found: DryRun | Submission, *, numbers: bool) -> Markup:
-    """Return sections as a process of this server made them, which escapes (`runner`).
+def _sections(submission: DryRun | Submission, *, numbers: bool) -> Markup:
+    """Return the escaped sections that a process of this server made (`runner`).
 
-    Without the numbers of the mechanism only the answer's tables and charts; a verdict needs none.
+    Without numbers for experts: only tables and charts of the answer, and none of a verdict.
     """
-    page = found.page or ""
+    page = submission.page or ""
     if not numbers:
         shown = _FIGURES.search(page)
-        has_verdict = "verdict" in (found.content or {}).get("answer", {})
+        has_verdict = "verdict" in (submission.content or {}).get("answer", {})
         page = shown[0] if shown and not has_verdict else ""
     return Markup(page)  # noqa: S704
 
@@ -411,21 +409,21 @@ def _sections(found: DryRun | Submission, *, numbers: bool) -> Markup:
 _FIGURES = re.compile(r'<section id="figures".*?</section>', re.DOTALL)
 
 
-def _state_of(found: DryRun | Submission) -> Response:
-    """Return what the script of a page that waits asks for."""
-    return JSONResponse({"state": found.state, "words": _words_of(found)})
+def _state_of(shown: DryRun | Submission) -> Response:
+    """Return the state for the script of a waiting page."""
+    return JSONResponse({"state": shown.state, "words": _words_of(shown)})
 
 
-def _words_of(found: DryRun | Submission) -> str:
-    """Say in a sentence what a query waits for; the words change seldom, as they are read out."""
-    if isinstance(found, Submission) and found.state == "waiting" and found.due is not None:
-        left = (found.due - now()).total_seconds()
-        return f"The answer leaves at {moment(found.due)}, {_in_about(left)}."
-    return str(WORDS["states"].get(found.state, "Done."))
+def _words_of(shown: DryRun | Submission) -> str:
+    """Return a sentence about a waiting query; it changes seldom, for screen readers."""
+    if isinstance(shown, Submission) and shown.state == "waiting" and shown.due is not None:
+        seconds = (shown.due - now()).total_seconds()
+        return f"The answer is released at {moment(shown.due)}, {_in_about(seconds)}."
+    return str(WORDS["states"].get(shown.state, "Done."))
 
 
 def _in_about(seconds: float) -> str:
-    """Say how long that is, in steps of a quarter of a minute and then of minutes.
+    """Return a duration in words, in steps of 15 seconds and then of minutes.
 
     Examples
     --------
@@ -444,60 +442,62 @@ def _in_about(seconds: float) -> str:
 
 @router.get("/queries")
 def list_queries(visit: Visiting, dataset: str = "", before: str = "") -> Response:
-    """Show the user's own queries."""
+    """Show the user's queries."""
     return submissions_page(visit, "Your questions", dataset, before)
 
 
 def submissions_page(
     visit: Visit, title: str, dataset: str, before: str, *, everybody: bool = False
 ) -> Response:
-    """Return a part of a list of queries, the latest first."""
-    found = visit.steps.submissions(
-        visit.account, dataset=dataset or None, before=before or None, limit=LISTED,
+    """Return a page of the list of queries, the latest first."""
+    submissions = visit.steps.submissions(
+        visit.account, dataset=dataset or None, before=before or None, limit=PAGE_ROWS,
         everybody=everybody,
     )  # fmt: skip
-    older = {"dataset": dataset, "before": found[-1].id} if len(found) == LISTED else {}
-    if not everybody:  # with their answers, which are given by that
-        found = [visit.steps.find(visit.account, one.id) for one in found]
+    older = (
+        {"dataset": dataset, "before": submissions[-1].id} if len(submissions) == PAGE_ROWS else {}
+    )
+    if not everybody:  # with their answers, which are logged as given
+        submissions = [visit.steps.find(visit.account, one.id) for one in submissions]
     return visit.page(
-        "submissions.html", title=title, submissions=found, with_users=everybody, dataset=dataset,
-        datasets=visit.steps.list_datasets(), older=urlencode(older),
+        "submissions.html", title=title, submissions=submissions, with_users=everybody,
+        dataset=dataset, datasets=visit.steps.list_datasets(), older=urlencode(older),
     )  # fmt: skip
 
 
 def submission_of(visit: Visiting, number: str) -> Submission:
-    """Return the query of an address; RequestError (404) where it is none of the account."""
+    """Return the query of an address; RequestError (404) if it is not the account's."""
     return visit.steps.find(visit.account, number)
 
 
-Found = Annotated[Submission, Depends(submission_of)]
+ShownSubmission = Annotated[Submission, Depends(submission_of)]
 
 
 @router.get("/queries/{number}")
-def show_query(visit: Visiting, found: Found, numbers: bool = False) -> Response:
-    """Show how far a query is, and its answer when that is due."""
-    numbers = numbers or _has_numbers(found) or visit.account.role != "researcher"
-    dataset = visit.steps.dataset(found.dataset)
+def show_query(visit: Visiting, submission: ShownSubmission, numbers: bool = False) -> Response:
+    """Show the state of a query, and its answer when that is due."""
+    numbers = numbers or _has_numbers(submission) or visit.account.role != "researcher"
+    dataset = visit.steps.dataset(submission.dataset)
     return visit.page(
-        "submission.html", submission=found, title=dataset.title, numbers=numbers,
-        words=_words_of(found), sections=_sections(found, numbers=numbers),
-        form=QueryForm.of(found.query, dataset.schema).faulty(found.problems),
+        "submission.html", submission=submission, title=dataset.title, numbers=numbers,
+        words=_words_of(submission), sections=_sections(submission, numbers=numbers),
+        form=QueryForm.of(submission.query, dataset.schema).faulty(submission.problems),
     )  # fmt: skip
 
 
 @router.get("/queries/{number}/state")
-def query_state(found: Found) -> Response:
-    """Return how far a query is."""
-    return _state_of(found)
+def query_state(submission: ShownSubmission) -> Response:
+    """Return the state of a query."""
+    return _state_of(submission)
 
 
 @router.get("/queries/{number}/answer.json")
-def download(found: Found) -> Response:
+def download(submission: ShownSubmission) -> Response:
     """Return an answer as a file of JSON."""
-    if found.content is None:
-        raise RequestError("there is no answer yet; its page says when it leaves", 404)
-    text = json.dumps(found.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    name = f"answer_{found.digest[:12]}.json"
+    if submission.content is None:
+        raise RequestError("there is no answer yet; its page shows when it is released", 404)
+    text = json.dumps(submission.content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    name = f"answer_{submission.digest[:12]}.json"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="application/json", headers=headers)
 
@@ -512,24 +512,35 @@ FILES: dict[str, tuple[str, Callable[[Citation], str | bytes]]] = {
     "csv": ("text/csv", lambda cited: cited.csv_text),
     "zip": ("application/zip", lambda cited: cited.sacro_zip),
 }
-"""Media type and content of each file, by the end of its name."""
+"""Media type and content of each file, by its extension."""
 
 
-def citation_of(visit: Visiting, found: Found) -> Citation:
-    """Return the citation of an answer; RequestError (404) where there is none of the account."""
-    if found.content is None or found.due is None:
+def citation_of(visit: Visiting, submission: ShownSubmission) -> Citation:
+    """Return the citation of an answer; RequestError (404) if it is not the account's."""
+    if submission.content is None or submission.due is None:
         raise RequestError("there is no answer yet; its page shows when it is released", 404)
     steps = visit.steps
     home = (steps.config.url or str(visit.request.base_url)).rstrip("/")
-    asked = select(SUBMISSION.c.version).where(SUBMISSION.c.id == found.id).scalar_subquery()
-    until = select(func.count()).where(VERSION.c.dataset == found.dataset, VERSION.c.id <= asked)
+    version_of_submission = (
+        select(SUBMISSION.c.version).where(SUBMISSION.c.id == submission.id).scalar_subquery()
+    )
+    until = select(func.count()).where(
+        VERSION.c.dataset == submission.dataset, VERSION.c.id <= version_of_submission
+    )
     with transaction(steps.engine, reads=True) as store:
         version = store.execute(until).scalar_one()
-    title = info_of(steps, found.dataset).title
-    page, asked_for = f"{home}/queries/{found.id}", in_words(found.content["query"])
+    title = info_of(steps, submission.dataset).title
+    page, asked_for = f"{home}/queries/{submission.id}", in_words(submission.content["query"])
     author = steps.config.author or title
     return Citation(
-        found.content, asked_for, found.dataset, title, version, found.due, author, page
+        submission.content,
+        asked_for,
+        submission.dataset,
+        title,
+        version,
+        submission.due,
+        author,
+        page,
     )
 
 

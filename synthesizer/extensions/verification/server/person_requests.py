@@ -1,17 +1,17 @@
-"""Questions that a person answers, since privacy cannot decide them.
+"""Questions to a steward, which differential privacy cannot decide.
 
     a dry run  ->  open  ->  answered, refused or released by a steward; or withdrawn
 
 A researcher sends the question of a dry run with a reason and with code. A steward runs the code by
-hand, outside of the server, and writes the reply. What a person writes is not covered by
-differential privacy, and every page says so. Each step is in the audit log, as states and lengths:
-texts may quote confidential numbers. Somebody else's request and one that does not exist are
-refused in the same words. Who may do what by role is declared at the routes.
+hand, outside of the server, and writes the reply. Differential privacy does not cover the reply,
+and every page states this. The audit log contains states and lengths only, since texts may quote
+confidential numbers. Requests of others and missing requests get the same message. The routes
+declare the roles.
 
-The form has a draft in R that answers the question on the confidential file; the researcher changes
-it, and nothing here runs it. It reads the file as the public schema does: missing codes are
-missing, other texts than levels, too, and numbers are clipped into their ranges. Errors are
-clustered by person, as they are in the groups of persons.
+The form has a draft in R that answers the question on the confidential file. The researcher edits
+it; the server does not run it. It reads the file by the public schema: missing codes and texts that
+are no level become missing, and numbers are clipped into their ranges. Errors are clustered by
+person, like in the groups of persons.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account
 from synthesizer.extensions.verification.server.pages import (
-    LISTED,
+    PAGE_ROWS,
     OwnForm,
     Tried,
     Visit,
@@ -55,12 +55,11 @@ from synthesizer.extensions.verification.server.templating import PageRoute, mov
 from synthesizer.measures.utility.formulas import parse_formula
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
-MOST_OPEN = 5
-"""Open requests of an account."""
-LONGEST = {"reason": 2_000, "code": 10_000, "reply": 10_000}
-"""Characters."""
+MAX_OPEN_REQUESTS = 5
+"""Limit of open requests of an account."""
+MAX_CHARACTERS = {"reason": 2_000, "code": 10_000, "reply": 10_000}
 REPLIES: dict[str, str] = WORDS["replies"]
-"""States of a reply, with what a steward writes."""
+"""States of a reply, with instructions for stewards."""
 
 
 def ask_person(
@@ -68,7 +67,7 @@ def ask_person(
 ) -> str:
     """Send the question of a dry run to the stewards; return the number of the request.
 
-    What is sent twice is one request, as long as it is open.
+    A question that is sent twice is one request, while it is open.
 
     Raises
     ------
@@ -81,13 +80,13 @@ def ask_person(
     mine = PERSON_REQUEST.c.account == account.id, PERSON_REQUEST.c.state == "open"
     with transaction(steps.engine) as store:
         store.execute(select(ACCOUNT.c.id).where(ACCOUNT.c.id == account.id).with_for_update())
-        asked = {"account": account.id, "dataset": dataset, "query": digest, **texts}
-        same = (PERSON_REQUEST.c[key] == value for key, value in asked.items())
+        request = {"account": account.id, "dataset": dataset, "query": digest, **texts}
+        same = (PERSON_REQUEST.c[key] == value for key, value in request.items())
         if first_one := store.execute(select(PERSON_REQUEST.c.id).where(*mine, *same)).scalar():
             return str(first_one)
-        if store.execute(select(func.count()).where(*mine)).scalar_one() >= MOST_OPEN:
-            raise RequestError(WORDS["wrong"]["requests"].format(MOST_OPEN), 429)
-        store.execute(insert(PERSON_REQUEST).values(id=number, **asked, state="open", made=now()))
+        if store.execute(select(func.count()).where(*mine)).scalar_one() >= MAX_OPEN_REQUESTS:
+            raise RequestError(WORDS["wrong"]["requests"].format(MAX_OPEN_REQUESTS), 429)
+        store.execute(insert(PERSON_REQUEST).values(id=number, **request, state="open", made=now()))
         sizes = {key: len(text) for key, text in texts.items()}
         details = {"request": number, "query": digest, **sizes}
         audit.append(store, account.name, "person asked", dataset=dataset, details=details)
@@ -95,9 +94,9 @@ def ask_person(
 
 
 def find_request(steps: Service, account: Account, number: str) -> Row[Any]:
-    """Return a request; RequestError (404) where it does not exist or is somebody else's.
+    """Return a request; RequestError (404) if it is missing or belongs to another account.
 
-    Beside the columns of its table it has ``name`` (of the account) and ``content`` (the query of
+    Besides the columns of its table it has ``name`` (of the account) and ``content`` (the query of
     the dry run, as JSON).
     """
     with transaction(steps.engine, reads=True) as store:
@@ -107,11 +106,11 @@ def find_request(steps: Service, account: Account, number: str) -> Row[Any]:
 def list_requests(
     steps: Service, account: Account, *, open_only: bool = False, before: datetime | None = None
 ) -> list[Row[Any]]:
-    """Return requests, the latest first: a researcher's own, or those of everybody."""
+    """Return requests, the latest first: a researcher's, or those of all accounts."""
     chosen = [PERSON_REQUEST.c.account == account.id] * (account.role == "researcher")
     chosen += [PERSON_REQUEST.c.state == "open"] * open_only
     chosen += [PERSON_REQUEST.c.made < before] if before else []
-    wanted = _all().where(*chosen).order_by(PERSON_REQUEST.c.made.desc()).limit(LISTED)
+    wanted = _all().where(*chosen).order_by(PERSON_REQUEST.c.made.desc()).limit(PAGE_ROWS)
     with transaction(steps.engine, reads=True) as store:
         return [*store.execute(wanted)]
 
@@ -119,14 +118,14 @@ def list_requests(
 def close_request(
     steps: Service, account: Account, number: str, state: str, reply: str | None = None
 ) -> None:
-    """Withdraw an open request of one's own, or reply to one as a steward.
+    """Withdraw an open request of the account, or reply to one as a steward.
 
     Parameters
     ----------
     state : str
         ``withdrawn``, or one of `REPLIES`.
     reply : str, optional
-        What the researcher reads, of a steward.
+        A steward's text for the researcher.
 
     Raises
     ------
@@ -152,12 +151,12 @@ def close_request(
 
 
 def _sound(**texts: str) -> dict[str, str]:
-    """Return texts with plain ends of lines; RequestError (422) where one has a wrong length."""
+    """Return texts with plain line ends; RequestError (422) for a wrong length."""
     plain = {key: text.replace("\r\n", "\n").strip() for key, text in texts.items()}
     problems = [
-        f"{key}: write 1 to {LONGEST[key]:,} characters; there are {len(text):,}"
+        f"{key}: write 1 to {MAX_CHARACTERS[key]:,} characters; there are {len(text):,}"
         for key, text in plain.items()
-        if not 1 <= len(text) <= LONGEST[key]
+        if not 1 <= len(text) <= MAX_CHARACTERS[key]
     ]
     if problems:
         raise RequestError(problems, 422)
@@ -174,10 +173,10 @@ def _all() -> Select[Any]:
 
 
 def _row(store: Connection, account: Account, number: str) -> Row[Any]:
-    """Return a request of one's own, or of anybody for stewards and admins."""
+    """Return a request of the account, or any request for stewards and admins."""
     row = store.execute(_all().where(PERSON_REQUEST.c.id == number)).first()
     if row is None or (row.account != account.id and account.role == "researcher"):
-        raise RequestError("there is no such request of yours; your list shows yours", 404)
+        raise RequestError("you have no such request; see your list", 404)
     return row
 
 
@@ -190,22 +189,22 @@ _IN_R = {
 _WORD = re.compile(
     r"'(?:[^'\\]|\\.)*'|`[^`]*`|\b(?:and|or|in|True|False)\b|\bnot |\b(?:C|missing)\(|//|[][%]"
 )
-"""Quoted texts and names, which stay, and what R spells in another way."""
+"""Quoted texts and names, which stay, and words with another spelling in R."""
 
 
 def code_of(
     query: Mapping[str, Any], schema: PublicSchema, confidential: Path = Path("confidential.csv")
 ) -> str:
-    """Return R code that computes what a question asks for.
+    """Return R code that answers a question.
 
     Parameters
     ----------
     query : mapping
-        A sound query as plain values.
+        A valid query as plain values.
     schema : PublicSchema
-        How the file is read.
+        Schema of the file.
     confidential : Path
-        The confidential file; nothing but its kind is used.
+        The confidential file; only its kind is used.
 
     Examples
     --------
@@ -216,15 +215,15 @@ def code_of(
     >>> print(code[-1])
     print(table(data[c("sex")]))
     """
-    asked = query_of({key: value for key, value in query.items() if value is not None})
-    formula = parse_formula(asked.formula) if asked.formula else None
+    sound_query = query_of({key: value for key, value in query.items() if value is not None})
+    formula = parse_formula(sound_query.formula) if sound_query.formula else None
     atoms = formula.atoms if formula else ()
     named = {a.text: schema.levels(a) for a in atoms if a.kind == "name"}
     is_parquet = confidential.suffix.lower() in (".parquet", ".pq")
     text = _DRAFT.render(
-        query=asked, formula=formula, schema=schema,
+        query=sound_query, formula=formula, schema=schema,
         kind="folder" if confidential.is_dir() else "parquet" if is_parquet else "csv",
-        variables={name: one for name, one in schema.variables.items() if name in asked.names},
+        variables={n: one for n, one in schema.variables.items() if n in sound_query.names},
         references={name: levels[0] for name, levels in named.items() if levels},
     )  # fmt: skip
     return text.rstrip("\n")
@@ -236,7 +235,7 @@ def _text(text: str) -> str:
 
 _DRAFT = template(
     "request_code.R.jinja",
-    r=lambda text: _WORD.sub(lambda found: _IN_R.get(found[0], found[0]), text),
+    r=lambda text: _WORD.sub(lambda match: _IN_R.get(match[0], match[0]), text),
     r_number="{:.15g}".format,
     text=_text,
     vector=lambda texts: f"c({', '.join(map(_text, texts))})",
@@ -251,7 +250,7 @@ _ASK = "/datasets/{name}/dry-runs/{digest}/ask-a-person"
 @router.get(_ASK)
 @only("researcher")
 def write_request(visit: Visiting, tried: Tried) -> Response:
-    """Show the form of a request; its code is a draft of what answers the question."""
+    """Show the form of a request, with a draft of the code."""
     return _ask_page(visit, tried)
 
 
@@ -276,7 +275,7 @@ def _ask_page(
     typed = typed or {"reason": "", "code": code_of(tried.query, steps.dataset(name).schema, file)}
     return visit.page(
         "ask_a_person.html", error=error, dataset=info_of(steps, name), digest=tried.digest,
-        question=in_words(tried.query), most=LONGEST, **typed,
+        question=in_words(tried.query), most=MAX_CHARACTERS, **typed,
     )  # fmt: skip
 
 
@@ -284,20 +283,20 @@ def _ask_page(
 def show_requests(
     visit: Visiting, before: AwareDatetime | None = None, closed: bool = False
 ) -> Response:
-    """Show a researcher's own requests; to others the open ones of all, or the closed ones, too."""
+    """Show a researcher's requests; stewards and admins see those of all, open or all."""
     everybody = visit.account.role != "researcher"
     open_only = everybody and not closed
-    found = list_requests(visit.steps, visit.account, open_only=open_only, before=before)
+    requests = list_requests(visit.steps, visit.account, open_only=open_only, before=before)
     return visit.page(
         "requests.html", everybody=everybody, closed=closed,
-        requests=[(one, in_words(json.loads(one.content))) for one in found],
-        older=found[-1].made.isoformat() if len(found) == LISTED else None,
+        requests=[(one, in_words(json.loads(one.content))) for one in requests],
+        older=requests[-1].made.isoformat() if len(requests) == PAGE_ROWS else None,
     )  # fmt: skip
 
 
 @router.get("/requests/{number}")
 def show_request(visit: Visiting, number: str) -> Response:
-    """Show a request, with the reply or with the form of one."""
+    """Show a request with its reply, or with the form of a reply."""
     return _request_page(visit, number)
 
 
@@ -325,9 +324,9 @@ def _request_page(
     visit: Visit, number: str, error: RequestError | None = None, decision: str = "",
     reply: str = "",
 ) -> Response:  # fmt: skip
-    found = find_request(visit.steps, visit.account, number)
+    request = find_request(visit.steps, visit.account, number)
     return visit.page(
-        "request.html", error=error, found=found, question=in_words(json.loads(found.content)),
-        title=info_of(visit.steps, found.dataset).title, replies=REPLIES, decision=decision,
-        reply=reply, most=LONGEST,
+        "request.html", error=error, found=request, question=in_words(json.loads(request.content)),
+        title=info_of(visit.steps, request.dataset).title, replies=REPLIES, decision=decision,
+        reply=reply, most=MAX_CHARACTERS,
     )  # fmt: skip

@@ -1,10 +1,10 @@
-"""Projects: how many questions a group of researchers may ask about a dataset.
+"""Projects: numbers of questions that groups of researchers may ask about a dataset.
 
-A steward counts in questions, the ledger in epsilon. A project's budget in the ledger is its
-questions times what one may cost at most, so the ledger bounds what the count bounds. An answer of
-a larger epsilon, which only experts ask for, counts as several questions. A question that was
-charged before, by anybody, counts as none. Who is no member gets the same words as where there is
-no project.
+A steward counts in questions, the ledger in epsilon. A project's budget in the ledger is its number
+of questions times the largest cost of a question, so the ledger enforces the number. An answer with
+a larger epsilon, which only experts request, counts as several questions. A question that was
+charged before, to any user, is free. Accounts that are no member get the same message as for a
+missing project.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from synthesizer.extensions.verification.server.accounts import Account
 from synthesizer.extensions.verification.server.server_datasets import Dataset
 from synthesizer.extensions.verification.server.server_tables import ACCOUNT, MEMBER, PROJECT
 
-MOST_QUESTIONS = 100_000
+MAX_QUESTIONS = 100_000
 PROJECT_NAME = r"^\w[\w .-]{0,99}$"
-"""Letters, digits, spaces and . _ -, so that it can be a part of an address."""
-_NONE = "there is no such project of yours; your list has them"
+"""Letters, digits, spaces and . _ -, which are safe in an address."""
+_NO_PROJECT = "you have no such project; see your list"
 
 
 class Projects:
-    """The projects of a server; routes check the role of who asks.
+    """The projects of a server; routes check the role of the account.
 
     Parameters
     ----------
     engine : Engine
         Database with the tables of the server.
     datasets : mapping
-        What `open_datasets` returned.
+        From `open_datasets`.
     """
 
     def __init__(self, engine: Engine, datasets: Mapping[str, Dataset]) -> None:
         self.engine, self.datasets = engine, datasets
 
-    def own(self, account: Account) -> list[Project]:
-        """Return the projects of which an account is a member."""
+    def of_member(self, account: Account) -> list[Project]:
+        """Return the projects of an account."""
         return [one for one in self.every() if account.name in one.members]
 
     def every(self) -> list[Project]:
@@ -55,25 +55,25 @@ class Projects:
             return self._all(store)
 
     def check_member(self, store: Connection, account: Account, dataset: str, name: str) -> None:
-        """Raise RequestError (404) where a dataset has no such project of an account."""
-        found = select(PROJECT.c.name).join(MEMBER).where(
+        """Raise RequestError (404) if a dataset has no such project of an account."""
+        query = select(PROJECT.c.name).join(MEMBER).where(
             PROJECT.c.name == name, PROJECT.c.dataset == dataset, MEMBER.c.account == account.id
         )  # fmt: skip
-        if store.execute(found).first() is None:
-            raise RequestError(_NONE, 404)
+        if store.execute(query).first() is None:
+            raise RequestError(_NO_PROJECT, 404)
 
     def refusal(self, store: Connection, name: str, user: str, cost: int) -> str:
-        """Return why a project cannot pay so many questions of somebody, "" where it can.
+        """Return why a project cannot pay ``cost`` questions of a user, "" if it can.
 
-        The ledger of the dataset is locked, so nobody else is charged in between.
+        The ledger of the dataset must be locked against other charges.
         """
         project = self._named(store, name)
         if user not in project.members:
             return str(WORDS["wrong"]["member"].format(name))
-        left = project.left
-        if cost <= left:
+        remaining = project.left
+        if cost <= remaining:
             return ""
-        return str(WORDS["wrong"]["project"].format(name, plural(left, "question"), cost))
+        return str(WORDS["wrong"]["project"].format(name, plural(remaining, "question"), cost))
 
     def make(
         self, account: Account, name: str, dataset: str, members: Sequence[str], *,
@@ -86,22 +86,22 @@ class Projects:
         account : Account
             A steward.
         name, dataset : str
-            A name that is free, and what the project is about.
+            A new name, and the dataset of the project.
         members : sequence of str
             Names of researchers.
         questions, budget : int, float
-            One of both: a number of questions, or an epsilon that is turned into questions.
+            One of both: a number of questions, or an epsilon that is converted into it.
 
         Raises
         ------
         RequestError
-            If there is no such dataset (404), the name is taken (409), or a name or number is
-            none (422).
+            If there is no such dataset (404), the name exists already (409), or a name or number
+            is invalid (422).
         """
         if not re.fullmatch(PROJECT_NAME, name):
             raise RequestError(WORDS["wrong"]["project_name"], 422)
         if dataset not in self.datasets:
-            raise RequestError("there is no such dataset; the list of datasets has them", 404)
+            raise RequestError("there is no such dataset; see the list of datasets", 404)
         one = self.datasets[dataset]
         number = _questions(one, questions, budget)
         if number is None:
@@ -109,7 +109,7 @@ class Projects:
         with transaction(self.engine) as store:
             one.ledger.lock(store)
             if store.execute(select(PROJECT.c.name).where(PROJECT.c.name == name)).first():
-                raise RequestError("name: a project has it; take another name", 409)
+                raise RequestError("name: a project has this name; choose another one", 409)
             made = {"name": name, "dataset": dataset, "questions": number, "made": now()}
             store.execute(insert(PROJECT).values(made))
             _give(store, account, one, name, number, "project made")
@@ -120,12 +120,12 @@ class Projects:
         self, account: Account, name: str, *, questions: int | None = None,
         budget: float | None = None, members: Sequence[str] | None = None,
     ) -> Project:  # fmt: skip
-        """Change how many questions a project has, and who its members are; see `make`.
+        """Change the questions and the members of a project; see `make`.
 
         Raises
         ------
         RequestError
-            As `make`; 404 where there is no such project, 409 where more questions are used.
+            As in `make`; 404 if there is no such project, 409 if more questions are used.
         """
         with transaction(self.engine, reads=True) as store:
             one = self.datasets[self._named(store, name).dataset]
@@ -142,7 +142,7 @@ class Projects:
             return self._named(store, name)
 
     def set_cap(self, account: Account, dataset: str, cap: float) -> None:
-        """Change what all answers may cost together; LedgerError where more is spent."""
+        """Change the cap of all answers about a dataset; LedgerError if more is spent."""
         one = self.datasets[dataset]
         with transaction(self.engine) as store:
             one.ledger.lock(store)
@@ -152,7 +152,7 @@ class Projects:
             audit.append(store, account.name, "cap changed", dataset=dataset, details=details)
 
     def set_paused(self, account: Account, dataset: str, reason: str, *, is_paused: bool) -> None:
-        """Stop charges and answers of a dataset, or go on; what was charged is answered then."""
+        """Pause charges and answers of a dataset, or resume and answer charged questions."""
         with transaction(self.engine) as store:
             self.datasets[dataset].ledger.set_paused(is_paused, within=store)
             action = "paused" if is_paused else "resumed"
@@ -160,9 +160,9 @@ class Projects:
             audit.append(store, account.name, action, dataset=dataset, details=details)
 
     def _named(self, store: Connection, name: str) -> Project:
-        if found := self._all(store, PROJECT.c.name == name):
-            return found[0]
-        raise RequestError("there is no such project; the list of projects has them", 404)
+        if projects := self._all(store, PROJECT.c.name == name):
+            return projects[0]
+        raise RequestError("there is no such project; see the list of projects", 404)
 
     def _all(self, store: Connection, *where: ColumnElement[bool]) -> list[Project]:
         where = (*where, PROJECT.c.dataset.in_([*self.datasets]))
@@ -185,13 +185,13 @@ class Projects:
 
 
 def _questions(one: Dataset, questions: int | None, budget: float | None) -> int | None:
-    """Return a number of questions, or None; a budget in epsilon is turned into one."""
+    """Return a number of questions, or None; a budget in epsilon is converted."""
     if questions is not None and budget is not None:
         raise RequestError("questions: write a number of questions or a budget, not both", 422)
     if budget is not None:
         questions = micro(budget) // micro(one.question_epsilon)
-    if questions is not None and not 1 <= questions <= MOST_QUESTIONS:
-        wrong = WORDS["wrong"]["questions"].format(MOST_QUESTIONS, one.question_epsilon)
+    if questions is not None and not 1 <= questions <= MAX_QUESTIONS:
+        wrong = WORDS["wrong"]["questions"].format(MAX_QUESTIONS, one.question_epsilon)
         raise RequestError(wrong, 422)
     return questions
 
@@ -199,7 +199,7 @@ def _questions(one: Dataset, questions: int | None, budget: float | None) -> int
 def _give(
     store: Connection, account: Account, one: Dataset, name: str, questions: int, action: str
 ) -> None:
-    """Write down how many questions a project has, with the budget that they need."""
+    """Store the number of questions of a project, with the budget for them."""
     store.execute(update(PROJECT).where(PROJECT.c.name == name).values(questions=questions))
     cap = questions * micro(one.question_epsilon) / MICRO
     one.ledger.set_cap("analysis", name, cap, within=store)
@@ -210,7 +210,7 @@ def _give(
 def _set_members(
     store: Connection, account: Account, one: Dataset, name: str, names: Iterable[str]
 ) -> None:
-    """Let these researchers be the members, and write down who came and who left."""
+    """Set the members of a project, and log added and removed ones."""
     people, wanted = select(ACCOUNT.c.name, ACCOUNT.c.id), {*names}
     chosen = people.where(ACCOUNT.c.role == "researcher", ACCOUNT.c.name.in_(wanted))
     after = {row.name: row.id for row in store.execute(chosen)}

@@ -1,9 +1,9 @@
-"""The form by which a query is written: its fields, what was typed, and what is wrong beside them.
+"""The form of a query: fields, typed values, and problems beside them.
 
 Fields come from the JSON schemas of `Query` and of the question; ``templates/query_form.yaml`` has
-their labels. A field is named by the key of the query that it fills, so a problem finds its field
-by the key that it names. What is typed is never executed, and is shown again as it was. Epsilon,
-the number of groups and what only changes the noise are fields for experts.
+their labels. The name of a field is its key in the query, so a problem that names the key belongs
+to the field. Typed values are never executed, and are shown again unchanged. Epsilon, the number of
+groups and settings of the noise are fields for experts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from synthesizer.measures.utility.formulas import Atom
 from synthesizer.report.blocks import joined
 
 Typed = Mapping[str, Sequence[str]]
-"""Texts of each field, as they were typed."""
+"""Typed texts of each field."""
 KINDS: Mapping[str, type[Question]] = {
     kind.model_fields["measure"].default: kind
     for kind in get_args(Query.model_fields["ask"].annotation)
@@ -35,19 +35,19 @@ KINDS: Mapping[str, type[Question]] = {
 """Every question by the name of its measure."""
 _TEXTS = packaged_yaml("synthesizer.extensions.verification.server", "templates/query_form.yaml")
 SUBJECTS: Mapping[str, Mapping[str, Sequence[str]]] = _TEXTS["subjects"]
-"""What may be asked: by subject, its title and its question in plain words."""
+"""Kinds of questions by subject, each with title and question."""
 _WORDS = {name: words for titles in SUBJECTS.values() for name, words in titles.items()}
 EXPERTS = frozenset({"interval", "tolerance"})
-"""Measures that only experts read."""
+"""Measures for experts only."""
 _EXPERTS_KEYS = frozenset({"clip"})
 _LABELS: Mapping[str, tuple[str, str]] = _TEXTS["fields"]
-"""Label and hint of each key, or of a key of one measure, in the order of the page."""
+"""Label and hint of each key (or key of one measure), in the order of the page."""
 _NUMBER = re.compile(
     r"[-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?"
 )
 _KEY = re.compile(r"(?:configuration: )?(?P<key>[a-z_]+(?:\.\w+)*): ")
-_SENTENCES = [(re.compile(found, re.DOTALL), words) for found, words in _TEXTS["sentences"]]
-"""How a form words what a query names by its keys."""
+_SENTENCES = [(re.compile(pattern, re.DOTALL), words) for pattern, words in _TEXTS["sentences"]]
+"""Patterns in problems of a query and their replacements."""
 _PERIOD = re.compile(
     r"(\d{1,9}) *(?:to|-) *(\d{1,9}) +(?:(rising|falling)|between +(\S{1,40}) +and +(\S{1,40}))"
 )
@@ -58,12 +58,12 @@ class FormField:
     """A field of the form."""
 
     key: str
-    """Of the query; of the question it begins with ``ask.``."""
+    """Key in the query; keys of the question begin with ``ask.``."""
     label: str
     hint: str = ""
     kind: Literal["text", "number", "percent", "choice", "names", "check"] = "text"
     choices: tuple[tuple[str, str], ...] = ()
-    """Values and what is read, of a choice and of names."""
+    """Values and labels of a choice or of names."""
     default: str = ""
 
     @property
@@ -74,7 +74,7 @@ class FormField:
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that is wrong, at its field if it has one."""
+    """A problem, with its field if it has one."""
 
     text: str
     field: FormField | None = None
@@ -85,7 +85,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class QueryForm:
-    """A form with what was typed and what is wrong.
+    """A form with typed values and problems.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class QueryForm:
     measure: str
     fields: tuple[FormField, ...]
     expert: bool = False
-    """Whether it has the numbers that the server chooses otherwise."""
+    """Whether it has fields for the numbers that the server chooses otherwise."""
     typed: Typed = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
 
@@ -116,36 +116,36 @@ class QueryForm:
 
     @classmethod
     def of(cls, content: Mapping[str, Any], schema: PublicSchema) -> QueryForm:
-        """Return the form of a sound query in plain values; with its numbers if it has some."""
+        """Return the form of a valid query in plain values; expert if it has numbers."""
         measure = content["ask"]["measure"]
         expert = any(content.get(key) is not None for key in _numbers(KINDS[measure]))
         return cls.new(measure, schema, expert=expert).filled(dict(_typed_of(content)))
 
     def filled(self, typed: Typed) -> QueryForm:
-        """Return the form with what was typed, and nothing else."""
+        """Return the form with these typed values only."""
         return replace(self, typed=typed)
 
     def with_numbers(self, schema: PublicSchema) -> QueryForm:
-        """Return the form with the fields for experts, with what was typed so far."""
+        """Return the form with the fields for experts and the values so far."""
         form = QueryForm.new(self.measure, schema, expert=True)
         return form.filled({**form.typed, **self.typed})
 
     def faulty(self, problems: Iterable[str]) -> QueryForm:
         """Return the form with problems beside their fields, in the order of the page."""
-        places = {entry.key: place for place, entry in enumerate(self.fields)}
-        missing = [NO_FORMULA] * ("formula" in places and not self.value("formula").strip())
+        order = {entry.key: index for index, entry in enumerate(self.fields)}
+        missing = [NO_FORMULA] * ("formula" in order and not self.value("formula").strip())
         faults = [*dict.fromkeys(self._fault(problem) for problem in [*missing, *problems])]
-        faults.sort(key=lambda fault: places[fault.field.key] if fault.field else len(places))
+        faults.sort(key=lambda fault: order[fault.field.key] if fault.field else len(order))
         return replace(self, faults=tuple(faults))
 
     @property
     def words(self) -> Sequence[str]:
-        """What is asked, in a few words and as a question."""
+        """Title and question of the measure."""
         return _WORDS[self.measure]
 
     @property
     def content(self) -> dict[str, Any]:
-        """The query in plain values; what cannot be read as a number stays text."""
+        """The query in plain values; texts that are no numbers stay texts."""
         content: dict[str, Any] = {}
         ask = content["ask"] = {"measure": self.measure}
         for entry in self.fields:
@@ -157,19 +157,19 @@ class QueryForm:
         return content
 
     def value(self, key: str) -> str:
-        """Return what was typed into a field."""
+        """Return the typed value of a field."""
         return next(iter(self.typed.get(key, ())), "")
 
     def values(self, key: str) -> Sequence[str]:
-        """Return what was chosen in a field of names."""
+        """Return the chosen values of a field of names."""
         return self.typed.get(key, ())
 
     def faults_of(self, key: str) -> list[str]:
-        """Return what is wrong with a field."""
+        """Return the problems of a field."""
         return [fault.text for fault in self.faults if fault.field and fault.field.key == key]
 
     def _value(self, entry: FormField) -> Any:
-        """Return the value of a field; None where it is empty."""
+        """Return the value of a field; None if it is empty."""
         text = self.value(entry.key).strip()
         if not text:
             return None
@@ -188,14 +188,14 @@ class QueryForm:
         read = _KEY.match(problem)
         entry = self._field_of(read["key"], problem) if read else None
         text = problem[read.end() :] if read else problem
-        for found, words in _SENTENCES:
-            text = found.sub(words, text)
+        for pattern, words in _SENTENCES:
+            text = pattern.sub(words, text)
         return Fault(text, entry)
 
     def _field_of(self, key: str, problem: str) -> FormField | None:
         """Return the field that fills a key, or the part of the query around it."""
         by_key = {entry.key: entry for entry in self.fields}
-        if key == "ask":  # about several fields at once: the first whose value or key it names
+        if key == "ask":  # a problem of several fields: the first whose value or key it names
             quoted, words = {*re.findall("'(.*?)'", problem)}, {*re.findall(r"\w+", problem)}
             named = [name for name in by_key if quoted & {*self.values(name)}]
             named += [name for name in by_key if name.removeprefix("ask.") in words]
@@ -208,7 +208,7 @@ class QueryForm:
 
 
 def _numbers(kind: type[Question]) -> Iterator[str]:
-    """Yield the keys of a question that the server chooses for who is no expert."""
+    """Yield the keys of a question that the server chooses for non-experts."""
     yield "epsilon"
     if issubclass(kind, OfCoefficient):
         yield "partitions"
@@ -218,20 +218,20 @@ def _numbers(kind: type[Question]) -> Iterator[str]:
 
 def _fields(measure: str, schema: PublicSchema, *, expert: bool) -> Iterator[FormField]:
     kind = KINDS[measure]
-    asked = kind.model_json_schema()["properties"]
+    properties = kind.model_json_schema()["properties"]
     whole = Query.model_json_schema()["properties"]
-    if "rows" in asked:
-        asked["rows"] |= {"maximum": schema.rows_per_person}
+    if "rows" in properties:
+        properties["rows"] |= {"maximum": schema.rows_per_person}
     if kind.asks_of_model:
         yield _field("formula", whole["formula"])
         names = getattr(kind, "families", whole["family"]["enum"])
         yield _field("family", {**whole["family"], "enum": names})
     order = [key.rpartition(".")[2] for key in _LABELS]
-    for name in sorted(asked, key=lambda n: order.index(n) if n in order else len(order)):
-        is_said = name not in ("measure", "between") and (expert or name not in _EXPERTS_KEYS)
-        if is_said and (name != "rows" or schema.rows_per_person > 1):
+    for name in sorted(properties, key=lambda n: order.index(n) if n in order else len(order)):
+        is_shown = name not in ("measure", "between") and (expert or name not in _EXPERTS_KEYS)
+        if is_shown and (name != "rows" or schema.rows_per_person > 1):
             choices = _names_of(name, schema)
-            yield _field(f"ask.{name}", asked[name], measure=measure, choices=choices)
+            yield _field(f"ask.{name}", properties[name], measure=measure, choices=choices)
     yield _field("subset", whole["subset"])
     for name in _numbers(kind) if expert else ():
         yield _field(name, whole[name])
@@ -281,9 +281,9 @@ def _names_of(key: str, schema: PublicSchema) -> tuple[tuple[str, str], ...] | N
 
 
 def _times(schema: PublicSchema) -> Iterator[tuple[str, list[int]]]:
-    """Yield the variables that may be the time with their years, that of the panel first.
+    """Yield the possible variables of time with their years, that of the panel first.
 
-    Others are numbers or in order, and their values are plain whole numbers: 01 is a code.
+    Others are numeric or ordered, with plain whole numbers as values: 01 is a code.
     """
     for name in sorted(schema.variables, key=lambda name: name != schema.period):
         one, years = schema.variables[name], years_of(schema, name)
@@ -293,7 +293,7 @@ def _times(schema: PublicSchema) -> Iterator[tuple[str, list[int]]]:
 
 
 def _period(text: str) -> Any:
-    """Return a period in plain values, or the text where it is none."""
+    """Return a period in plain values, or the text if it is none."""
     read = _PERIOD.fullmatch(text.strip())
     if read is None:
         return text.strip()
@@ -303,7 +303,7 @@ def _period(text: str) -> Any:
 
 
 def _typed_of(content: Mapping[str, Any]) -> Iterator[tuple[str, list[str]]]:
-    """Yield what one would have typed for a query."""
+    """Yield the typed values that make a query."""
     ask = {f"ask.{key}": value for key, value in content["ask"].items()}
     for key, value in {**content, **ask}.items():
         if key == "ask.between" and value is not None:
@@ -331,7 +331,7 @@ def _spelt(value: Any) -> str:
 
 
 def yaml_of_query(content: Mapping[str, Any]) -> str:
-    """Return a query in plain values as YAML; what is not set is left out."""
+    """Return a query in plain values as YAML, without empty keys."""
     ask = {key: value for key, value in content["ask"].items() if value is not None}
     given = {key: value for key, value in {**content, "ask": ask}.items() if value is not None}
     return yaml.safe_dump(given, sort_keys=False, allow_unicode=True, width=100)
@@ -340,15 +340,15 @@ def yaml_of_query(content: Mapping[str, Any]) -> str:
 def coefficients_of(
     form: QueryForm, schema: PublicSchema
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the coefficients of the model that was typed, or what is wrong with it."""
+    """Return the coefficients of the typed model, or its problems."""
     content = form.content
     if "formula" not in content:
         is_needed = any(entry.key == "formula" for entry in form.fields)
         return (), (NO_FORMULA,) if is_needed else ()
-    asked = {"measure": "significance", "coefficient": "any"}
+    ask = {"measure": "significance", "coefficient": "any"}
     content = {key: content[key] for key in ("formula", "family") if key in content}
     try:
-        query = query_of({**content, "ask": asked})
+        query = query_of({**content, "ask": ask})
         if problems := tuple(text_problems(query.formula, None, schema)):
             return (), problems
         return query.model(schema).names, ()
@@ -357,7 +357,7 @@ def coefficients_of(
 
 
 def number_or_text(text: str) -> int | float | str:
-    """Return the number that a text spells, or the text.
+    """Return the number in a text, or the text.
 
     Examples
     --------
@@ -373,7 +373,7 @@ def number_or_text(text: str) -> int | float | str:
 
 
 def in_words(content: Mapping[str, Any]) -> str:
-    """Say in a line what a query asks.
+    """Return the question of a query in one line.
 
     Examples
     --------
@@ -384,12 +384,12 @@ def in_words(content: Mapping[str, Any]) -> str:
     ask = content["ask"]
     low, high = ask.get("between") or (ask.get("above"), ask.get("below"))
     share = ask.get("share")
-    said = {"over": ask.get("over"), "at least": low, "at most": high,
+    parts = {"over": ask.get("over"), "at least": low, "at most": high,
             "within": share and f"{_spelt(100 * share)} % of the synthetic estimate",
             "within a distance of": ask.get("within"),
             "rows of a person:": rows if (rows := ask.get("rows") or 1) > 1 else None,
             "by": joined(ask.get("by") or [])}  # fmt: skip
-    how = ", ".join(f"{key} {_spelt(one)}" for key, one in said.items() if one not in (None, ""))
+    how = ", ".join(f"{key} {_spelt(one)}" for key, one in parts.items() if one not in (None, ""))
     details = " ".join(filter(None, [ask.get("coefficient"), ask.get("of"), how]))
     title = _WORDS[ask["measure"]][0]
     what = f"{title}{'' if title.endswith('?') or not details else ':'} {details}".strip()

@@ -1,21 +1,20 @@
-"""One dry run or one answer, in a process of its own that ends with it.
+"""Run one dry run or one answer in a separate process.
 
-The process is forked from a server that has imported everything and seen no data
-(`multiprocessing`, forkserver), so nothing is left over from one query to the next. It is told what
-to do in JSON, reads its files, and hands JSON back; what it prints goes nowhere. From the
-synthetic data it may say what is wrong with a query. About the confidential data it says the whole
-numbers that the noise returned and what follows from them, or nothing: a process that dies is
-`None`, whatever it died of.
+The process is forked from a server that has imported everything and read no data
+(`multiprocessing`, forkserver), so nothing remains from one query to the next. It gets its task as
+JSON, reads its files, and returns JSON; printed text is discarded. It may return problems of a
+query from the synthetic data. Of the confidential data it returns whole numbers with noise and
+their conclusions, or nothing: the result of a process that dies is `None`, for every cause.
 
-What sees confidential rows may compute, and hand its result to its parent: it has no network,
-starts no program, writes no file, and leaves no dump; its processor time and its memory end. On
-Linux the kernel refuses the calls (seccomp, for whose filter no privilege is needed); elsewhere
-only the limits of the process hold.
+A process that reads confidential rows can only compute and return its result: it has no network,
+starts no program, writes no file, and leaves no dump; processor time and memory are limited. On
+Linux the kernel refuses the calls (seccomp, whose filter needs no privilege); on other systems only
+the limits of the process apply.
 
-That a process reaches a limit must not reveal a person. So a dry run rehearses the job with as many
-rows as the confidential file may have at most, a public number, and a question that takes more than
-half of a limit there is refused. The steps of a job hang on rows and columns, not on what they hold
-(`questions.py`, `partition_fits.py`), so no job comes near its limits.
+A process that reaches a limit must not reveal a person. So a dry run rehearses the job with the
+largest number of rows that the confidential file may have, which is public. A question that takes
+more than half of a limit there is refused. The steps of a job depend on rows and columns, not on
+their content (`questions.py`, `partition_fits.py`), so no job comes near its limits.
 """
 
 from __future__ import annotations
@@ -45,25 +44,25 @@ from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Table
 from synthesizer.data.workers import one_blas_thread, used_memory
 from synthesizer.extensions.verification.choosing import chosen
-from synthesizer.extensions.verification.mechanisms import DryNoise, OpenDP, Planned
+from synthesizer.extensions.verification.mechanisms import DryNoise, OpenDP, PlannedNoise
 from synthesizer.extensions.verification.messages import WORDS, Outlook
 from synthesizer.extensions.verification.public_schema import STRICT, PublicSchema, strictly
 from synthesizer.extensions.verification.query import query_of
-from synthesizer.extensions.verification.questions import View, prepared_view, within
+from synthesizer.extensions.verification.questions import QueryRows, prepared_view, within
 from synthesizer.extensions.verification.server.server_config import JobLimits
-from synthesizer.extensions.verification.verify import Asked, concluded, sound_asked
+from synthesizer.extensions.verification.verify import PublicQuery, concluded, sound_query
 from synthesizer.measures.figure import plain
 from synthesizer.measures.utility.formulas import parse_formula
 from synthesizer.report.page import sections_html
 
-DRY_RUN_TIMES = 5
-"""A dry run may take so many times the processor time of a job: it rehearses and compares."""
-FITTED_LEVELS = 0.9
-"""Share of a group's rows that levels of all fixed effects together may be, with a fit left."""
+DRY_RUN_FACTOR = 5
+"""Multiple of the processor time of a job for a dry run, which rehearses and compares."""
+MAX_LEVELS_PER_ROW = 0.9
+"""Levels of all fixed effects per row of a group, so that it can still be fitted."""
 
 
 class Task(BaseModel):
-    """What a process is told."""
+    """The task of a process."""
 
     model_config = STRICT
 
@@ -71,35 +70,35 @@ class Task(BaseModel):
     public_schema: Mapping[str, Any]
     synthetic: str
     prepared: str | None = None
-    """File that `write_prepared` wrote of the confidential one; None for a dry run."""
+    """File from `write_prepared`; None for a dry run."""
     key: str = ""
     """Key of the partitions in hexadecimal digits."""
     rows: int = 0
-    """Most rows that the confidential file may have; a dry run rehearses with so many."""
+    """Largest number of rows of the confidential file, for the rehearsal."""
     most_epsilon: float | None = None
-    """What the answer may cost at most; None where an expert wrote epsilon, partitions, errors."""
+    """Limit of the cost; None if an expert wrote epsilon, partitions, errors."""
 
 
-class Outcome(BaseModel):
-    """What a process hands back."""
+class TaskResult(BaseModel):
+    """The result of a process."""
 
     model_config = STRICT
 
     problems: tuple[str, ...] = ()
-    """Why the query cannot be asked, as far as public facts and the synthetic data tell."""
+    """Why the query cannot be asked, from public facts and synthetic data."""
     charge: int = 0
-    """In millionths of epsilon."""
+    """Charge in millionths of epsilon."""
     released: tuple[tuple[int, ...], ...] = ()
     content: Mapping[str, Any] = {}
     """The answer as JSON, `Verification` in plain values."""
     page: str = ""
     """The answer as HTML sections for a page of the server."""
     chosen: Mapping[str, Any] = {}
-    """Of a dry run: the query with its numbers, in its canonical form."""
+    """For a dry run: the canonical query with its numbers."""
     outlook: Outlook | None = None
-    """What may be expected of the answer; None where an expert wrote the numbers."""
+    """Expected answer; None if an expert wrote the numbers."""
     words: tuple[str, ...] = ()
-    """Why, in sentences for the researcher."""
+    """Reasons of the outlook, for the researcher."""
 
 
 _CONTEXT = get_context("forkserver")
@@ -110,19 +109,19 @@ _CONTEXT.set_forkserver_preload(
 
 def run(
     task: Task, limits: JobLimits, *, seconds: float, is_stopped: Callable[[], bool]
-) -> Outcome | None:
-    """Run a task and return what came of it; None if its process died, or had to.
+) -> TaskResult | None:
+    """Run a task and return its result; None if its process died or was killed.
 
     Parameters
     ----------
     task : Task
-        What is to be done.
+        The task.
     limits : JobLimits
         Processor time, memory, confinement.
     seconds : float
-        It is killed after so long, by the clock.
+        Wall-clock time after which it is killed.
     is_stopped : callable
-        Asked every tenth of a second; the process is killed when the server stops.
+        Called every tenth of a second; the process is killed when the server stops.
     """
     receiver, sender = _CONTEXT.Pipe(duplex=False)
     process = _CONTEXT.Process(
@@ -136,7 +135,7 @@ def run(
     try:
         while time.monotonic() < end and not is_stopped():
             if receiver.poll(0.1):
-                return Outcome.model_validate_json(receiver.recv_bytes())
+                return TaskResult.model_validate_json(receiver.recv_bytes())
         return None
     except (EOFError, OSError, ValueError):  # it died before or while it answered
         return None
@@ -148,13 +147,13 @@ def run(
 
 
 def _begin(sender: Connection, task: str, limits: str) -> None:
-    """Do a task in a new process; what is printed, by whatever library, goes nowhere."""
+    """Do a task in a new process; texts that libraries print are discarded."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)
     bounds = JobLimits.model_validate_json(limits)
     todo, bind = Task.model_validate_json(task), confine if bounds.confined else limit
-    times = 1 if todo.prepared else DRY_RUN_TIMES
+    times = 1 if todo.prepared else DRY_RUN_FACTOR
     bind(seconds=times * bounds.seconds, memory_mb=bounds.memory_mb)
     made = outcome(todo, bounds)
     sender.send_bytes(made.model_dump_json().encode())
@@ -162,64 +161,68 @@ def _begin(sender: Connection, task: str, limits: str) -> None:
 
 
 @one_blas_thread()
-def outcome(task: Task, limits: JobLimits) -> Outcome:
-    """Return what comes of a task; only what is wrong with the query itself is a problem."""
+def outcome(task: Task, limits: JobLimits) -> TaskResult:
+    """Return the result of a task; only faults of the query become problems."""
     schema, memory = strictly(PublicSchema, task.public_schema), used_memory() / 1e6
     is_dry = task.prepared is None
     query = query_of({key: value for key, value in task.query.items() if value is not None})
     try:
-        asked, known = _with_numbers(task, sound_asked(query, schema, Path(task.synthetic)))
+        public_query, known = _with_numbers(task, sound_query(query, schema, Path(task.synthetic)))
         if known.outlook == "impossible":
             return known
         begun = time.process_time()
-        prepared = asked.prepare()
-        mechanisms = asked.ask.mechanisms(asked.query, prepared)
-        planned = Planned(DryNoise() if is_dry else OpenDP(), mechanisms)
+        prepared = public_query.prepare()
+        mechanisms = public_query.ask.mechanisms(public_query.query, prepared)
+        planned = PlannedNoise(DryNoise() if is_dry else OpenDP(), mechanisms)
         if is_dry:
-            asked.ask.whole_numbers(asked.query, prepared, _largest(asked, task.rows))
+            public_query.ask.whole_numbers(
+                public_query.query, prepared, _largest(public_query, task.rows)
+            )
             megabytes, seconds = used_memory() / 1e6 - memory, time.process_time() - begun
             if megabytes > limits.memory_mb / 2 or seconds > limits.seconds / 2:
                 raise DataError(WORDS["too_large"])
     except SynthesizerError as error:
-        return Outcome(problems=error.problems)
+        return TaskResult(problems=error.problems)
     except MemoryError:
         if not is_dry:
             raise
-        return Outcome(problems=(WORDS["too_large"],))
+        return TaskResult(problems=(WORDS["too_large"],))
     if task.prepared is None:
-        view = asked.view()
+        view = public_query.view()
     else:
-        view = prepared_view(Path(task.prepared), schema, asked.query, bytes.fromhex(task.key))
-    released = asked.ask.release(asked.query, prepared, view, planned)
-    made = concluded(asked, prepared, released, charge=planned.epsilon, dry=is_dry)
-    told = {
+        view = prepared_view(
+            Path(task.prepared), schema, public_query.query, bytes.fromhex(task.key)
+        )
+    released = public_query.ask.release(public_query.query, prepared, view, planned)
+    made = concluded(public_query, prepared, released, charge=planned.epsilon, dry=is_dry)
+    details = {
         "charge": planned.epsilon,
         "released": () if is_dry else made.answer.released,
         "content": json.loads(json.dumps(plain(made), allow_nan=False)),
         "page": str(sections_html(made.sections)),
     }
-    return known.model_copy(update=told)
+    return known.model_copy(update=details)
 
 
-def _with_numbers(task: Task, asked: Asked) -> tuple[Asked, Outcome]:
-    """Return what is asked with epsilon, partitions and errors, and what may be expected of it."""
+def _with_numbers(task: Task, public_query: PublicQuery) -> tuple[PublicQuery, TaskResult]:
+    """Return the query with epsilon, partitions and errors, and its outlook."""
     if task.most_epsilon is None:
-        return asked, Outcome(chosen=asked.query.content())
-    found = chosen(asked, task.most_epsilon)
-    known = Outcome(chosen=found.query.content(), outlook=found.outlook, words=found.words)
-    return replace(asked, query=found.query), known
+        return public_query, TaskResult(chosen=public_query.query.content())
+    choice = chosen(public_query, task.most_epsilon)
+    known = TaskResult(chosen=choice.query.content(), outlook=choice.outlook, words=choice.words)
+    return replace(public_query, query=choice.query), known
 
 
-def _largest(asked: Asked, rows: int) -> View:
-    """Return rows that take a job longest, by public facts alone.
+def _largest(public_query: PublicQuery, rows: int) -> QueryRows:
+    """Return the rows with the longest job, from public facts alone.
 
-    They are as many as a job may meet, and hold values of all levels, no missing ones. Numbers as
-    fixed effects have about as many values in each group as it can fit. No value of the synthetic
-    data is there, so that no formula can tell a rehearsal from a job.
+    They are as many as a job may have, with values of all levels and none missing. Numbers as fixed
+    effects have about as many values in each group as can be fitted. They contain no value of the
+    synthetic data, so that no formula can distinguish a rehearsal from a job.
     """
-    query, schema, rows = asked.query, asked.schema, max(1, rows)
+    query, schema, rows = public_query.query, public_query.schema, max(1, rows)
     effects = parse_formula(text).effects if (text := query.formula) else ()
-    values = 1 + int(FITTED_LEVELS * rows / query.partitions / max(1, len(effects)))
+    values = 1 + int(MAX_LEVELS_PER_ROW * rows / query.partitions / max(1, len(effects)))
     draw, columns = Seed(0).generator("rehearsal"), list[Column]()
     for variable in schema.table_schema:
         if variable.name in query.names:
@@ -230,8 +233,8 @@ def _largest(asked: Asked, rows: int) -> View:
             columns.append(Column(variable, np.rint(data) if public.whole else data))
     owners = np.arange(rows) // (1 if schema.person in effects else schema.rows_per_person)
     persons, table = draw.integers(0, 2**62, rows), Table(columns, rows)
-    view = View(table, persons, owners, asked.rows.key, is_rehearsal=True)
-    within(view, query)  # takes its time; a job may keep all rows
+    view = QueryRows(table, persons, owners, public_query.rows.key, is_rehearsal=True)
+    within(view, query)  # needs its time, too; a job may use all rows
     return view
 
 
@@ -243,24 +246,24 @@ _CALLS = {  # socket, connect, bind, listen, sendto, sendmsg, execve, execveat, 
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
 _X32 = 0x40000000
-"""From here on the numbers are those of a second interface to the same calls."""
+"""First number of the x32 interface to the same calls."""
 _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
 def is_possible() -> bool:
-    """Whether the kernel of this computer can take network and programs from a process."""
+    """Whether the kernel can forbid a process network and programs."""
     return sys.platform == "linux" and platform.machine() in _CALLS
 
 
 def confine(*, seconds: float, memory_mb: int) -> None:
-    """Bind this process, for good: limits, no files written, no network, no other program.
+    """Confine this process permanently: limits, no written files, network or other program.
 
     Parameters
     ----------
     seconds : float
         Processor time; it is killed after that.
     memory_mb : int
-        Private memory in millions of bytes beside what the process has now; more is a MemoryError.
+        Additional private memory in millions of bytes; more raises MemoryError.
 
     Raises
     ------
@@ -273,7 +276,7 @@ def confine(*, seconds: float, memory_mb: int) -> None:
 
 
 def limit(*, seconds: float, memory_mb: int) -> None:
-    """Set the limits of this process that every Unix has."""
+    """Set the limits of this process that exist on every Unix."""
     import resource  # not on Windows
 
     cpu = ceil(seconds) + 1
@@ -287,14 +290,14 @@ def limit(*, seconds: float, memory_mb: int) -> None:
 
 
 def _reserved() -> int:
-    """Return how many bytes of private memory this process has reserved; the imports alone 1 GB."""
+    """Return the reserved private memory of this process in bytes; imports reserve 1 GB."""
     with suppress(OSError), open("/proc/self/status", encoding="ascii") as lines:
         return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData"))
     return 0
 
 
 def _program(machine: int, calls: tuple[int, ...]) -> bytes:
-    """Return a filter of BPF: refuse the calls, and all of another machine's interface."""
+    """Return a BPF filter that refuses the calls, and all calls of other architectures."""
     first_checks = 4
     refuse = first_checks + len(calls) + 1
     steps = [

@@ -1,20 +1,18 @@
-"""What stands between the network and the service: who asks, how often, how much, and as what.
+"""Security of requests: sign-in, roles, limits, headers and the log.
 
-Every request passes `Shield`, pages and API alike: headers that tell browsers to load and frame
-nothing from elsewhere, a limit of the body, a line in the log, and no word of an exception that
-nobody expected. The API takes a bearer token and looks at it before it reads the body. Pages take
-a cookie of a session, or the name that a reverse proxy sends after the agency's single sign-on; a
-form counts only with the CSRF token of the account that opened it. Roles are checked by the routes
-of API and pages (`only`), before the body is read, and nowhere else.
+Every request to pages and API passes `Shield`: headers that forbid browsers foreign content and
+frames, a limit of the body, a line in the log, and no text of unexpected exceptions. The API checks
+the bearer token before it reads the body. Pages accept a session cookie, or the name that a reverse
+proxy sends after the agency's single sign-on. A form needs the CSRF token of its session. The
+routes of API and pages check roles (`only`), before the body is read.
 
-Headers of a proxy count where the TCP peer is one of the configuration's proxies. Anybody else can
-send them, too, and they are ignored.
+Headers of a proxy count only if the TCP peer is one of the configured proxies, since other clients
+can send them, too.
 
-The log has one line of JSON an event, of fields that are named here and no others: people read it
-who may not see the data. So no text of a library is written down: neither its messages, which may
-quote values, nor those of exceptions. What goes wrong is told by the kind of the exception and the
-place in the program. Requests are told by the route ("/queries/{id}"), never by path, query string
-or body.
+The log has one line of JSON per event, with the fields below only: its readers may not see the
+data. So it contains no texts of libraries or exceptions, which may quote values. An error is logged
+as kind of exception and line of the program. A request is logged by its route ("/queries/{id}"),
+never by path, query string or body.
 """
 
 from __future__ import annotations
@@ -46,24 +44,24 @@ from synthesizer.extensions.verification.server.accounts import Account, Account
 from synthesizer.extensions.verification.server.problem_json import NO_TEXT, problem_of, read_json
 from synthesizer.extensions.verification.server.server_config import Access, plain_address
 
-LARGEST_BODY = 64 * 1024
-"""Bytes; the longest query that makes sense has a tenth of it."""
+MAX_BODY_BYTES = 64 * 1024
+"""Ten times the longest reasonable query."""
 HEADERS: dict[str, str] = WORDS["headers"]
-"""Of every reply."""
+"""Headers of every reply."""
 _BY_TLS = {"Strict-Transport-Security": "max-age=31536000"}
 NAME = "synthesizer.extensions.verification.server"
 _log = logging.getLogger(NAME)
 
 
 class Shield:
-    """The outermost part of the app.
+    """The outermost layer of the app.
 
     Parameters
     ----------
     app : ASGI application
-        What it protects.
+        The protected app.
     access : Access
-        Kind of cookies, and which proxies are believed.
+        Kind of cookies, and trusted proxies.
     """
 
     def __init__(self, app: ASGIApp, *, access: Access) -> None:
@@ -89,7 +87,7 @@ class Shield:
         try:
             if "\0" in scope["path"] or b"%00" in scope["query_string"]:
                 await problem_of(HTTPException(400, NO_TEXT))(scope, receive, guarded)
-            elif _announced(scope) > LARGEST_BODY:
+            elif _announced(scope) > MAX_BODY_BYTES:
                 await problem_of(HTTPException(413))(scope, receive, guarded)
             else:
                 await self._app(scope, _limited(receive), guarded)
@@ -107,14 +105,14 @@ def _announced(scope: Scope) -> int:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Return what receives a body of a length that was not announced, up to the limit."""
+    """Return a receiver of bodies without a declared length, up to the limit."""
     size = 0
 
     async def counted() -> Message:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
-        if size > LARGEST_BODY:
+        if size > MAX_BODY_BYTES:
             raise HTTPException(413)
         return message
 
@@ -137,18 +135,18 @@ def _log_request(scope: Scope, status: int, seconds: float) -> None:
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a request comes from."""
+    """The origin of a request."""
 
     address: str
     user: str = ""
-    """Name that the single sign-on sent; empty where it sent none."""
+    """Name from the single sign-on; empty if it sent none."""
 
 
 def origin(scope: Mapping[str, Any], access: Access) -> Origin:
-    """Return address and name of whoever sends a request.
+    """Return address and user name of a request.
 
-    Behind a proxy the address is the last one of X-Forwarded-For that is no proxy itself. A name
-    that is sent twice becomes one with a comma, which no account has.
+    Behind a proxy the address is the last one of X-Forwarded-For that is no proxy. Two names are
+    joined by a comma, which matches no account.
 
     Examples
     --------
@@ -179,16 +177,16 @@ def _known_address(text: str) -> str:
 
 
 class RequestLimit:
-    """So many requests a minute, of each account or address; a full minute may come at once.
+    """Limit of requests a minute, by account or address; a full minute may come at once.
 
-    Budgets protect the data; this protects the server. It forgets when the server ends.
+    Budgets protect the data; this protects the server. Counts are lost when the server ends.
 
     Parameters
     ----------
     per_minute : int
-        Of each.
+        Requests of each account or address.
     clock : callable
-        Seconds.
+        Returns seconds.
 
     Examples
     --------
@@ -197,8 +195,8 @@ class RequestLimit:
     [0.0, 0.0, 30.0, 0.0]
     """
 
-    MOST = 10_000
-    """So many accounts and addresses are known at once; then those that are idle are forgotten."""
+    MAX_CLIENTS = 10_000
+    """Accounts and addresses in memory; beyond it idle ones are forgotten."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._most, self._clock = per_minute, clock
@@ -206,12 +204,12 @@ class RequestLimit:
         self._lock = threading.Lock()
 
     def wait(self, who: str) -> float:
-        """Count a request and return 0, or return after how many seconds the next is counted."""
+        """Count a request and return 0, or return the seconds until the next one is possible."""
         with self._lock:
             now = self._clock()
-            if who not in self._used and len(self._used) >= self.MOST:
+            if who not in self._used and len(self._used) >= self.MAX_CLIENTS:
                 self._forget(now)
-            used = self._left(who, now)
+            used = self._used_now(who, now)
             if used > self._most - 1:
                 return (used - self._most + 1) * 60 / self._most
             self._used[who] = (used + 1, now)
@@ -222,43 +220,45 @@ class RequestLimit:
         if seconds := self.wait(who):
             raise HTTPException(
                 429,
-                "too many requests; wait as long as the header Retry-After says",
+                "too many requests; wait for the seconds in the header Retry-After",
                 {"Retry-After": str(int(seconds) + 1)},
             )
 
-    def _left(self, who: str, now: float) -> float:
+    def _used_now(self, who: str, now: float) -> float:
         used, at = self._used.get(who, (0.0, now))
         return max(0.0, used - (now - at) * self._most / 60)
 
     def _forget(self, now: float) -> None:
-        self._used = {who: entry for who, entry in self._used.items() if self._left(who, now) > 0}
-        while len(self._used) >= self.MOST:
+        self._used = {
+            who: entry for who, entry in self._used.items() if self._used_now(who, now) > 0
+        }
+        while len(self._used) >= self.MAX_CLIENTS:
             self._used.pop(next(iter(self._used)))
 
 
 @dataclass(frozen=True)
 class Signed:
-    """Who makes a request."""
+    """The signed-in user of a request."""
 
     account: Account
     csrf: str = field(default="", repr=False)
-    """What forms of the pages carry; empty with a bearer token."""
+    """CSRF token of forms; empty with a bearer token."""
     session: str = field(default="", repr=False)
-    """The session's secret; empty with a bearer token or a single sign-on."""
+    """Cookie of the session; empty with a bearer token or a single sign-on."""
 
 
-def csrf_of(secret: str) -> str:
-    """Return what forms carry, from which the secret cannot be found."""
-    return hmac.digest(secret.encode(), b"csrf", "sha256").hex()
+def csrf_of(cookie: str) -> str:
+    """Return the CSRF token of forms, from which the cookie cannot be recovered."""
+    return hmac.digest(cookie.encode(), b"csrf", "sha256").hex()
 
 
 class Guard:
-    """Looks who asks; ``app.state.guard`` of an app.
+    """Identifies users; ``app.state.guard`` of an app.
 
     Parameters
     ----------
     accounts : Accounts
-        Who there is.
+        Accounts of the users.
     access : Access
         Limits and kind of cookies.
     """
@@ -266,37 +266,38 @@ class Guard:
     def __init__(self, accounts: Accounts, access: Access) -> None:
         self.accounts, self.access = accounts, access
         self.limit = RequestLimit(access.requests_per_minute)
-        self._secret = secrets.token_urlsafe(32)
+        self._csrf_key = secrets.token_urlsafe(32)
 
     @property
     def cookie(self) -> str:
-        """Name of the cookie; browsers take ``__Host-`` by TLS from this very host only."""
+        """Name of the cookie; browsers accept ``__Host-`` over TLS from this host only."""
         return "__Host-session" if self.access.secure_cookies else "session"
 
     def by_token(self, request: Request) -> Signed:
-        """Return who asks by the bearer token; RequestError (401), or HTTPException 429."""
+        """Return the user of the bearer token; RequestError 401, HTTPException 429."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         account = self.accounts.by_token(token.strip()) if scheme.lower() == "bearer" else None
         return self._counted(request, None if account is None else Signed(account))
 
     def by_page(self, request: Request) -> Signed:
-        """Return who asks by the single sign-on, or else by the session.
+        """Return the user of the single sign-on, or else of the session.
 
         Raises
         ------
         RequestError
-            401 where nobody is signed in, 403 where no open account has the name that the sign-on
-            sent.
+            401 without a signed-in user, 403 if no open account has the name from the sign-on.
         HTTPException
             429.
         """
-        name, secret = request.state.origin.user, request.cookies.get(self.cookie, "")
+        name, cookie = request.state.origin.user, request.cookies.get(self.cookie, "")
         if not name:
-            account = self.accounts.session(secret) if secret else None
-            signed = Signed(account, csrf_of(secret), secret) if account else None
+            account = self.accounts.session(cookie) if cookie else None
+            signed = Signed(account, csrf_of(cookie), cookie) if account else None
             return self._counted(request, signed)
         if account := self.accounts.signed_on(name):
-            return self._counted(request, Signed(account, csrf_of(f"{self._secret} {account.id}")))
+            return self._counted(
+                request, Signed(account, csrf_of(f"{self._csrf_key} {account.id}"))
+            )
         self.limit.check(f"address {request.state.origin.address}")
         raise RequestError(
             WORDS["refused"]["sign_on"].format(name),
@@ -304,27 +305,27 @@ class Guard:
         )
 
     async def sign_in(self, request: Request, token: str) -> str:
-        """Begin a session by a token; return its secret; RequestError 401, HTTPException 429."""
+        """Begin a session by a token; return its cookie; RequestError 401, HTTPException 429."""
         self.limit.check(f"address {request.state.origin.address}")
         return await run_in_threadpool(self.accounts.sign_in, token)
 
     def _counted(self, request: Request, signed: Signed | None) -> Signed:
         if signed is None:
             self.limit.check(f"address {request.state.origin.address}")
-            raise RequestError("who asks is not known; sign in, or send a token that is valid", 401)
+            raise RequestError("you are not signed in; sign in, or send a valid token", 401)
         self.limit.check(f"account {signed.account.id}")
         request.state.signed = signed
         return signed
 
-    def keep(self, response: Response, secret: str) -> None:
-        """Give a browser the cookie of a session."""
+    def keep(self, response: Response, cookie: str) -> None:
+        """Set the cookie of a session."""
         response.set_cookie(
-            self.cookie, secret, max_age=round(self.access.session_hours * 3600),
+            self.cookie, cookie, max_age=round(self.access.session_hours * 3600),
             secure=self.access.secure_cookies, httponly=True, samesite="strict", path="/",
         )  # fmt: skip
 
     def forget(self, response: Response) -> None:
-        """Take the cookie back."""
+        """Delete the cookie."""
         response.delete_cookie(
             self.cookie, secure=self.access.secure_cookies, httponly=True, samesite="strict"
         )
@@ -332,25 +333,25 @@ class Guard:
 
 def guard_of(request: Request) -> Guard:
     """Return the guard of the app that serves a request."""
-    return cast(Guard, request.app.state.guard)  # `create_app` puts it there
+    return cast(Guard, request.app.state.guard)  # `create_app` sets it
 
 
 def signed_in(request: Request) -> Signed:
-    """Return who is signed in to the pages; RequestError (401) where nobody is."""
+    """Return the user who is signed in to the pages; RequestError (401) without one."""
     signed = getattr(request.state, "signed", None)
     return signed if isinstance(signed, Signed) else guard_of(request).by_page(request)
 
 
 def check_csrf(request: Request, sent: str) -> None:
-    """Raise RequestError (403) where a form is not of the session that sends it."""
+    """Raise RequestError (403) if a form belongs to another session."""
     csrf = signed_in(request).csrf
     if not hmac.compare_digest(sent.encode("utf-8", "replace"), csrf.encode()):
-        raise RequestError("the form is of another session; open the page again", 403)
+        raise RequestError("the form belongs to another session; open the page again", 403)
 
 
 class _StrictRequest(Request):
     async def json(self) -> Any:
-        """Return the body; HTTPException 400 where it can be read in two ways."""
+        """Return the body; HTTPException 400 if it is ambiguous."""
         try:
             return read_json(await self.body())
         except ValueError as error:
@@ -361,7 +362,7 @@ Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 
 def only(*roles: Role) -> Callable[[Endpoint], Endpoint]:
-    """Keep an operation or a page to some roles, whatever its body is."""
+    """Restrict an operation or a page to roles."""
 
     def marked(endpoint: Endpoint) -> Endpoint:
         endpoint.roles = roles  # type: ignore[attr-defined]
@@ -371,7 +372,7 @@ def only(*roles: Role) -> Callable[[Endpoint], Endpoint]:
 
 
 def roles_of(route: APIRoute, others: tuple[Role, ...] = ()) -> tuple[Role, ...]:
-    """Return who may use a route: the roles that `only` names, or else others; all if empty."""
+    """Return the roles of a route: those of `only`, or else others; all if empty."""
     roles: tuple[Role, ...] = getattr(route.endpoint, "roles", others)
     return roles
 
@@ -380,7 +381,7 @@ class GuardedRoute(APIRoute):
     """A route that checks the token first, then the role, and then reads the body strictly."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
-        """Return what serves a request."""
+        """Return the handler of a request."""
         serve, roles = super().get_route_handler(), roles_of(self)
 
         async def guarded(request: Request) -> Any:
@@ -395,20 +396,20 @@ class GuardedRoute(APIRoute):
 
 
 def account_of(request: Request) -> Account:
-    """Return who makes a request of the API, after the route has looked."""
-    return cast(Signed, request.state.signed).account  # `GuardedRoute` puts it there
+    """Return the account of a request to the API, which the route has checked."""
+    return cast(Signed, request.state.signed).account  # `GuardedRoute` sets it
 
 
 # The log
 
 FIELDS = ("method", "route", "status", "milliseconds", "account", "address")
-"""What ``extra={"fields": ...}`` of a record may tell."""
-_OWN, _TEMPLATES = "synthesizer.", "uvicorn."
-"""Loggers whose words are our own, and those whose words are fixed before values are filled in."""
+"""Fields that ``extra={"fields": ...}`` of a log record may contain."""
+_PACKAGE, _TEMPLATES = "synthesizer.", "uvicorn."
+"""Loggers of this package, and loggers with fixed message templates."""
 
 
 class FieldFormatter(logging.Formatter):
-    """Writes the fields of `FIELDS`, time, level, logger and, of our own loggers, the words.
+    """Writes `FIELDS`, time, level, logger and, for loggers of this package, the message.
 
     Examples
     --------
@@ -421,7 +422,7 @@ class FieldFormatter(logging.Formatter):
         """Return a line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         line: dict[str, Any] = {"at": at, "level": record.levelname, "logger": record.name}
-        if record.name.startswith(_OWN):
+        if record.name.startswith(_PACKAGE):
             line["message"] = record.getMessage()
         elif record.name.startswith(_TEMPLATES):
             line["message"] = _with_numbers(record)
@@ -431,21 +432,21 @@ class FieldFormatter(logging.Formatter):
         line |= {key: fields[key] for key in FIELDS if key in fields}
         if record.exc_info and record.exc_info[0] is not None:
             line["error"] = record.exc_info[0].__name__
-            line["place"] = place_of_error(record.exc_info[2])
+            line["place"] = line_of_error(record.exc_info[2])
         return json.dumps(line)
 
 
 def _with_numbers(record: logging.LogRecord) -> str:
-    """Return words with whole numbers filled in, such as that of the process, and no text."""
+    """Return a message with its whole numbers, such as the process number, but no texts."""
     values = record.args if isinstance(record.args, tuple) else ()
     try:
         return str(record.msg) % tuple(v if isinstance(v, int) else "..." for v in values)
-    except (TypeError, ValueError):  # the words ask for another kind of value
+    except (TypeError, ValueError):  # the message needs another kind of value
         return str(record.msg)
 
 
-def place_of_error(trace: TracebackType | None) -> str:
-    """Return module and line where an exception was raised."""
+def line_of_error(trace: TracebackType | None) -> str:
+    """Return the module and line that raised an exception."""
     frames = traceback.extract_tb(trace)
     if not frames:
         return ""
@@ -454,4 +455,4 @@ def place_of_error(trace: TracebackType | None) -> str:
 
 
 LOGGING: dict[str, Any] = packaged_yaml("synthesizer.extensions.verification", "logging.yaml")
-"""For `uvicorn.Config(log_config=LOGGING, access_log=False)`: requests are logged by the app."""
+"""For `uvicorn.Config(log_config=LOGGING, access_log=False)`: the app logs requests."""

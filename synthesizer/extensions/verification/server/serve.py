@@ -1,8 +1,8 @@
-"""Start a verification server, and the one about simulated persons that shows what it does.
+"""Start a verification server, or a demonstration with simulated persons.
 
 ::
 
-    configuration -> database of this version -> datasets that can serve -> pages, API, dispatcher
+    configuration -> database of this version -> checked datasets -> pages, API, dispatcher
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ from synthesizer.extensions.verification.server.service import Service
 from synthesizer.jobs.run import run
 
 COMMAND = "command line"
-"""Who the audit log says it was."""
+"""Actor in the audit log."""
 DEMO_CONFIG = "server.yaml"
 _DEMO_VARIABLES = (
     "person", "year", "agency", "sex", "race", "education", "age_range", "occupational_category",
     "pay_plan", "grade", "basic_pay",
 )  # fmt: skip
 _DEMO_RUN = {
-    "secret": "none",
+    "random_key": "none",
     "seed": 1,
     "panel": {"person": "person", "time": "year", "career": "agency"},
     "drop": [name for name in COLUMNS if name not in _DEMO_VARIABLES],
@@ -85,7 +85,7 @@ DEMO_QUESTIONS = 12
 
 @dataclass(frozen=True, eq=False)
 class Server:
-    """What a server consists of before it listens."""
+    """The parts of a server before it listens."""
 
     config: ServerConfig
     service: Service
@@ -104,13 +104,13 @@ def opened(path: Path) -> Iterator[Server]:
     Raises
     ------
     SynthesizerError
-        With everything that is wrong, before anybody can ask.
+        With every problem, before the server accepts requests.
     """
     config = read_server_config(path)
     if config.job.confined and not is_possible():
         raise ConfigError(
-            f"{path}: job.confined: this system cannot take network and programs from a process; "
-            "run the server on Linux, or see to that yourself and say confined: false"
+            f"{path}: job.confined: this system cannot forbid a process network and programs; "
+            "run the server on Linux, or confine it by other means and write confined: false"
         )
     engine = connect(config.database)
     try:
@@ -128,7 +128,7 @@ def accounts_of(engine: Engine, config: ServerConfig) -> Accounts:
 
 @contextmanager
 def database_of(path: Path) -> Iterator[tuple[ServerConfig, Engine]]:
-    """Open the database of a server's configuration, for what needs no dataset."""
+    """Open the database of a server's configuration, without its datasets."""
     config = read_server_config(path)
     engine = connect(config.database)
     try:
@@ -139,17 +139,17 @@ def database_of(path: Path) -> Iterator[tuple[ServerConfig, Engine]]:
 
 
 def add_account(path: Path, name: str, role: str) -> str:
-    """Make an account from the command line, as the first one must be; return its token."""
+    """Make an account from the command line, such as the first one; return its token."""
     with database_of(path) as (config, engine):
         return _token(accounts_of(engine, config), name, cast(Role, role), "first")
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of a look at a whole database."""
+    """The result of a check of a whole database."""
 
     head: audit.Head
-    """Of the audit log: note it elsewhere."""
+    """Head of the audit log, to be stored elsewhere."""
     problems: tuple[str, ...]
 
 
@@ -159,7 +159,7 @@ def check(path: Path, *, noted: str | None = None) -> Checked:
     Parameters
     ----------
     noted : str, optional
-        Head of the audit log that was noted earlier: entries cut off since are found.
+        Head of the audit log from an earlier check, to detect entries cut off since.
     """
     with database_of(path) as (_, engine):
         problems = Problems()
@@ -173,7 +173,7 @@ def check(path: Path, *, noted: str | None = None) -> Checked:
 
 
 def backup(path: Path, out: Path) -> None:
-    """Copy the SQLite database of a server, which may be running, whole.
+    """Copy the whole SQLite database of a server, which may be running.
 
     Raises
     ------
@@ -182,7 +182,7 @@ def backup(path: Path, out: Path) -> None:
     """
     with database_of(path) as (config, engine):
         if not config.database.startswith(SQLITE):
-            raise ConfigError(f"{path}: database: a PostgreSQL is copied by pg_dump")
+            raise ConfigError(f"{path}: database: use pg_dump to copy PostgreSQL")
         with new_file(out, overwrite=False, read=[path]) as work:
             with create(work):
                 pass
@@ -192,7 +192,7 @@ def backup(path: Path, out: Path) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Take a port, before anything else is done; ConfigError where another program has it."""
+    """Bind a port before anything else; ConfigError if another program uses it."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family)
@@ -204,13 +204,13 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def listen_for_demo(port: int | None) -> socket.socket:
-    """Take the port of the demonstration, or another one."""
+    """Bind the port of the demonstration, or another one."""
     config = strictly(ServerConfig, yaml.safe_load(_DEMO_SERVER))
     return listen(config.host, config.port if port is None else port)
 
 
 def serve(path: Path, *, port: int | None = None, listener: socket.socket | None = None) -> None:
-    """Answer requests until interrupted, on a port that was taken, or that of the YAML."""
+    """Answer requests until interrupted, on a bound port or that of the YAML."""
     import uvicorn
 
     from synthesizer.extensions.verification.server.app import create_app
@@ -225,24 +225,24 @@ def serve(path: Path, *, port: int | None = None, listener: socket.socket | None
         options = uvicorn.Config(  # `security.origin` reads the headers of proxies
             app, log_config=LOGGING, access_log=False, proxy_headers=False, server_header=False
         )
-        with taken, suppress(KeyboardInterrupt):  # uvicorn raises the signal again that ended it
+        with taken, suppress(KeyboardInterrupt):  # uvicorn raises again the signal that ended it
             uvicorn.Server(options).run(sockets=[taken])
 
 
 def make_demo(directory: Path, *, persons: int = 3_000) -> Mapping[str, str]:
-    """Make a server about simulated persons: data, release, public schema, accounts.
+    """Make a server with simulated persons: data, release, public schema, accounts.
 
     Parameters
     ----------
     directory : Path
-        A name that is free.
+        A new name.
     persons : int
-        So many are simulated, about eight years of each.
+        Number of simulated persons, with about eight years each.
 
     Returns
     -------
     mapping
-        Token of each account by its name; nowhere kept.
+        Token of each account by its name; stored nowhere.
     """
     with new_directory(directory, overwrite=False) as folder:
         table = simulate(persons, seed=1).select(list(_DEMO_VARIABLES))

@@ -1,4 +1,4 @@
-"""The YAML of a verification server: where its database is, which datasets it answers about."""
+"""The YAML of a verification server: its database, datasets and limits."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,62}$")]
 Epsilon = Annotated[float, Field(ge=1e-3, le=1e6)]
 SQLITE = "sqlite:///"
 _FILES = ("confidential", "synthetic", "public_schema")
-"""Of a dataset."""
+"""Files of a dataset."""
 
 
 def plain_address(text: object) -> IPv4Address | IPv6Address:
-    """Return an IP address; one of IPv4 that is written as IPv6 is that of IPv4.
+    """Return an IP address; an IPv4 address in IPv6 form becomes IPv4.
 
     Raises
     ------
@@ -47,57 +47,56 @@ Address = Annotated[IPv4Address | IPv6Address, PlainValidator(plain_address)]
 
 
 class DatasetConfig(BaseModel):
-    """A confidential file, the release that was made of it, and what may be spent on it."""
+    """A confidential file with its release and its budget."""
 
     model_config = STRICT
 
     title: str = Field(default="", max_length=200)
-    """What users read; the name where absent."""
+    """Title for users; the name if absent."""
     confidential: Path = Field(strict=False)
     """CSV or Parquet file, or a directory of Parquet files."""
     synthetic: Path = Field(strict=False)
-    """One synthetic dataset of its release, which users have, too."""
+    """One synthetic dataset of its release, which users also have."""
     public_schema: Path = Field(strict=False, alias="schema")
-    """What `synthesizer verification schema` wrote and the steward looked over."""
+    """File from `synthesizer verification schema`, checked by the steward."""
     cap: Epsilon
-    """Epsilon of all answers together; later changed by a steward."""
+    """First cap of the epsilon of all answers together; stewards can change it."""
     question_epsilon: float = Field(default=1.0, ge=LEAST_EPSILON, le=MOST_EPSILON)
-    """What a question of a project may cost at most."""
+    """Largest cost of a question of a project."""
 
 
 class JobLimits(BaseModel):
-    """What one query may take of the computer; public, and the same for every query."""
+    """Limits of the computer for one query; public, and the same for every query."""
 
     model_config = STRICT
 
     seconds: float = Field(default=60.0, ge=1, le=86_400)
-    """Length of a slot: a job gets so long, whatever it needs, and its answer never leaves
-    earlier."""
+    """Length of a slot, the same for every job; answers are never released earlier."""
     memory_mb: int = Field(default=4_000, ge=100)
-    """Memory of a job beside what each process of the server has. A question that takes more than
-    half of it, or of the seconds, in a rehearsal is refused."""
+    """Memory of a job besides that of each server process. A question that takes more than half of
+    it, or of the seconds, in a rehearsal is refused."""
     lanes: int = Field(default=1, ge=1, le=64)
-    """So many jobs at once, each in a process of its own."""
+    """Jobs at once, each in a separate process."""
     waiting: int = Field(default=20, ge=1, le=10_000)
-    """So many queries of one user may wait at once, and so many dry runs."""
+    """Limit of waiting queries of one user, and of waiting dry runs."""
     confined: bool = True
-    """Jobs have no network and start no program (Linux only); false where others see to that."""
+    """Jobs have no network and start no program (Linux); false if confined otherwise."""
 
 
 class Access(BaseModel):
-    """How people come in, and how many requests each of them may make."""
+    """Sign-in and the limit of requests."""
 
     model_config = STRICT
 
     secure_cookies: bool = True
-    """Cookies travel by TLS only; false for a trial on this computer."""
+    """Send cookies over TLS only; false for a trial on this computer."""
     session_hours: float = Field(default=8.0, gt=0, le=168)
     requests_per_minute: int = Field(default=600, ge=10)
-    """Of one account or address; more are answered by 429."""
+    """Limit of each account or address; further requests get status 429."""
     proxies: tuple[Address, ...] = ()
-    """Reverse proxies whose X-Forwarded-For and ``user_header`` are believed."""
+    """Reverse proxies with trusted X-Forwarded-For and ``user_header``."""
     user_header: str = Field(default="", pattern=r"^[A-Za-z0-9-]{0,64}$")
-    """Header in which a proxy sends the account's name after a single sign-on."""
+    """Header with the account's name, which a proxy sends after a single sign-on."""
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
@@ -107,7 +106,7 @@ class Access(BaseModel):
 
 
 class ServerConfig(BaseModel):
-    """What `synthesizer verification serve` reads.
+    """The configuration of `synthesizer verification serve`.
 
     Examples
     --------
@@ -120,18 +119,17 @@ class ServerConfig(BaseModel):
     model_config = STRICT
 
     prepared: Path = Field(default=Path("prepared"), strict=False)
-    """Directory of the copies that jobs read, as secret as the confidential files."""
+    """Directory of the copies for jobs, as confidential as the files."""
     database: str = "sqlite:///verification.sqlite"
     """``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``; a password is read from ~/.pgpass."""
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65_535)
     url: str = Field(default="", pattern=r"^(https?://[^\s/]+.*)?$")
-    """Address that citations name, such as https://verify.example.org; where absent, that of the
-    request."""
+    """Address in citations, such as https://verify.example.org; that of the request if absent."""
     author: str = Field(default="", max_length=200)
-    """Whom citations name as the author, such as the agency; the dataset's title where absent."""
+    """Author in citations, such as the agency; the dataset's title if absent."""
     tick: float = Field(default=30.0, gt=0, le=86_400)
-    """Seconds: answers leave at whole multiples of it."""
+    """Seconds; answers are released at whole multiples of it."""
     job: JobLimits = JobLimits()
     access: Access = Access()
     datasets: Mapping[Name, DatasetConfig] = Field(min_length=1)
@@ -141,15 +139,15 @@ class ServerConfig(BaseModel):
         if not self.database.startswith((SQLITE, "postgresql://")):
             raise ValueError("database is sqlite:///FILE or postgresql://USER@HOST/NAME")
         if "@" in self.database and ":" in self.database.partition("://")[2].partition("@")[0]:
-            raise ValueError("database: keep the password out of the YAML; put it into ~/.pgpass")
+            raise ValueError("database: remove the password from the YAML; write it into ~/.pgpass")
         return self
 
     def tick_after(self, moment: datetime) -> datetime:
-        """Return the first multiple of the tick that is not before a moment."""
+        """Return the first multiple of the tick at or after a moment."""
         return datetime.fromtimestamp(math.ceil(moment.timestamp() / self.tick) * self.tick, UTC)
 
     def within(self, folder: Path) -> ServerConfig:
-        """Return the same with paths seen from a folder."""
+        """Return the configuration with paths relative to a folder."""
         database = self.database
         if database.startswith(SQLITE):
             database = SQLITE + str((folder / database.removeprefix(SQLITE)).absolute())
@@ -165,15 +163,15 @@ class ServerConfig(BaseModel):
         )
 
     def missing_files(self) -> Iterator[str]:
-        """Yield which files of datasets are not there."""
+        """Yield a problem for each missing file of a dataset."""
         for name, one in self.datasets.items():
             for key in _FILES:
                 if not (path := getattr(one, key)).exists():
-                    place = f"datasets.{name}.{key.removeprefix('public_')}"
-                    yield f"{place}: {path}: no such file; check name and directory"
+                    key_of_file = f"datasets.{name}.{key.removeprefix('public_')}"
+                    yield f"{key_of_file}: {path}: no such file; check name and directory"
 
     def shared_files(self) -> Iterator[str]:
-        """Yield which datasets are about the same confidential file, under a cap each."""
+        """Yield a problem for each confidential file of two datasets, with two caps."""
         first: dict[Path, str] = {}
         for name, one in self.datasets.items():
             other = first.setdefault(one.confidential.resolve(), name)
@@ -182,7 +180,7 @@ class ServerConfig(BaseModel):
 
 
 def read_server_config(path: Path) -> ServerConfig:
-    """Read the YAML of a server; its paths are seen from its directory.
+    """Read the YAML of a server; its paths are relative to its directory.
 
     Raises
     ------

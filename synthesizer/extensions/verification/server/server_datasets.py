@@ -1,4 +1,4 @@
-"""The datasets of a server: files, public schema, and the ledger of the version that is there."""
+"""The datasets of a server: files, public schema, and the ledger of the current version."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from synthesizer.extensions.verification.server.runner import Task
 from synthesizer.extensions.verification.server.server_config import DatasetConfig, ServerConfig
 from synthesizer.extensions.verification.verify import version_of
 
-NUMBERS = frozenset({"epsilon", "partitions", "errors"})
+EXPERT_KEYS = frozenset({"epsilon", "partitions", "errors"})
 """Keys of a query that only experts write."""
-MOST_CAP = 1e6
-"""Epsilon of each user: on the server the dataset and the projects have the caps that matter."""
+MAX_USER_CAP = 1e6
+"""Epsilon of each user, practically unlimited: datasets and projects have the real caps."""
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A confidential file with the release that was made of it, as the server found them."""
+    """A confidential file with its release, at the start of the server."""
 
     name: str
     title: str
@@ -49,25 +49,24 @@ class Dataset:
     synthetic: Path
     synthetic_digest: str
     synthetic_stamp: tuple[int, int]
-    """Size and time of change of the synthetic file when its digest was taken."""
+    """Size and modification time of the synthetic file at its digest."""
     prepared: Path
-    """What jobs read of the confidential file."""
+    """Copy of the confidential file for jobs."""
     rows: int
-    """Most rows that it may have: a public number."""
+    """Largest number of rows of the file, which is public."""
     ledger: Ledger
     question_epsilon: float
-    """What a question of a project may cost at most."""
+    """Largest cost of a question of a project."""
 
     def asked(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """Return a query about this dataset in its canonical form, as plain values.
 
-        Epsilon, partitions and errors are None where all three are absent: then they are chosen
-        for the researcher.
+        Epsilon, partitions and errors are None if all three are absent: then the server chooses.
 
         Raises
         ------
         ConfigError
-            With everything that is wrong, as far as the public schema tells.
+            With every problem, by the public schema.
         """
         given = {key: value for key, value in content.items() if value is not None}
         try:
@@ -78,20 +77,20 @@ class Dataset:
         if problems := query.problems(self.schema, self.synthetic_digest):
             raise ConfigError(problems)
         canonical = query.bound(self.schema, self.synthetic_digest).content()
-        return canonical if NUMBERS & given.keys() else canonical | dict.fromkeys(NUMBERS)
+        return canonical if EXPERT_KEYS & given.keys() else canonical | dict.fromkeys(EXPERT_KEYS)
 
     @property
     def questions_left(self) -> int:
-        """Questions that the budget of the dataset still pays for."""
+        """Number of questions that the budget of the dataset can still pay."""
         budget = self.ledger.spending().budgets[0]
         return (budget.cap - budget.spent) // micro(self.question_epsilon)
 
     def questions(self, epsilon: int) -> int:
-        """Return as how many questions of a project a charge counts, in millionths of epsilon."""
+        """Return the questions of a project that a charge in millionths of epsilon uses."""
         return -(-epsilon // micro(self.question_epsilon))
 
     def task(self, content: Mapping[str, Any], *, is_dry: bool) -> Task:
-        """Return what a process is to do about a query."""
+        """Return the task of a query for a process."""
         return Task(
             query=content,
             public_schema=self.schema.model_dump(mode="json"),
@@ -104,7 +103,7 @@ class Dataset:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the synthetic file is no longer the one that the server found."""
+        """Whether the synthetic file has changed since the start of the server."""
         try:
             return _stamp(self.synthetic) != self.synthetic_stamp
         except OSError:
@@ -112,32 +111,32 @@ class Dataset:
 
 
 def open_datasets(engine: Engine, config: ServerConfig) -> dict[str, Dataset]:
-    """Return the datasets of a configuration; those that the database lacks begin with their caps.
+    """Return the datasets of a configuration; new ones begin with their caps.
 
-    A confidential file that changed, or is read in another way, is a new version: it shares the
-    budgets of the older ones. Each version is read once, into a copy for jobs, so that a file that
-    cannot serve is found before anybody asks.
+    A confidential file that changed, or is read with other settings, is a new version, which shares
+    the budgets of the older ones. Each version is read once, into a copy for jobs, so problems of a
+    file appear before any question.
 
     Raises
     ------
     DataError
-        With every problem of every dataset; no dataset is begun then.
+        With every problem of every dataset; then no dataset is created.
     """
     problems = Problems()
     sound = {}
     for name, one in config.datasets.items():
         with problems.gathered(f"datasets.{name}"):
-            sound[name] = _looked_at(one, config.prepared)
+            sound[name] = _checked_files(one, config.prepared)
     problems.settle(DataError)
     datasets = {name: _opened(engine, name, config.datasets[name], sound[name]) for name in sound}
     for path in {*config.prepared.glob("*.arrow")} - {one.prepared for one in datasets.values()}:
-        path.unlink()  # of versions that are gone
+        path.unlink()  # copies of older versions
     return datasets
 
 
 @dataclass(frozen=True, eq=False)
-class _Looked:
-    """What a look at the files of a dataset finds."""
+class _CheckedFiles:
+    """The checked files of a dataset."""
 
     schema: PublicSchema
     data: str
@@ -148,8 +147,8 @@ class _Looked:
     """The confidential file, unless there is a copy."""
 
 
-def _looked_at(config: DatasetConfig, folder: Path) -> _Looked:
-    """Look at the files of a dataset; DataError has every problem."""
+def _checked_files(config: DatasetConfig, folder: Path) -> _CheckedFiles:
+    """Return the checked files of a dataset; DataError has every problem."""
     schema = load_schema(config.public_schema)
     problems = Problems()
     for path in (config.confidential, config.synthetic):
@@ -161,47 +160,47 @@ def _looked_at(config: DatasetConfig, folder: Path) -> _Looked:
     rows = schema.rows or 2 * schema.read(config.synthetic).n_rows
     data = version_of(config.confidential, schema)
     prepared, encoded = folder / f"{data}.arrow", None
-    if (found := prepared_rows(prepared)) is None:
+    if (n_rows := prepared_rows(prepared)) is None:
         encoded = schema.encoded(schema.read(config.confidential))
-        found = rows_of(encoded, schema)
-    if found > rows:
+        n_rows = rows_of(encoded, schema)
+    if n_rows > rows:
         raise DataError(
             WORDS["refused"]["more_rows"].format(config.confidential, rows, config.public_schema)
         )
-    return _Looked(schema, data, prepared, rows, encoded)
+    return _CheckedFiles(schema, data, prepared, rows, encoded)
 
 
 def _holds(confidential: Path, synthetic: Path) -> bool:
-    """Tell whether a synthetic file is the confidential one, or one of its directory."""
-    size, found = synthetic.stat().st_size, _files(confidential)
-    return sha256(synthetic) in {sha256(one) for one in found if one.stat().st_size == size}
+    """Return whether a synthetic file is the confidential one, or in its directory."""
+    size, files = synthetic.stat().st_size, _files(confidential)
+    return sha256(synthetic) in {sha256(one) for one in files if one.stat().st_size == size}
 
 
-def _opened(engine: Engine, name: str, config: DatasetConfig, found: _Looked) -> Dataset:
-    schema, data = found.schema, found.data
+def _opened(engine: Engine, name: str, config: DatasetConfig, checked: _CheckedFiles) -> Dataset:
+    schema, data = checked.schema, checked.data
     with transaction(engine, reads=True) as store:
         is_there = store.execute(select(DATASET).where(DATASET.c.name == name)).first()
         versions = store.execute(select(VERSION.c.data).where(VERSION.c.dataset == name))
         known = {row.data for row in versions}
     if not is_there:
-        new_dataset(engine, name, data=data, cap=config.cap, user_cap=MOST_CAP)
+        new_dataset(engine, name, data=data, cap=config.cap, user_cap=MAX_USER_CAP)
     elif data not in known:
         new_version(engine, name, data=data)
     ledger = Ledger(engine, dataset=name, data=data)
-    if not is_prepared(found.prepared, ledger.key):
-        encoded = found.encoded or schema.encoded(schema.read(config.confidential))
-        write_prepared(found.prepared, encoded, schema, ledger.key)
+    if not is_prepared(checked.prepared, ledger.key):
+        encoded = checked.encoded or schema.encoded(schema.read(config.confidential))
+        write_prepared(checked.prepared, encoded, schema, ledger.key)
     return Dataset(
         name=name, title=config.title or name, schema=schema, synthetic=config.synthetic,
         synthetic_digest=sha256(config.synthetic), synthetic_stamp=_stamp(config.synthetic),
-        prepared=found.prepared, rows=found.rows, ledger=ledger,
+        prepared=checked.prepared, rows=checked.rows, ledger=ledger,
         question_epsilon=config.question_epsilon,
     )  # fmt: skip
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    stat = path.stat()
+    return stat.st_size, stat.st_mtime_ns
 
 
 def _files(path: Path) -> list[Path]:

@@ -1,7 +1,7 @@
-"""Tables of the server beside those of the ledger, and how a database gets them.
+"""Tables of the server besides those of the ledger, and their creation.
 
-Times are aware datetimes (`Moment`), charges millionths of epsilon. JSON columns hold what the
-names say, ``None`` as NULL. What refers to a query does so by the digest of its canonical form.
+Times are aware datetimes (`Moment`), charges millionths of epsilon. JSON columns store ``None`` as
+NULL. References to a query are digests of its canonical form.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import sqlalchemy as sa
 from synthesizer.extensions.verification.database import (
     METADATA,
     Moment,
+    database_name,
     forbid,
-    place_of,
     transaction,
 )
-from synthesizer.extensions.verification.ledger import LONGEST_NAME
+from synthesizer.extensions.verification.ledger import MAX_NAME
 from synthesizer.extensions.verification.messages import WORDS, LedgerError
 
 _VERSION = 1
-"""Of the tables; another one is refused."""
-_TURN = 17
-"""Number of the advisory lock under which a server makes its tables on PostgreSQL."""
+"""Version of the tables; databases of other versions are refused."""
+_ADVISORY_LOCK = 17
+"""Number of the advisory lock of PostgreSQL for making the tables."""
 
 
 def _one_of(name: str, *words: str) -> sa.CheckConstraint:
@@ -39,20 +39,20 @@ ACCOUNT = sa.Table(
     "account",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.String(LONGEST_NAME), nullable=False, unique=True),
+    sa.Column("name", sa.String(MAX_NAME), nullable=False, unique=True),
     sa.Column("role", sa.String(10), nullable=False),
     sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
     sa.Column("made", Moment, nullable=False),
     _one_of("role", "researcher", "steward", "admin"),
 )
-"""People and programs that may ask."""
+"""Accounts of people and programs."""
 TOKEN = sa.Table(
     "token",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("account", sa.ForeignKey("account.id"), nullable=False, index=True),
     sa.Column("digest", sa.String(64), nullable=False, unique=True),
-    sa.Column("label", sa.String(LONGEST_NAME), nullable=False),
+    sa.Column("label", sa.String(MAX_NAME), nullable=False),
     sa.Column("made", Moment, nullable=False),
     sa.Column("expires", Moment, nullable=False),
     sa.Column("revoked", Moment),
@@ -65,7 +65,7 @@ SESSION = sa.Table(
     sa.Column("token", sa.ForeignKey("token.id"), nullable=False, index=True),
     sa.Column("expires", Moment, nullable=False),
 )
-"""Who is signed in to the pages, by the SHA-256 of the cookie and the token that began it."""
+"""Sessions of the pages: SHA-256 of the cookie, and the token that began it."""
 DRY_RUN = sa.Table(
     "dry_run",
     METADATA,
@@ -87,19 +87,19 @@ DRY_RUN = sa.Table(
     _one_of("state", "waiting", "running", "done", "refused"),
     _one_of("outlook", "decided", "open", "impossible"),
 )
-"""Free dry runs, each made once. ``query`` is the digest of what was asked, ``chosen`` that of the
-query with its numbers, which is charged; ``outlook`` is NULL where an expert chose the numbers.
-``limits`` is the digest of limits and files that it was made with, NULL until it is done."""
+"""Free dry runs, each made once. ``query`` is the digest of the question, ``chosen`` that of the
+charged query with its numbers; ``outlook`` is NULL if an expert chose the numbers. ``limits`` is
+the digest of its limits and files, NULL until it is done."""
 PROJECT = sa.Table(
     "project",
     METADATA,
-    sa.Column("name", sa.String(LONGEST_NAME), primary_key=True),
+    sa.Column("name", sa.String(MAX_NAME), primary_key=True),
     sa.Column("dataset", sa.ForeignKey("dataset.name"), nullable=False),
     sa.Column("questions", sa.Integer, nullable=False),
     sa.Column("made", Moment, nullable=False),
     sa.CheckConstraint("questions > 0", name="questions"),
 )
-"""What researchers ask for; its budget in the ledger has the scope ``analysis`` and this name."""
+"""Projects; the budget in the ledger has the scope ``analysis`` and this name."""
 MEMBER = sa.Table(
     "member",
     METADATA,
@@ -126,8 +126,8 @@ SUBMISSION = sa.Table(
     sa.CheckConstraint("charged >= 0", name="charged"),
     sa.Index(None, "dataset", "query"),
 )
-"""Who asked what; ``id`` is a uuid in hexadecimal digits, ``query`` the digest of the dry run,
-``chosen`` that of what was charged, ``charged`` 0 for a repeat."""
+"""Questions of users; ``id`` is a uuid in hexadecimal digits, ``query`` the digest of the dry run,
+``chosen`` that of the charged query, ``charged`` 0 for a repeat."""
 JOB = sa.Table(
     "job",
     METADATA,
@@ -143,7 +143,7 @@ JOB = sa.Table(
     sa.ForeignKeyConstraint(["version", "query"], ["answer.version", "answer.query"]),
     _one_of("state", "queued", "running", "computed"),
 )
-"""Answers to compute, each charged before; shown from ``due`` on. ``limits`` as of its dry run."""
+"""Charged answers to compute, shown from ``due`` on. ``limits`` as of the dry run."""
 PERSON_REQUEST = sa.Table(
     "person_request",
     METADATA,
@@ -155,27 +155,27 @@ PERSON_REQUEST = sa.Table(
     sa.Column("code", sa.Text, nullable=False),
     sa.Column("state", sa.String(10), nullable=False, index=True),
     sa.Column("reply", sa.Text, nullable=False, server_default=""),
-    sa.Column("steward", sa.String(LONGEST_NAME)),
+    sa.Column("steward", sa.String(MAX_NAME)),
     sa.Column("made", Moment, nullable=False),
     sa.Column("closed", Moment),
     _one_of("state", "open", "answered", "refused", "released", "withdrawn"),
 )
-"""Questions to stewards, since privacy cannot decide them; ``id`` is a uuid in hexadecimal digits,
-``query`` the digest of a dry run."""
+"""Questions to stewards; ``id`` is a uuid in hexadecimal digits, ``query`` the digest of a dry
+run."""
 AUDIT = sa.Table(
     "audit",
     METADATA,
     sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("at", Moment, nullable=False),
-    sa.Column("actor", sa.String(LONGEST_NAME), nullable=False),
+    sa.Column("actor", sa.String(MAX_NAME), nullable=False),
     sa.Column("action", sa.String(40), nullable=False, index=True),
-    sa.Column("dataset", sa.String(LONGEST_NAME), nullable=False),
+    sa.Column("dataset", sa.String(MAX_NAME), nullable=False),
     sa.Column("details", sa.Text, nullable=False),
     sa.Column("previous", sa.String(64), nullable=False),
     sa.Column("hash", sa.String(64), nullable=False),
     sa.CheckConstraint("length(hash) = 64", name="hash"),
 )
-"""What was done, in a chain of hashes (`synthesizer.extensions.verification.server.audit`)."""
+"""Audit log, a chain of hashes (`synthesizer.extensions.verification.server.audit`)."""
 forbid(AUDIT, "no_end_of_audit", "DELETE", "append only")
 forbid(AUDIT, "no_change_of_audit", "UPDATE", "append only")
 
@@ -183,27 +183,27 @@ forbid(AUDIT, "no_change_of_audit", "UPDATE", "append only")
 _MARK = sa.Table(
     "verification_server", METADATA, sa.Column("version", sa.Integer, primary_key=True)
 )
-"""Version of the tables; a database without it is none of a server."""
+"""Version of the tables; a database without it is no server database."""
 
 
 def create_tables(engine: sa.Engine) -> None:
-    """Make all tables of the server in an empty database, whole or not at all.
+    """Create all tables of the server in an empty database, in one transaction.
 
-    A database that has them stays as it is.
+    A database with these tables stays unchanged.
 
     Raises
     ------
     LedgerError
-        If the database fails, or is of another version of the program or of another program.
+        If the database fails, or belongs to another program or version.
     """
     with transaction(engine, "nothing was changed") as store:
         if engine.dialect.name == "postgresql":  # one server after the other
-            store.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_TURN})")
+            store.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_ADVISORY_LOCK})")
         there = sa.inspect(store).get_table_names()
         if not there:
             METADATA.create_all(store)
             store.execute(sa.insert(_MARK).values(version=_VERSION))
         elif _MARK.name not in there:
-            raise LedgerError(WORDS["refused"]["other_tables"].format(place_of(engine)))
+            raise LedgerError(WORDS["refused"]["other_tables"].format(database_name(engine)))
         elif store.execute(sa.select(_MARK.c.version)).scalars().all() != [_VERSION]:
-            raise LedgerError(WORDS["refused"]["other_program"].format(place_of(engine)))
+            raise LedgerError(WORDS["refused"]["other_program"].format(database_name(engine)))

@@ -1,21 +1,21 @@
-"""What users do, whichever way they come: the API and the pages call this and nothing else.
+"""The steps of users; the API and the pages call this and nothing else.
 
-The way of a question:
+The states of a question:
 
     submit  ->  dry run on synthetic data  ->  charged, or refused  ->  its slot  ->  due: answered
 
-The dry run of a question without epsilon, partitions and errors chooses them, and says whether an
-answer would decide it. One that cannot be decided is refused. All who ask the same question get the
-same numbers, so it is charged once.
+The dry run of a question without epsilon, partitions and errors chooses them, and predicts whether
+an answer would decide it. One that cannot be decided is refused. The same question gets the same
+numbers for all users, so it is charged once.
 
-Who asks, charge and slot are written down in one transaction. Nothing is refunded. An answer is
-shown when its time has come, which was fixed when it was charged, from public facts alone. Somebody
-else's query and one that does not exist are refused in the same words.
+User, charge and slot are stored in one transaction. Nothing is refunded. The time of an answer is
+fixed at the charge, from public facts alone. A query of another user and a missing one get the same
+message.
 
-A lane runs one job a slot. All slots have the same length, so the end of one tells nothing about
-its job, and neither does how long others wait. The answer leaves at the first tick after the slot,
-however early it was ready: against timing and state channels of query servers (Haeberlen, Pierce
-and Narayan 2011).
+A lane runs one job per slot. All slots have the same length, so neither their ends nor waiting
+times reveal anything about a job. The answer is released at the first tick after the slot, even if
+it was ready earlier: against timing and state channels of query servers (Haeberlen, Pierce and
+Narayan 2011).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from synthesizer.extensions.verification.public_schema import digest_of
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account
 from synthesizer.extensions.verification.server.projects import Projects
-from synthesizer.extensions.verification.server.runner import Outcome
+from synthesizer.extensions.verification.server.runner import TaskResult
 from synthesizer.extensions.verification.server.server_config import ServerConfig
 from synthesizer.extensions.verification.server.server_datasets import Dataset
 from synthesizer.extensions.verification.server.server_tables import (
@@ -52,11 +52,11 @@ from synthesizer.extensions.verification.server.server_tables import (
     SUBMISSION,
 )
 
-MOST_LISTED = 200
+MAX_LISTED = 200
 
 
 class Service:
-    """The steps of users and stewards, each with the account that takes it; routes check its role.
+    """The steps of users and stewards, each for an account; routes check its role.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Service:
     config : ServerConfig
         Limits.
     datasets : mapping
-        What `open_datasets` returned.
+        From `open_datasets`.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Service:
         self.engine, self.config, self.datasets = engine, config, datasets
         self.projects = Projects(engine, datasets)
 
-    # What everybody may know
+    # Public facts
 
     def list_datasets(self) -> list[DatasetInfo]:
         """Return the datasets of the server."""
@@ -92,22 +92,22 @@ class Service:
         ]
 
     def dataset(self, name: str) -> Dataset:
-        """Return a dataset; RequestError (404) where there is none of this name."""
+        """Return a dataset; RequestError (404) if there is none of this name."""
         if name not in self.datasets:
-            raise RequestError("there is no such dataset; the list of datasets has them", 404)
+            raise RequestError("there is no such dataset; see the list of datasets", 404)
         return self.datasets[name]
 
-    # What researchers do
+    # Steps of researchers
 
     def dry_run(self, account: Account, dataset: str, content: Mapping[str, Any]) -> DryRun:
-        """Ask what the synthetic data say; begins the dry run where nobody asked it before.
+        """Return the dry run of a query; begins it if it is new.
 
         Raises
         ------
         ConfigError
-            With everything that is wrong with the query, as far as public facts tell.
+            With every problem of the query, by public facts.
         RequestError
-            If there is no such dataset (404), or too much of the account's waits (429).
+            If there is no such dataset (404), or too many queries of the account wait (429).
         """
         one = self.dataset(dataset)
         query = one.asked(content)
@@ -116,7 +116,7 @@ class Service:
             return self._dry_run(store, account, one, digest_of(query))
 
     def find_dry_run(self, account: Account, dataset: str, digest: str) -> DryRun:
-        """Return a dry run by the digest of its query; RequestError (404) where there is none."""
+        """Return a dry run by the digest of its query; RequestError (404) if there is none."""
         one = self.dataset(dataset)
         with transaction(self.engine, reads=True) as store:
             return self._dry_run(store, account, one, digest)
@@ -124,10 +124,10 @@ class Service:
     def submit(
         self, account: Account, dataset: str, content: Mapping[str, Any], *, project: str
     ) -> Submission:
-        """Ask a question of the confidential data.
+        """Submit a question to the confidential data.
 
-        It is charged now where its dry run is done, else as soon as it is. The same question of the
-        same user is the same submission.
+        It is charged when its dry run is done. The same question of the same user is the same
+        submission.
 
         Parameters
         ----------
@@ -138,15 +138,15 @@ class Service:
         content : mapping
             The query as plain values.
         project : str
-            What the question is for: its questions become fewer, unless it was charged before.
+            The project that pays, unless the question was charged before.
 
         Raises
         ------
         ConfigError
-            With everything that is wrong with the query, as far as public facts tell.
+            With every problem of the query, by public facts.
         RequestError
-            If there is no such dataset or no such project of the account (404), or too much of the
-            account's waits (429).
+            If there is no such dataset or no such project of the account (404), or too many of its
+            queries wait (429).
         """
         one = self.dataset(dataset)
         query = one.asked(content)
@@ -174,17 +174,17 @@ class Service:
         Raises
         ------
         RequestError
-            404 where it does not exist or is somebody else's.
+            404 if it does not exist or belongs to another account.
         """
-        # Most looks find nothing new: they wait for nobody and let nobody wait.
+        # Most calls find nothing new: they need no lock.
         with transaction(self.engine, reads=True) as store:
             row = self._row(store, account, submission)
-        found = _info(row, self.datasets.get(row.dataset))
-        if found.state != "answered":
-            return found
+        info = _info(row, self.datasets.get(row.dataset))
+        if info.state != "answered":
+            return info
         if row.account == account.id and row.shown is None:
-            self._note_shown(account, found)
-        return found.model_copy(update={"content": row.result, "page": row.page})
+            self._note_shown(account, info)
+        return info.model_copy(update={"content": row.result, "page": row.page})
 
     def submissions(
         self,
@@ -200,13 +200,13 @@ class Service:
         Parameters
         ----------
         dataset : str, optional
-            Of this dataset only.
+            This dataset only.
         everybody : bool
-            Those of all users; for stewards.
+            Submissions of all users; for stewards.
         before : str, optional
-            Those that are older than this one, for the next part of a long list.
+            Submissions older than this one, for the next page.
         limit : int
-            So many at most.
+            Largest number.
         """
         chosen = [] if everybody else [SUBMISSION.c.account == account.id]
         if dataset is not None:
@@ -214,20 +214,20 @@ class Service:
         with transaction(self.engine, reads=True) as store:
             if before is not None:
                 last = self._row(store, account, before)
-                place = tuple_(SUBMISSION.c.made, SUBMISSION.c.id)
-                chosen.append(place < (last.made, last.id))  # bound as the columns are
+                order = tuple_(SUBMISSION.c.made, SUBMISSION.c.id)
+                chosen.append(order < (last.made, last.id))  # with the types of the columns
             rows = store.execute(
                 _all_submissions()
                 .where(*chosen)
                 .order_by(SUBMISSION.c.made.desc(), SUBMISSION.c.id.desc())
-                .limit(min(limit, MOST_LISTED))
+                .limit(min(limit, MAX_LISTED))
             ).all()
         return [_info(row, self.datasets.get(row.dataset)) for row in rows]
 
-    # What stewards do
+    # Steps of stewards
 
     def alarms(self) -> list[audit.AuditEntry]:
-        """Return the latest pause of each dataset that is paused; ``server`` where a job died."""
+        """Return the latest pause of each paused dataset; the actor ``server`` if a job died."""
         paused = select(DATASET.c.name).where(
             DATASET.c.is_paused, DATASET.c.name.in_(self.datasets)
         )
@@ -238,10 +238,10 @@ class Service:
                 for entry in audit.entries(store, dataset=name, action="paused", limit=1)
             ]
 
-    # What the dispatcher does
+    # Steps of the dispatcher
 
     def settle(self, store: Connection, one: Dataset, digest: str) -> None:
-        """Charge or refuse who waits for a dry run, if that is done; the ledger is locked."""
+        """Charge or refuse the submissions of a finished dry run; the ledger is locked."""
         dry = store.execute(select(DRY_RUN).where(*_of_dry_run(one.name, digest))).one()
         if dry.state not in ("done", "refused"):
             return
@@ -289,7 +289,7 @@ class Service:
     def _refusals(
         self, store: Connection, one: Dataset, row: Row[Any], dry: Row[Any], *, is_repeat: bool
     ) -> Sequence[str]:
-        """Return why a question is refused; only experts read the numbers of the ledger."""
+        """Return why a question is refused; numbers of the ledger only for experts."""
         if dry.outlook == "impossible":
             return dry.words or ["this question cannot be decided with this file"]
         cost = 0 if is_repeat else one.questions(dry.charge)
@@ -297,24 +297,24 @@ class Service:
         if refusal or is_repeat:
             return [refusal] if refusal else []
         account = {"user": row.name, "analysis": row.project}
-        found = one.ledger.refusals(dry.chosen, epsilon=dry.charge, within=store, **account)
-        if found and dry.outlook is not None and not self._is_paused(store, one):
-            return ["the budget of the dataset does not suffice: ask the steward for more"]
-        return found
+        refusals = one.ledger.refusals(dry.chosen, epsilon=dry.charge, within=store, **account)
+        if refusals and dry.outlook is not None and not self._is_paused(store, one):
+            return ["the budget of the dataset is too small: ask the steward for more"]
+        return refusals
 
     def _is_paused(self, store: Connection, one: Dataset) -> bool:
         paused = select(DATASET.c.is_paused).where(DATASET.c.name == one.name)
         return bool(store.execute(paused).scalar())
 
     def next_slot(self, store: Connection, moment: datetime) -> dict[str, Any]:
-        """Return lane, begin and end of the earliest free slot; other charged jobs have theirs."""
+        """Return lane, begin and end of the earliest free slot."""
         length = timedelta(seconds=self.config.job.seconds)
         rows = store.execute(select(JOB.c.lane, func.max(JOB.c.begins)).group_by(JOB.c.lane)).all()
         free = dict.fromkeys(range(self.config.job.lanes), moment)
         for lane, begins in rows:
             if lane in free:
                 free[lane] = max(moment, begins + length)
-        lane = min(free, key=lambda place: (free[place], place))
+        lane = min(free, key=lambda slot: (free[slot], slot))
         due = self.config.tick_after(free[lane] + length)
         return {"lane": lane, "begins": free[lane], "due": due}
 
@@ -323,14 +323,14 @@ class Service:
         details = {"query": row.query, "submission": row.id}
         audit.append(store, row.name, "refused", dataset=row.dataset, details=details)
 
-    def end_dry_run(self, one: Dataset, digest: str, outcome: Outcome | None) -> None:
-        """Keep what came of a dry run, and charge or refuse who waits for it."""
+    def end_dry_run(self, one: Dataset, digest: str, outcome: TaskResult | None) -> None:
+        """Store the result of a dry run, and charge or refuse its submissions."""
         if outcome is None:
             problem = (
                 f"the dry run took more than {self.config.job.seconds:g} seconds or "
                 f"{self.config.job.memory_mb} MB; ask with fewer levels or a simpler model"
             )
-            outcome = Outcome(problems=(problem,))
+            outcome = TaskResult(problems=(problem,))
         values: dict[str, Any] = {"limits": self.limits(one)}
         if outcome.problems:
             values |= {"state": "refused", "problems": list(outcome.problems)}
@@ -355,10 +355,10 @@ class Service:
     def _begin_dry_run(
         self, store: Connection, account: Account, one: Dataset, query: Mapping[str, Any]
     ) -> None:
-        place = _of_dry_run(one.name, digest_of(query))
-        # one under other limits, or with other files, says nothing about those of today
-        store.execute(DRY_RUN.delete().where(*place, DRY_RUN.c.limits != self.limits(one)))
-        if store.execute(select(DRY_RUN.c.state).where(*place)).first() is not None:
+        key = _of_dry_run(one.name, digest_of(query))
+        # a dry run with other limits or files is not valid today
+        store.execute(DRY_RUN.delete().where(*key, DRY_RUN.c.limits != self.limits(one)))
+        if store.execute(select(DRY_RUN.c.state).where(*key)).first() is not None:
             return
         self._check_waiting(store, account)
         insert_once(
@@ -367,13 +367,13 @@ class Service:
         )  # fmt: skip
 
     def limits(self, one: Dataset) -> str:
-        """Return the digest of what a dry run hangs on beside its query: limits and files."""
+        """Return the digest of limits and files, on which a dry run depends."""
         job, files = self.config.job, (one.schema.digest, one.synthetic_digest)
         limits = (job.seconds, job.memory_mb, job.confined, one.question_epsilon)
         return digest_of([*limits, *files])
 
     def _check_waiting(self, store: Connection, account: Account) -> None:
-        """Raise RequestError where so much of an account waits that more would hold up others."""
+        """Raise RequestError if too many queries of an account wait."""
         jobs = select(func.count()).where(
             SUBMISSION.c.account == account.id,
             or_(
@@ -388,15 +388,15 @@ class Service:
         counts = [store.execute(query).scalar_one() for query in (joined, runs)]
         if max(counts) >= self.config.job.waiting:
             raise RequestError(
-                f"{max(counts)} of your queries wait, which is as many as may; ask again when one "
-                "of them is done",
+                f"{max(counts)} of your queries wait, which is the limit; ask again when one of "
+                "them is done",
                 429,
             )
 
     def _dry_run(self, store: Connection, account: Account, one: Dataset, digest: str) -> DryRun:
         row = store.execute(select(DRY_RUN).where(*_of_dry_run(one.name, digest))).first()
         if row is None:
-            raise RequestError("there is no such dry run; ask for it first", 404)
+            raise RequestError("there is no such dry run; begin it first", 404)
         return DryRun(
             dataset=one.name,
             digest=digest,
@@ -414,8 +414,8 @@ class Service:
         )
 
     def _same(self, store: Connection, account: Account, one: Dataset, digest: str) -> str | None:
-        """Return the submission by which an account asked a question before."""
-        found = store.execute(
+        """Return an earlier submission of the same question by an account."""
+        rows = store.execute(
             select(SUBMISSION.c.id).where(
                 SUBMISSION.c.account == account.id,
                 SUBMISSION.c.version == one.ledger.version,
@@ -423,23 +423,25 @@ class Service:
                 SUBMISSION.c.state != "refused",
             )
         ).first()
-        return None if found is None else str(found.id)
+        return None if rows is None else str(rows.id)
 
     def _row(self, store: Connection, account: Account, submission: str) -> Row[Any]:
         with_answer = _all_submissions().add_columns(JOB.c.result, JOB.c.page)
         row = store.execute(with_answer.where(SUBMISSION.c.id == submission)).first()
         if row is None or (row.account != account.id and account.role == "researcher"):
-            raise RequestError("there is no such query of yours; your list has them", 404)
+            raise RequestError("you have no such query; see your list", 404)
         return row
 
-    def _note_shown(self, account: Account, found: Submission) -> None:
-        """Write down once that an answer was given, before it is."""
-        first = update(SUBMISSION).where(SUBMISSION.c.id == found.id, SUBMISSION.c.shown.is_(None))
-        details = {"query": found.digest, "submission": found.id}
+    def _note_shown(self, account: Account, submission: Submission) -> None:
+        """Log once that an answer is given, before it is shown."""
+        first = update(SUBMISSION).where(
+            SUBMISSION.c.id == submission.id, SUBMISSION.c.shown.is_(None)
+        )
+        details = {"query": submission.digest, "submission": submission.id}
         with transaction(self.engine) as store:
             if store.execute(first.values(shown=now())).rowcount:
                 audit.append(
-                    store, account.name, "answer given", dataset=found.dataset, details=details
+                    store, account.name, "answer given", dataset=submission.dataset, details=details
                 )
 
 

@@ -1,7 +1,7 @@
-"""Pages of those who keep the server: queue, projects, alarms, accounts, tokens, audit log.
+"""Pages of stewards and admins: queue, projects, alarms, accounts, tokens, audit log.
 
-Stewards set what may be spent and manage researchers; admins manage everybody. A token is shown on
-the page that made it, and never again.
+Stewards set budgets and manage researchers; admins manage all accounts. A token is shown once, on
+the page that made it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from synthesizer.extensions.verification.mechanisms import MICRO
 from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import audit
 from synthesizer.extensions.verification.server.accounts import Account, managed_roles
-from synthesizer.extensions.verification.server.api import MOST_NUMBER, TokenNumber
+from synthesizer.extensions.verification.server.api import MAX_ROW_ID, TokenNumber
 from synthesizer.extensions.verification.server.pages import (
-    LISTED,
+    PAGE_ROWS,
     OwnForm,
     Visit,
     Visiting,
@@ -48,12 +48,12 @@ def list_queries(visit: Visiting, dataset: str = "", before: str = "") -> Respon
     return submissions_page(visit, "Queue", dataset, before, everybody=True)
 
 
-# Projects, and what all of them may spend
+# Projects and budgets
 
 
 @router.get("/projects")
 def list_projects(visit: Visiting) -> Response:
-    """Show the projects of every dataset, and what its answers may cost together."""
+    """Show the projects and the budget of every dataset."""
     return _projects_page(visit)
 
 
@@ -76,7 +76,7 @@ _PROJECT_KEYS = ("dataset", "name", "questions", "budget", "members")
 
 
 def _project_fields(form: OwnForm) -> dict[str, Any]:
-    """Return what a form says of a project; numbers that are none are 0, which is refused."""
+    """Return the project in a form; invalid numbers become 0, which is refused."""
     made: dict[str, Any] = {}
     for key in ("questions", "budget"):
         if text := first(form, key).strip():
@@ -101,7 +101,7 @@ def make_project(visit: Visiting, form: OwnForm) -> Response:
 @router.post("/projects/{project}")
 @only("steward")
 def change_project(visit: Visiting, project: str, form: OwnForm) -> Response:
-    """Change how many questions a project has, and who its researchers are."""
+    """Change the questions and researchers of a project."""
     try:
         visit.steps.projects.change(visit.account, project, **_project_fields(form))
     except SynthesizerError as error:
@@ -112,7 +112,7 @@ def change_project(visit: Visiting, project: str, form: OwnForm) -> Response:
 @router.post("/datasets/{name}/cap")
 @only("steward")
 def set_cap(visit: Visiting, name: str, form: OwnForm) -> Response:
-    """Change what all answers about a dataset may cost together."""
+    """Change the cap of all answers about a dataset."""
     cap = number_or_text(first(form, "cap").strip())
     before = visit.steps.dataset(name).ledger.spending().budgets[0].cap / MICRO
     try:
@@ -129,7 +129,7 @@ def set_cap(visit: Visiting, name: str, form: OwnForm) -> Response:
 @router.post("/datasets/{name}/pause")
 @only("steward")
 def set_paused(visit: Visiting, name: str, form: OwnForm) -> Response:
-    """Stop new charges on a dataset, or go on."""
+    """Pause new charges on a dataset, or resume."""
     is_paused, reason = first(form, "pause") == "yes", first(form, "reason").strip()
     dataset = visit.steps.dataset(name).name
     visit.steps.projects.set_paused(visit.account, dataset, reason, is_paused=is_paused)
@@ -138,7 +138,7 @@ def set_paused(visit: Visiting, name: str, form: OwnForm) -> Response:
 
 @router.get("/alarms")
 def list_alarms(visit: Visiting) -> Response:
-    """Show which datasets are paused, by whom and why."""
+    """Show the paused datasets, with actor and reason."""
     datasets = {one.name: one for one in visit.steps.list_datasets()}
     return visit.page("steward_alarms.html", alarms=visit.steps.alarms(), datasets=datasets)
 
@@ -147,7 +147,7 @@ def list_alarms(visit: Visiting) -> Response:
 
 
 def managed(visit: Visiting, name: str) -> Account:
-    """Return the account of an address; RequestError (404) where it is none that one manages."""
+    """Return the account of an address; RequestError (404) if the user does not manage it."""
     return visit.accounts.managed(visit.account, name)
 
 
@@ -156,7 +156,7 @@ Managed = Annotated[Account, Depends(managed)]
 
 @router.get("/accounts")
 def list_accounts(visit: Visiting) -> Response:
-    """Show the accounts that one manages."""
+    """Show the accounts that the user manages."""
     return _accounts_page(visit)
 
 
@@ -175,7 +175,9 @@ def add_account(visit: Visiting, form: OwnForm) -> Response:
     name, role = first(form, "name").strip(), first(form, "role")
     try:
         if role not in managed_roles(visit.account):
-            raise RequestError("role: choose one of the list; admins make stewards and admins", 403)
+            raise RequestError(
+                "role: choose one from the list; only admins make stewards and admins", 403
+            )
         visit.accounts.add(name, role, actor=visit.account.name)
     except SynthesizerError as error:
         return _accounts_page(visit, error, name, role)
@@ -214,7 +216,7 @@ def make_token(visit: Visiting, form: OwnForm, account: Managed) -> Response:
 
 @router.post("/accounts/{name}/tokens/{token}/revoke")
 def revoke_token(visit: Visiting, token: TokenNumber, _form: OwnForm, account: Managed) -> Response:
-    """End a token."""
+    """Revoke a token."""
     visit.accounts.revoke(account, token, actor=visit.account.name)
     return moved(_account_path(account.name))
 
@@ -225,16 +227,16 @@ def revoke_token(visit: Visiting, token: TokenNumber, _form: OwnForm, account: M
 @router.get("/audit")
 def show_audit(
     visit: Visiting, dataset: str = "", check: bool = False,
-    before: Annotated[int | None, Query(ge=1, le=MOST_NUMBER)] = None,
+    before: Annotated[int | None, Query(ge=1, le=MAX_ROW_ID)] = None,
 ) -> Response:  # fmt: skip
-    """Show the audit log, and whether its chain is whole where that is asked."""
+    """Show the audit log, and check its chain on request."""
     if dataset:
         visit.steps.dataset(dataset)
     with transaction(visit.steps.engine, reads=True) as store:
-        found = audit.entries(store, dataset=dataset, before=before, limit=LISTED)
+        entries = audit.entries(store, dataset=dataset, before=before, limit=PAGE_ROWS)
         verified = audit.verify(store) if check else None
-    older = {"dataset": dataset, "before": found[-1].number} if len(found) == LISTED else {}
+    older = {"dataset": dataset, "before": entries[-1].number} if len(entries) == PAGE_ROWS else {}
     return visit.page(
-        "steward_audit.html", entries=found, datasets=visit.steps.list_datasets(),
+        "steward_audit.html", entries=entries, datasets=visit.steps.list_datasets(),
         dataset=dataset, older=urlencode(older), verified=verified,
     )  # fmt: skip

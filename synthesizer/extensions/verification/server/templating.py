@@ -1,6 +1,6 @@
-"""How pages are made: templates, what they share, and errors that are pages, too.
+"""Pages from templates, with their filters, and pages for errors.
 
-Everything is escaped; nothing comes from elsewhere; style and script are files of the server.
+All values are escaped; styles and scripts are files of this server.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ SIGN_IN = "/sign-in"
 def html_page(
     request: Request, template: str, *, error: Exception | None = None, **values: Any
 ) -> HTMLResponse:
-    """Return a page from a template; who is signed in stands in its head.
+    """Return a page from a template; its head shows the signed-in user.
 
     Parameters
     ----------
     request : Request
-        What the page answers.
+        Request that the page answers.
     template : str
         Name of a file in ``templates``.
     error : Exception, optional
-        Why a form was refused: the page has its status, and its problems as ``problems``.
+        Reason that a form was refused: the page has its status and its ``problems``.
     **values
-        What the template needs, every name of it.
+        All values that the template needs.
     """
     reply = problem_of(error) if error else Response()
     content = json.loads(bytes(reply.body)) if error else {"problems": ()}
@@ -59,23 +59,25 @@ def html_page(
         .get_template(template)
         .render(path=request.url.path, version=_version(), **given)
     )
-    kept = {name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers}
-    return HTMLResponse(sound_text(text), reply.status_code, kept)
+    headers = {
+        name: reply.headers[name] for name in ("Retry-After", "Allow") if name in reply.headers
+    }
+    return HTMLResponse(sound_text(text), reply.status_code, headers)
 
 
 def moved(path: str) -> RedirectResponse:
-    """Return what sends a browser to another page with GET."""
+    """Return a redirect to another page with GET."""
     return RedirectResponse(path, 303)
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are pages; who is not signed in comes to the page for that."""
+    """A route whose errors are pages; users who are not signed in get the sign-in page."""
 
     roles: ClassVar[tuple[Role, ...]] = ()
-    """Who may, where `only` names nobody; everybody where empty."""
+    """Roles without `only`; all if empty."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what serves a request; the role is checked before anything of it is read."""
+        """Return the handler of a request, which checks the role before it reads the body."""
         serve, roles = super().get_route_handler(), roles_of(self, self.roles)
 
         async def page(request: Request) -> Response:
@@ -96,7 +98,7 @@ class StewardPage(PageRoute):
 
 
 async def problem_outside(request: Request, error: Exception) -> Response:
-    """Return the reply of an error that no route had: a page, and to programs JSON."""
+    """Return the reply of an error outside of routes: a page, or JSON for programs."""
     is_api = request.url.path.startswith("/api/")
     return await handle(request, error) if is_api else _problem_page(request, error)
 
@@ -105,7 +107,7 @@ def _problem_page(request: Request, error: Exception) -> Response:
     if isinstance(error, RequestError) and error.status == 401 and request.url.path != SIGN_IN:
         wanted = urlencode({"then": request.url.path}) if request.method == "GET" else ""
         return moved(f"{SIGN_IN}?{wanted}" if wanted else SIGN_IN)
-    if isinstance(error, RequestValidationError):  # of an address that nobody links to
+    if isinstance(error, RequestValidationError):  # an address without links
         error = RequestError("there is no such page; begin with the list of datasets", 404)
     return html_page(request, "problem.html", error=error)
 
@@ -114,16 +116,16 @@ def _problem_page(request: Request, error: Exception) -> Response:
 def assets() -> Mapping[str, tuple[str, str]]:
     """Return type and text of every style sheet and script, by name."""
     folder = resources.files("synthesizer.extensions.verification.server").joinpath("static")
-    own = {
+    texts = {
         name: (kind, folder.joinpath(name).read_text(encoding="utf-8"))
         for name, kind in (("server.css", "text/css"), ("server.js", "text/javascript"))
     }
-    return {"report.css": ("text/css", style_sheet()), **own}
+    return {"report.css": ("text/css", style_sheet()), **texts}
 
 
 @cache
 def _version() -> str:
-    """Return what changes when an asset does."""
+    """Return a digest of all assets."""
     texts = "".join(text for _, text in assets().values())
     return hashlib.sha256(texts.encode()).hexdigest()[:12]
 
@@ -152,7 +154,7 @@ def _environment() -> Environment:
 
 
 def epsilon(value: float) -> str:
-    """Write an amount of epsilon, to the millionth.
+    """Return an amount of epsilon as text, to the millionth.
 
     Examples
     --------
@@ -163,7 +165,7 @@ def epsilon(value: float) -> str:
 
 
 def number(value: float) -> str:
-    """Write an end of a range; four digits may be a year.
+    """Return an end of a range as text; four digits may be a year.
 
     Examples
     --------
@@ -174,7 +176,7 @@ def number(value: float) -> str:
 
 
 def entries(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what an entry of the audit log holds, in words.
+    """Yield keys and values of an entry of the audit log as text.
 
     Examples
     --------
@@ -191,7 +193,7 @@ def entries(details: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def moment(at: datetime) -> str:
-    """Write a time.
+    """Return a time as text.
 
     Examples
     --------

@@ -17,7 +17,7 @@ from replay_trials import GAP
 from synthesizer.extensions.verification.mechanisms import MICRO
 from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.server.dispatch import Dispatcher
-from synthesizer.extensions.verification.server.runner import Outcome
+from synthesizer.extensions.verification.server.runner import TaskResult
 from synthesizer.extensions.verification.server.security import csrf_of
 
 NUMBERS = st.one_of(
@@ -73,7 +73,7 @@ def test_what_was_taken_is_paid():
 
     def process(task, limits, **_):
         given = {key: value for key, value in task.query.items() if value is not None}
-        return Outcome(charge=query_of(given).micro_epsilon, chosen=task.query)
+        return TaskResult(charge=query_of(given).micro_epsilon, chosen=task.query)
 
     with begun() as (http, tokens, service):
         taken = sum(send(http, tokens, "submit", body)[0] == 202 for body in bodies)

@@ -70,7 +70,7 @@ def found_in(tmp_path, run):
     frame, texts = canaries(people(60, seed=1))
     frame.to_csv(tmp_path / "confidential.csv", index=False)
     talk = conversation(tmp_path / "confidential.csv", tmp_path, QUERIES[:3], run)
-    assert b"The chain is whole" in talk.replies[-1][2]  # the chain of the audit log
+    assert b"The chain is intact" in talk.replies[-1][2]  # the chain of the audit log
     all_bytes = told(talk, tmp_path, ("confidential.csv", "synthetic.csv", "schema.yaml"))
     return [text for text in texts if text.encode() in all_bytes]
 

@@ -35,7 +35,7 @@ class Process:
     def __call__(self, task, limits, *, seconds, is_stopped):
         self.kinds.append("dry run" if task.prepared is None else "answer")
         if task.prepared is None and not self.enough:
-            return runner.Outcome(problems=("too large",))
+            return runner.TaskResult(problems=("too large",))
         return runner.outcome(task, JobLimits(seconds=3_600, memory_mb=1_000_000))
 
 

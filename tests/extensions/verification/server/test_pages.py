@@ -189,7 +189,7 @@ def test_a_steward_makes_projects_and_changes_them(browser, accounts, service):
            "questions": "4"}  # fmt: skip
     made = browser.post("/steward/projects", data=new)
     assert made.status_code == 200
-    assert service.projects.own(accounts.named("bob"))[1].name == "pay"
+    assert service.projects.of_member(accounts.named("bob"))[1].name == "pay"
     for change in ({"members": "eve"}, {"questions": "many"}):
         wrong = browser.post("/steward/projects", data={**new, "name": "x", **change})
         assert (wrong.status_code, len(service.projects.every())) == (422, 2)

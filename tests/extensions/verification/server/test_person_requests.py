@@ -16,8 +16,8 @@ from synthesizer.extensions.verification.query import query_of
 from synthesizer.extensions.verification.questions import view_of
 from synthesizer.extensions.verification.server import person_requests
 from synthesizer.extensions.verification.server.person_requests import (
-    LONGEST,
-    MOST_OPEN,
+    MAX_CHARACTERS,
+    MAX_OPEN_REQUESTS,
     ask_person,
     close_request,
     code_of,
@@ -68,7 +68,7 @@ def test_a_request_is_answered_once_and_its_owner_reads_it(service, world, decis
     assert (made.state, made.name, json.loads(made.content)["ask"]) == ("open", "ada", {
         **GAP["ask"], "above": None, "between": None})  # fmt: skip
     wrong = [("answered", "٣"), ("released", " \n "), ("withdrawn", "x"),
-             ("released", "x" * (LONGEST["reply"] + 1))]  # fmt: skip
+             ("released", "x" * (MAX_CHARACTERS["reply"] + 1))]  # fmt: skip
     for one in wrong:
         assert status_of(close_request, service, who["sam"], made.id, *one) == 422
     assert find_request(service, who["ada"], made.id) == made
@@ -84,14 +84,19 @@ def test_a_request_is_answered_once_and_its_owner_reads_it(service, world, decis
 def test_requests_are_bounded_in_length_and_number_and_sent_twice_are_one(service, world):
     _, who, digest = world
     ada, bob = who["ada"], who["bob"]
-    longest = asked(service, ada, digest, "é" * LONGEST["reason"], "x" * LONGEST["code"])
-    assert (len(longest.reason), len(longest.code)) == (LONGEST["reason"], LONGEST["code"])
+    longest = asked(
+        service, ada, digest, "é" * MAX_CHARACTERS["reason"], "x" * MAX_CHARACTERS["code"]
+    )
+    assert (len(longest.reason), len(longest.code)) == (
+        MAX_CHARACTERS["reason"],
+        MAX_CHARACTERS["code"],
+    )
     before = len(log_of(service))
-    for reason, code in (("", "x"), ("x", " \n"), ("x", "x" * (LONGEST["code"] + 1))):
+    for reason, code in (("", "x"), ("x", " \n"), ("x", "x" * (MAX_CHARACTERS["code"] + 1))):
         assert status_of(asked, service, ada, digest, reason, code) == 422
     assert len(log_of(service)) == before  # a step that fails is not in the log
     assert asked(service, ada, digest, longest.reason, longest.code).id == longest.id
-    made = [asked(service, ada, digest, code=str(n)).id for n in range(1, MOST_OPEN)]
+    made = [asked(service, ada, digest, code=str(n)).id for n in range(1, MAX_OPEN_REQUESTS)]
     assert status_of(asked, service, ada, digest) == 429
     assert status_of(asked, service, ada, "0" * 64) == 404  # there is a dry run first
     assert asked(service, bob, digest, code="1").id not in made  # the limit is of each
@@ -134,7 +139,7 @@ def test_lists_are_read_part_by_part(service, world, monkeypatch):
     senders = enumerate(("ada", "bob", "ada", "ada"))
     made = [asked(service, who[name], digest, code=str(n)).id for n, name in senders]
     assert [one.id for one in list_requests(service, who["ada"])] == [made[3], made[2], made[0]]
-    monkeypatch.setattr(person_requests, "LISTED", 3)
+    monkeypatch.setattr(person_requests, "PAGE_ROWS", 3)
     parts, before = [], None
     while part := list_requests(service, who["sam"], before=before):
         parts.append([one.id for one in part])

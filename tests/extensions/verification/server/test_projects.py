@@ -9,7 +9,7 @@ from synthesizer.extensions.verification.choosing import chosen
 from synthesizer.extensions.verification.mechanisms import MICRO
 from synthesizer.extensions.verification.messages import RequestError
 from synthesizer.extensions.verification.server import runner
-from synthesizer.extensions.verification.server.server_datasets import NUMBERS
+from synthesizer.extensions.verification.server.server_datasets import EXPERT_KEYS
 from tests.extensions.verification.server.conftest import log_of
 
 CLAIM = {
@@ -32,7 +32,7 @@ def ask(service, account, project="three", **changes):
 
 
 def left(service, account):
-    return [one.left for one in service.projects.own(account)]
+    return [one.left for one in service.projects.of_member(account)]
 
 
 def budgets(service):
@@ -51,14 +51,14 @@ def with_outlook(monkeypatch, outlook, words=("It is too small.",)):
 
 def test_numbers_are_chosen_and_one_question_is_charged(service, ada, three, work):
     asked = ask(service, ada, **CLAIM)
-    assert [asked.query[key] for key in NUMBERS] == [None] * 3
+    assert [asked.query[key] for key in EXPERT_KEYS] == [None] * 3
     work(service)
     found = service.find(ada, asked.id)
     dry = service.find_dry_run(ada, "panel", asked.digest)
     assert (found.state, found.charged, found.questions) == ("waiting", dry.epsilon, 1)
     assert (dry.outlook, dry.questions, dry.is_charged) == ("decided", 1, True)
     assert 0 < dry.epsilon <= 1
-    assert None not in {dry.chosen[key] for key in NUMBERS}
+    assert None not in {dry.chosen[key] for key in EXPERT_KEYS}
     assert dry.content["query"] == dry.chosen
     assert left(service, ada) == [2]
     assert budgets(service)["analysis", "three"] == (dry.epsilon, 3.0)
@@ -74,7 +74,7 @@ def test_the_same_question_is_one_charge_for_all(service, ada, bob, three, work)
     assert [service.submissions(who)[0].questions for who in (ada, bob)] == [1, 0]
     assert (left(service, ada), left(service, bob)) == ([2], [5])
     chosen_query = service.find_dry_run(ada, "panel", first.digest).chosen
-    expert = ask(service, bob, "other", **{key: chosen_query[key] for key in NUMBERS})
+    expert = ask(service, bob, "other", **{key: chosen_query[key] for key in EXPERT_KEYS})
     work(service)
     again = service.find(bob, expert.id)
     assert (again.questions, again.chosen) == (0, service.find(ada, first.id).chosen)
@@ -172,7 +172,7 @@ def test_stewards_change_questions_and_members_and_all_is_on_record(service, ada
     made = service.projects.change(sam, "three", budget=4.7, members=["bob"])
     assert (made.questions, made.used, made.left, made.members) == (4, 2, 2, ("bob",))
     assert budgets(service)["analysis", "three"] == (2.0, 4.0)
-    assert service.projects.own(ada) == []
+    assert service.projects.of_member(ada) == []
     assert len(service.submissions(ada)) == 2  # what she asked stays hers
     log = [(one.action, one.details.get("member")) for one in log_of(service)]
     for entry in (("member added", "bob"), ("member removed", "ada"), ("questions changed", None)):

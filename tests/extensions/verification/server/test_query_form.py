@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from synthesizer.data.errors import ConfigError
-from synthesizer.extensions.verification.public_schema import PublicSchema, PublicVariable
+from synthesizer.extensions.verification.public_schema import PublicSchema, SchemaVariable
 from synthesizer.extensions.verification.query import NO_FORMULA, query_of
 from synthesizer.extensions.verification.server.query_form import (
     EXPERTS,
@@ -17,16 +17,16 @@ from synthesizer.extensions.verification.server.query_form import (
     coefficients_of,
     in_words,
 )
-from synthesizer.extensions.verification.server.server_datasets import NUMBERS
+from synthesizer.extensions.verification.server.server_datasets import EXPERT_KEYS
 
 SCHEMA = PublicSchema(
     person="id",
     period="year",
     rows_per_person=5,
     variables={
-        "year": PublicVariable(kind="numeric", low=2000.0, high=2004.0, whole=True),
-        "pay": PublicVariable(kind="numeric", low=0.0, high=100.0),
-        "sex": PublicVariable(kind="categorical", levels=("F", "M")),
+        "year": SchemaVariable(kind="numeric", low=2000.0, high=2004.0, whole=True),
+        "pay": SchemaVariable(kind="numeric", low=0.0, high=100.0),
+        "sex": SchemaVariable(kind="categorical", levels=("F", "M")),
     },
 )
 MODEL = {"formula": "pay ~ sex + year"}
@@ -64,7 +64,7 @@ def test_a_form_has_every_key_of_the_question_and_the_numbers_for_experts_only(m
     plain = QueryForm.new(measure, SCHEMA)
     assert plain.expert == (measure in EXPERTS)
     if not plain.expert:
-        assert not NUMBERS & {f.key for f in plain.fields}
+        assert not EXPERT_KEYS & {f.key for f in plain.fields}
         said = " ".join(f"{f.label} {f.hint} {f.choices}" for f in plain.fields)
         assert "epsilon" not in said.lower()
     typed = plain.filled({"subset": ["pay > 3"]}).with_numbers(SCHEMA)
@@ -150,9 +150,9 @@ def test_the_time_of_a_trend_is_a_number_or_in_order_and_the_period_is_first():
         form = QueryForm.new("trend", schema)
         return [name for name, _ in next(f for f in form.fields if f.key == "ask.over").choices]
 
-    codes = PublicVariable(kind="ordered", levels=("01", "02", "10"))
-    wave = PublicVariable(kind="ordered", levels=("1", "2", "10"))
-    region = PublicVariable(kind="categorical", levels=("1", "2"))
+    codes = SchemaVariable(kind="ordered", levels=("01", "02", "10"))
+    wave = SchemaVariable(kind="ordered", levels=("1", "2", "10"))
+    region = SchemaVariable(kind="categorical", levels=("1", "2"))
     more = {"education": codes, "wave": wave, "region": region}
     assert over(None, **more) == ["wave", "year"]
     assert over("year", **more) == ["year", "wave"]
@@ -170,7 +170,7 @@ def test_a_query_comes_back_from_its_form(content):
     form = QueryForm.of(query.content(), SCHEMA)
     assert form.expert  # it has numbers
     assert query_of(form.content).digest == query.digest
-    plain = query.content() | dict.fromkeys(NUMBERS)
+    plain = query.content() | dict.fromkeys(EXPERT_KEYS)
     if content["ask"]["measure"] not in EXPERTS:
         assert not QueryForm.of(plain, SCHEMA).expert
     assert content["ask"].get("coefficient", "") in in_words(query.content())

@@ -17,7 +17,7 @@ from synthesizer.extensions.verification.questions import write_prepared
 from synthesizer.extensions.verification.server import runner
 from synthesizer.extensions.verification.server.runner import Task, outcome, run
 from synthesizer.extensions.verification.server.server_config import JobLimits
-from synthesizer.extensions.verification.verify import sound_asked
+from synthesizer.extensions.verification.verify import sound_query
 
 LIMITS = JobLimits(seconds=30, memory_mb=4_000)
 
@@ -55,7 +55,7 @@ def test_an_answer_comes_back_from_a_process_of_its_own(schema, files, prepared)
     assert '<section id="answer"' in answer.page
     checked = outcome(task(schema, files), LIMITS)  # a dry run needs no confidential file
     assert (checked.released, checked.charge) == ((), 1_000_000)
-    assert "What the synthetic data say" in checked.page
+    assert "Result in the synthetic data" in checked.page
 
 
 @pytest.mark.parametrize("limits", [{"memory_mb": 100}, {"seconds": 1}])
@@ -77,12 +77,12 @@ def test_a_rehearsal_is_the_worst_that_public_facts_allow(schema, files, tmp_pat
     frame["age"], frame.loc[::3, "pay"], frame.loc[::5, "race"] = "40", "", ""
     frame.to_csv(lean, index=False)
     query = query_of({**GAP, "formula": "pay ~ sex + race | age + year"})
-    asked = sound_asked(query, schema, lean)
+    asked = sound_query(query, schema, lean)
     view = runner._largest(asked, 4_000)
     assert len(view.table["age"].data) == len(view.owners) == 4_000
     assert np.bincount(view.owners).max() == schema.rows_per_person
     assert all(column.is_observed.all() for column in view.table.columns)
-    most = runner.FITTED_LEVELS * 4_000 / query.partitions / 2
+    most = runner.MAX_LEVELS_PER_ROW * 4_000 / query.partitions / 2
     assert 0.9 * most < len(np.unique(view.table["age"].data)) <= most + 1
     assert {*view.table["race"].data} == {0, 1, 2}
     fits = asked.ask.numbers(query, schema, view, query.partitions)
@@ -108,7 +108,7 @@ def test_no_formula_tells_a_rehearsal_from_a_job(schema, files, monkeypatch, for
     monkeypatch.setattr(coefficient_questions, "fit_partitions", recorded)
     extra = {} if subset is None else {"subset": subset}
     query = query_of({**GAP, "formula": formula, **extra, "ask": {**GAP["ask"]}})
-    asked = sound_asked(query, schema, files[1])
+    asked = sound_query(query, schema, files[1])
     asked.ask.numbers(query, schema, runner._largest(asked, 4_000), query.partitions)
     assert sizes == [(4_000, True)]
 

@@ -17,7 +17,7 @@ from synthesizer.extensions.verification.server import security
 from synthesizer.extensions.verification.server.app import create_app
 from synthesizer.extensions.verification.server.security import (
     HEADERS,
-    LARGEST_BODY,
+    MAX_BODY_BYTES,
     FieldFormatter,
     RequestLimit,
     origin,
@@ -67,12 +67,12 @@ def test_a_body_ends_at_the_limit(http, is_announced):
     def parts():
         for _ in range(100):
             received.append(1)
-            yield b" " * (LARGEST_BODY // 10)
+            yield b" " * (MAX_BODY_BYTES // 10)
 
-    content = b" " * (LARGEST_BODY + 1) if is_announced else parts()
+    content = b" " * (MAX_BODY_BYTES + 1) if is_announced else parts()
     reply = http.post(DRY_RUNS, content=content, headers={"Content-Type": "application/json"})
     problems(reply, 413)
-    fits = json.dumps({"query": {"formula": CANARY}}).encode().ljust(LARGEST_BODY)
+    fits = json.dumps({"query": {"formula": CANARY}}).encode().ljust(MAX_BODY_BYTES)
     reply = http.post(DRY_RUNS, content=fits, headers={"Content-Type": "application/json"})
     problems(reply, 422)
 
@@ -137,7 +137,7 @@ def test_a_minute_has_so_many_requests_and_what_is_known_is_bounded(monkeypatch)
     at[0] = 10.0
     assert sum(limit.wait("ada") == 0 for _ in range(100)) == 10
     assert limit.wait("bob") == 0
-    monkeypatch.setattr(RequestLimit, "MOST", 50)
+    monkeypatch.setattr(RequestLimit, "MAX_CLIENTS", 50)
     for number in range(500):
         limit.wait(str(number))
     assert len(limit._used) <= 50

@@ -129,7 +129,7 @@ def test_a_directory_that_is_no_demonstration_is_left_alone(tmp_path, capsys, mo
     with pytest.raises(SystemExit):
         sys.exit(main())
     told = capsys.readouterr()
-    assert "is there and no demonstration" in told.err
+    assert "exists and is no demonstration" in told.err
     assert "simulating" not in told.out
 
 

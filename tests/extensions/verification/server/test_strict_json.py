@@ -5,8 +5,8 @@ import json
 import pytest
 
 from synthesizer.extensions.verification.server.problem_json import (
-    DEEPEST,
-    LONGEST_NUMBER,
+    MAX_DEPTH,
+    MAX_DIGITS,
     read_json,
 )
 
@@ -15,11 +15,11 @@ AMBIGUOUS = {
     b'{"a": NaN}': "is NaN",
     b"[-Infinity]": "Infinity",
     b"1e999": "beyond",
-    b"9" * (LONGEST_NUMBER + 1): "digits",
+    b"9" * (MAX_DIGITS + 1): "digits",
     b'"\\ud800"': "half a character",
     b'"a\\u0000"': "character 0",
-    b"[" * 60_000: "within one another",
-    b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1): "within one another",
+    b"[" * 60_000: "nested arrays",
+    b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1): "nested arrays",
     b"\xff": "UTF-8",
     b"\xef\xbb\xbf{}": "no JSON",
     b"{": "no JSON",
@@ -43,5 +43,5 @@ def test_what_json_writes_is_read(content):
 
 
 def test_the_deepest_is_read():
-    assert read_json(b"[" * DEEPEST + b"]" * DEEPEST)
-    assert read_json(b"9" * LONGEST_NUMBER) == 10**LONGEST_NUMBER - 1
+    assert read_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
+    assert read_json(b"9" * MAX_DIGITS) == 10**MAX_DIGITS - 1
