@@ -146,7 +146,9 @@ def _frame(n: int = 60) -> pd.DataFrame:
 
 def test_frames_come_back_with_their_types():
     frame = _frame()
-    with pytest.warns(UserWarning, match=r"index \('int'\) is not a column .* frame.reset_index\(\)"):
+    with pytest.warns(
+        UserWarning, match=r"index \('int'\) is not a column .* frame.reset_index\(\)"
+    ):
         raw = from_pandas(frame.set_index(frame["int"] + 7))
     layout = Codec().typed(Layout, Codec().plain(Layout, raw.layout))
     for name in ("ordered", "codes"):  # levels that do not occur are not told
