@@ -472,9 +472,7 @@ class Bench:
         elif states == {"new"} and way == "term":
             fits = ended.code == 130 and "had been written, whole and new" in said
         elif states == {"new"}:
-            fits = ended.code == self.usual.code or (
-                ended.code == 2 and "is written and whole, but" in said
-            )
+            fits = ended.code == self.usual.code or (ended.code == 2 and "is complete, but" in said)
         elif way == "term":
             kept = ("finished settings are kept", "what is finished is kept")
             fits = ended.code == 130 and any(

@@ -82,7 +82,7 @@ def parse_names(text: str | None) -> tuple[str, ...] | None:
 def names_in(problems: Problems, **texts: str | None) -> dict[str, tuple[str, ...] | None]:
     """Return the names in options such as A,B,C; add problems to ``problems``."""
     return {
-        option: problems.attempt(parse_names, text, place=f"--{option}")
+        option: problems.attempt(parse_names, text, where=f"--{option}")
         for option, text in texts.items()
     }
 

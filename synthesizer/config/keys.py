@@ -618,7 +618,7 @@ class _ChainConfig(Part):
     def sections(self) -> dict[str, Any]:
         """Options by key of an extension, without absent ones."""
         options_of = {
-            name: key.gathered(self) if key.places else getattr(self, name)
+            name: key.gathered(self) if key.placements else getattr(self, name)
             for name, key in extension_keys().items()
         }
         return {name: options for name, options in options_of.items() if options is not None}
@@ -746,7 +746,7 @@ else:
     _of_extensions = {
         name: (key.type | None, Field(None, description=key.description))
         for name, key in extension_keys().items()
-        if not key.places
+        if not key.placements
     }
     ChainConfig = _extended("ChainConfig", _ChainConfig, "", _of_extensions, *_FURTHER)
 

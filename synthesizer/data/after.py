@@ -1,8 +1,7 @@
-"""Statistical disclosure control after synthesis: what is done to every dataset that goes out.
+"""Statistical disclosure control of every synthetic dataset, after synthesis.
 
-Numbers are rounded and coded at their ends, levels that few records have are blanked, and a
-constant column says that the data are synthetic. All of it happens before the checks look at a
-dataset and before it is written, so that the file that is checked is the file that goes out.
+Numbers are rounded and top and bottom coded, rare levels are blanked, and a constant column labels
+the data as synthetic. This happens before the checks, so the checks judge the files as written.
 
 Source: the function ``sdc`` of synthpop; Hundepool et al. (2012), Statistical Disclosure Control,
 chapter 3 (top and bottom coding, rounding, local suppression).
@@ -22,15 +21,15 @@ from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.values import rounded
 
 NO_CURE = (
-    "this is no cure: who knows how the data were made learns from what is absent, since a record "
-    "that ought to occur and does not was a real one (Ganev and De Cristofaro 2023, arXiv "
-    "2312.05114); near copies stay, and those who stand out become rarer than they are. Coarser "
-    "variables, rare levels grouped before the fit, or larger leaves protect better"
+    "this is no cure: an expected record that is absent was a real one, which reveals it to those "
+    "who know the method (Ganev and De Cristofaro 2023, arXiv 2312.05114). Near copies stay, and "
+    "unusual persons become rarer than they are. Coarser variables, rare levels grouped before the "
+    "fit, or larger leaves protect better"
 )
-"""Why leaving out what is unique and real protects nobody."""
+"""Why removing unique copies of real records does not protect them."""
 NOT_DROPPED = (
-    "after.uniques: who is unique is learnt from the confidential data, which a saved model does "
-    "not have; use 'run', or take uniques out of the configuration"
+    "after.uniques: a saved model does not contain the confidential data, which show the unique "
+    "records; use 'run', or remove uniques from the configuration"
 )
 _BLANKS = ("", "NA", "<NA>", "null", "<null>")
 
@@ -50,41 +49,41 @@ class After:
     """
 
     round: Mapping[str, float] = field(default_factory=dict)
-    """Numbers become the nearest multiple of this."""
+    """Base of each variable; numbers become its nearest multiple."""
     bottom: Mapping[str, float] = field(default_factory=dict)
-    """Numbers below this become it."""
+    """Lower limit of each variable; smaller numbers become the limit."""
     top: Mapping[str, float] = field(default_factory=dict)
-    """Numbers above this become it."""
+    """Upper limit of each variable; larger numbers become the limit."""
     blank: tuple[str, ...] = ()
     """Columns whose rare levels are blanked."""
     min_count: int = 0
-    """Fewest records, or persons of a long panel, that a level may have."""
+    """Fewest records, or persons of a long panel, with a level."""
     person: str | None = None
-    """The column that says whose row it is; None where rows are counted."""
+    """Column of the person of each row; None where rows are counted."""
     drop_uniques: bool = False
-    """Whether records are left out that are unique here and in the original."""
+    """Whether records that are unique here and in the original are removed."""
     label: Mapping[str, str] = field(default_factory=dict)
-    """The constant column, and what it says."""
+    """Name and text of the constant column."""
 
     def check(self) -> None:
-        """Raise ValueError on steps that no plan makes; for what comes from a file."""
+        """Raise ValueError on steps out of range, which only an altered file has."""
         if self.min_count < 0 or any(not base > 0 for base in self.round.values()):
             raise ValueError("steps after synthesis are out of range")
 
     @property
     def changes(self) -> bool:
-        """Whether values change, or records are left out."""
+        """Whether values change or records are removed."""
         return bool(self.numeric or self.blank or self.drop_uniques)
 
     @property
     def numeric(self) -> frozenset[str]:
-        """Columns of numbers that change."""
+        """Numeric columns that change."""
         return frozenset((*self.round, *self.bottom, *self.top))
 
     def applied(self, table: Table, rare: Mapping[str, frozenset[str]] | None = None) -> Table:
-        """Return a dataset, in the form of the source, with its numbers and levels changed.
+        """Return a dataset, in the form of the source, with numbers and rare levels changed.
 
-        ``rare`` are the levels to blank, counted in the table itself where absent.
+        ``rare`` are the levels to blank; if absent, they are counted in the table.
         """
         columns = [self._number(table[name]) for name in self.numeric if name in table]
         rare = self.rare(self.counts(table)) if rare is None else rare
@@ -111,21 +110,21 @@ class After:
         }
 
     def rare(self, counts: Mapping[str, Counter[str]]) -> dict[str, frozenset[str]]:
-        """Return the levels that occur and fewer than enough have."""
-        found = {
+        """Return the levels that occur, but in fewer than ``min_count`` records or persons."""
+        rare = {
             name: frozenset(level for level, n in levels.items() if 0 < n < self.min_count)
             for name, levels in counts.items()
         }
-        return {name: levels for name, levels in found.items() if levels}
+        return {name: levels for name, levels in rare.items() if levels}
 
     def labelled(self, table: Table) -> Table:
-        """Return a dataset with the column that says what it is."""
+        """Return a dataset with the constant column, if there is one."""
         rows = np.zeros(table.n_rows, dtype=np.int32)
         return table.with_columns(Column(v, rows) for v in self.label_variables)
 
     @property
     def label_variables(self) -> tuple[Variable, ...]:
-        """The variable that says that the data are synthetic; none without it."""
+        """The variable of the constant column, if there is one."""
         return tuple(
             Variable(name=name, kind=Kind.CATEGORICAL, levels=(text,))
             for name, text in self.label.items()
@@ -133,7 +132,7 @@ class After:
 
     @property
     def sentences(self) -> Iterator[str]:
-        """Say every step, for steward and researchers."""
+        """Yield a sentence for each step, for steward and researchers."""
         for name, base in self.round.items():
             yield f"{name}: rounded to multiples of {base:,.12g} (round)."
         for name, bound in self.bottom.items():
@@ -143,28 +142,28 @@ class After:
         if self.blank:
             units = "persons" if self.person is not None else "records"
             yield (
-                f"{', '.join(self.blank)}: levels that fewer than {self.min_count} {units} of a "
-                "dataset have were blanked (blank_rare)."
+                f"{', '.join(self.blank)}: levels of fewer than {self.min_count} {units} of a "
+                "dataset were blanked (blank_rare)."
             )
         if self.drop_uniques:
             yield (
-                "Records that were unique in a dataset and equal to a unique one of the original "
-                "were left out (uniques: drop)."
+                "Unique records of a dataset that equal a unique record of the original "
+                "were removed (uniques: drop)."
             )
         for name, text in self.label.items():
-            yield f"{name}: says in every record {text!r} (label)."
+            yield f"{name}: is {text!r} in every record (label)."
 
 
 def holders(parts: Sequence[Column], persons: npt.NDArray[np.generic] | None) -> dict[str, int]:
-    """Return how many persons, or rows where there are none, have each level in any column."""
+    """Return the number of persons (rows without persons) with each level in any column."""
     levels = [*dict.fromkeys(level for part in parts for level in part.variable.levels)]
-    place = {level: code for code, level in enumerate(levels)}
+    code_of = {level: code for code, level in enumerate(levels)}
     owners = np.arange(len(parts[0]))
     if persons is not None:
         owners = np.unique(persons, return_inverse=True)[1]
     pairs = []
     for part in parts:
-        codes = [place[x] for x in part.variable.levels] + [-1] * len(part.variable.missing)
+        codes = [code_of[x] for x in part.variable.levels] + [-1] * len(part.variable.missing)
         of_row = np.asarray(codes, dtype=np.int64)[part.data]
         pairs.append((of_row * len(owners) + owners)[of_row >= 0])
     held = np.concatenate(pairs)
@@ -175,7 +174,7 @@ def holders(parts: Sequence[Column], persons: npt.NDArray[np.generic] | None) ->
 
 
 def blanked(column: Column, levels: frozenset[str]) -> Column:
-    """Return a column in which some levels are the empty code."""
+    """Return a column with some levels replaced by the blank code."""
     variable = with_blank(column.variable)
     code = variable.labels.index(blank_code(variable) or "")
     gone = np.array(
@@ -186,7 +185,7 @@ def blanked(column: Column, levels: frozenset[str]) -> Column:
 
 
 def blank_code(variable: Variable) -> str | None:
-    """Return the missing code of a variable that gives no reason; None where all do.
+    """Return the missing code that gives no reason, such as ``NA``; None if there is none.
 
     Examples
     --------
@@ -200,7 +199,7 @@ def blank_code(variable: Variable) -> str | None:
 
 
 def with_blank(variable: Variable) -> Variable:
-    """Return a variable that has a missing code without a reason, the empty one if need be."""
+    """Return a variable with a missing code that gives no reason; the empty code may be added."""
     if blank_code(variable) is not None:
         return variable
     code = next(text for text in _BLANKS if text not in variable.labels)

@@ -1,4 +1,4 @@
-"""One file for nested plain values: audited on reading, and nothing in it is ever executed.
+"""One file for nested plain values, which is checked on reading and never executed.
 
 An archive is an uncompressed zip file, so that an auditor can look at it with common tools::
 
@@ -7,11 +7,11 @@ An archive is an uncompressed zip file, so that an auditor can look at it with c
     arrays/3.npy      numbers in NumPy's own format
     (zip comment)     SHA-256 of all bytes before it: the last 64 bytes of the file
 
-The hash finds damage (a file cut short, a bad disk), not forgery: whoever can alter the file can
-alter its hash too. Against a forged file the reader is protected by what it accepts: strings,
-numbers, lists, dicts and arrays of numbers, of the sizes that the file really has. Members are
-stored as they are, so that a small file cannot claim a huge content; the lightest compression
-would make the donors of typical models 2.5 times smaller but writing 3 times slower.
+The hash detects damage (a file cut short, a bad disk), not forgery: a forger can replace the hash,
+too. Against forgery the reader accepts only strings, numbers, lists, dicts and arrays of numbers,
+of the sizes that the file really has. Members are not compressed, so a small file cannot claim a
+huge content. The lightest compression would make typical donors 2.5 times smaller and writing 3
+times slower.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def write_archive(path: str | Path, content: Any, *, kind: str) -> None:
     """Write nested plain values into one new file that only its owner may read.
 
     The content is made of str, int, float, bool, None, list, dict with str keys, and ndarray of
-    bool, int, uint, float32 or float64. The same content gives the same bytes. ``kind`` says what
-    the content is, such as ``"chain"``; `read_archive` wants the same word.
+    bool, int, uint, float32 or float64. The same content gives the same bytes. ``kind`` is a word
+    for the content, such as ``"chain"``; `read_archive` needs the same word.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def write_archive(path: str | Path, content: Any, *, kind: str) -> None:
 
 
 def _encoded(value: Any, arrays: list[Array], where: str, depth: int = 0) -> Any:
-    """Return JSON values in which references stand for arrays, which are appended to a list."""
+    """Return JSON values with references to arrays; append the arrays to a list."""
     if depth > MAX_DEPTH:
         raise SavedModelError(f"{where} is nested deeper than {MAX_DEPTH} levels; flatten it")
     if value is None or isinstance(value, bool | int | str):
@@ -138,7 +138,7 @@ def _member(archive: zipfile.ZipFile, name: str, size: int = 0) -> IO[bytes]:
 
 
 def _seal(file: IO[bytes]) -> None:
-    """Write the hash of all other bytes over the last ones, which the zip comment holds free."""
+    """Write the hash of all other bytes over the last ones, the zip comment."""
     end = file.seek(-SEAL, os.SEEK_END)
     digest = _digest(file, end)
     file.seek(end)
@@ -156,7 +156,13 @@ def _digest(file: IO[bytes], length: int) -> bytes:
 
 
 def read_archive(path: str | Path, *, kind: str) -> Any:
-    """Read a file that `write_archive` wrote with the same ``kind``; refuse every other file."""
+    """Return the content of a file that `write_archive` wrote with the same ``kind``.
+
+    Raises
+    ------
+    SavedModelError
+        On every other file.
+    """
     path = Path(path)
     if path.exists() and not path.is_file():
         raise SavedModelError(f"{path} is a directory, a device or a pipe; name a file")
@@ -171,11 +177,11 @@ def read_archive(path: str | Path, *, kind: str) -> Any:
         raise SavedModelError(f"{path} does not exist; check the path") from error
     except PermissionError as error:
         raise SavedModelError(
-            f"{path} may not be read by this user; ask its owner to load it"
+            f"{path}: this user may not read the file; ask its owner to load it"
         ) from error
     except _DAMAGE as error:
         raise SavedModelError(
-            f"{path} is cut short, altered or no saved model; restore a copy or fit again"
+            f"{path} is cut short, altered or not a saved model; restore a copy or fit again"
         ) from error
 
 
@@ -197,7 +203,7 @@ _DAMAGE = (
 
 
 def _check_seal(file: IO[bytes]) -> int:
-    """Raise an error on a file of which any byte differs from what was written; return its size."""
+    """Return the size of a file; raise an error if any byte changed since it was written."""
     size = file.seek(0, os.SEEK_END)
     digest = _digest(file, max(size - SEAL, 0))
     if file.read(SEAL) != digest:
@@ -218,7 +224,7 @@ def _read(archive: zipfile.ZipFile, size: int, kind: str) -> Any:
 
 
 def _audited(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """Refuse what a written archive never has, before anything is read."""
+    """Return the members by name; refuse an archive that `write_archive` cannot have written."""
     listed = archive.infolist()
     infos = {info.filename: info for info in listed}
     stored = all(
@@ -227,7 +233,7 @@ def _audited(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     )
     total = sum(info.file_size for info in listed)
     if not stored or len(infos) != len(listed) or total > size or len(listed) > MAX_MEMBERS:
-        raise SavedModelError("is no saved model; restore a copy or fit again")
+        raise SavedModelError("is not a saved model; restore a copy or fit again")
     return infos
 
 
@@ -237,18 +243,18 @@ def _check_manifest(manifest: Any, kind: str) -> None:
         isinstance(manifest, dict) and manifest.keys() == keys and manifest["format"] == FORMAT
     )
     if not is_saved_model or type(manifest["arrays"]) is not int:
-        raise SavedModelError("is no saved model of this package; check the path")
+        raise SavedModelError("is not a saved model of this package; check the path")
     if manifest["version"] != VERSION or isinstance(manifest["version"], bool):
         raise SavedModelError(
             f"has version {manifest['version']!r} of the format, this release reads {VERSION}; "
             "load it with the release that wrote it or fit again"
         )
     if manifest["kind"] != kind:
-        raise SavedModelError(f"holds a {manifest['kind']!r}, wanted is a {kind!r}; check the path")
+        raise SavedModelError(f"contains a {manifest['kind']!r}, not a {kind!r}; check the path")
 
 
 def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
-    """Read a member into memory that an array can own and write to."""
+    """Return the bytes of a member, in memory that an array can use and change."""
     buffer = bytearray(info.file_size)
     with archive.open(info) as member:
         filled = 0
@@ -261,7 +267,7 @@ def _bytes(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytearray:
 
 
 def _array(buffer: bytearray) -> Array:
-    """Return the array of an npy file whose header is just what `write_archive` writes."""
+    """Return the array of an npy file with exactly the header that `write_archive` writes."""
     header = _NPY_HEADER.match(buffer)
     if header is None or header.end() != 10 + int.from_bytes(header["size"], "little"):
         raise SavedModelError("has arrays of an unknown format; fit again")
@@ -277,7 +283,7 @@ def _array(buffer: bytearray) -> Array:
 
 
 def _decoded(value: Any, arrays: list[Array], used: set[int]) -> Any:
-    """Undo `_encoded`; every array belongs to one place."""
+    """Return the values that `_encoded` wrote; each array may be used once."""
     if isinstance(value, list):
         return [_decoded(item, arrays, used) for item in value]
     if isinstance(value, str):

@@ -1,9 +1,9 @@
-"""Whole numbers that are codes and no quantities, and labels that stand in an order.
+"""Tests whether whole numbers are codes rather than quantities, and whether labels are ordered.
 
-Nothing proves that a number is a code. Three things say so: its name; that the frequencies of
-neighbouring numbers go up and down, where those of a quantity rise and fall slowly; and gaps, as
-between the codes of industries. Amounts have both, too, but people name round ones, so numbers
-whose round ones are much more frequent are no codes.
+Nothing proves that a number is a code. There are three signs. The name is that of a code. The
+frequencies of neighbouring numbers go up and down, where those of a quantity change slowly. There
+are gaps, as between the codes of industries. Amounts may show the last two signs, but people
+prefer round amounts: numbers whose round ones are much more frequent are no codes.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ import numpy as np
 
 from synthesizer.data.table import FloatArray, IntArray
 
-QUANTITIES: Final = "; but `kind: numeric` if these are quantities"
-MOST_DENSE: Final = 24
-"""Codes without gaps are at most so many, unless their name says more."""
-MOST_CODES: Final = 1_000
+QUANTITIES: Final = "; if wrong, write kind: numeric"
+MAX_DENSE_CODES: Final = 24
+"""Most codes without gaps, unless the name is that of a code."""
+MAX_CODES: Final = 1_000
 _ROWS_A_CODE: Final = 10
 _DENSE: Final = 0.3
-"""Share of the numbers between the first and the last tenth that occur; codes have fewer."""
+"""Share of possible numbers between the first and last tenth that occur."""
 _TURNS: Final = (0.3, 0.15)
-"""Share of codes at which frequencies turn, of dense codes and of those with gaps, at least."""
-_MANY_ROUND: Final = 8
-_ROUND: Final = 3.0
-"""Round numbers that are more frequent than others by this factor are named amounts."""
+"""Least share of codes where frequencies turn: dense codes, codes with gaps."""
+_MIN_ROUND_NUMBERS: Final = 8
+_ROUND_RATIO: Final = 3.0
+"""Frequency of round numbers, relative to others, from which they are amounts."""
 _PEAKS: Final = 0.75
-"""Share of the fives that stand out where people name round numbers."""
-_PEAK: Final = 1.5
-"""By this factor at least, compared with the mean of all."""
+"""Share of multiples of five that are peaks where people prefer round numbers."""
+_PEAK_RATIO: Final = 1.5
+"""Least frequency of such peaks, relative to the mean."""
 _LEAST_CODE: Final = 100
 """The smallest of codes with gaps: quantities begin near 0."""
-_SURE: Final = 2.5
+_Z_OF_TURNS: Final = 2.5
 """Standard errors by which two frequencies differ."""
 
-_FEWEST_ROWS: Final = 11
-_SURE_PAIRS: Final = 5
-"""So many equal pairs are expected where none is: the chance of that is below 1 %."""
-_FEW_ROWS: Final = 5
-"""Rows of a person, at most, where they are not together in the file."""
+_MAX_FEW_NUMBERS: Final = 11
+_MIN_EXPECTED_PAIRS: Final = 5
+"""If 5 equal pairs are expected, the chance of none is below 1 %."""
+_MAX_ROWS_OF_PERSON: Final = 5
+"""Most rows of a person whose rows are not together in the file."""
 
 TIME_NAMES: Final = {
     "year", "wave", "period", "month", "quarter", "date", "time", "t", "round", "visit", "week",
@@ -62,17 +62,17 @@ _ORDER_NAMES: Final = re.compile(
 
 
 def words_of(name: str) -> list[str]:
-    """Return the words of a name, in small letters and without numbers at their ends."""
+    """Return the words of a name in lower case, without digits at their ends."""
     return [word.rstrip("0123456789").lower() for word in re.split(r"[\W_]+", name)]
 
 
 def is_named_like_code(name: str) -> bool:
-    """Whether a name says that its numbers are codes."""
+    """Whether a name is one of codes."""
     return any(_CODE_NAMES.fullmatch(word) for word in words_of(name))
 
 
 def is_named_like_order(name: str) -> bool:
-    """Whether a name says that its codes stand in an order.
+    """Whether a name is one of ordered codes.
 
     Examples
     --------
@@ -83,40 +83,39 @@ def is_named_like_order(name: str) -> bool:
 
 
 def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
-    """Say why distinct whole numbers, with their rows, are codes; nothing where they are none."""
+    """Return why whole numbers are codes, an empty text if not; ``counts`` are rows of each."""
     order = np.argsort(numbers)
     numbers, counts = numbers[order], counts[order]
     n_rows, k = int(counts.sum()), len(numbers)
-    if k < 3 or k > MOST_CODES or n_rows < _ROWS_A_CODE * k:
+    if k < 3 or k > MAX_CODES or n_rows < _ROWS_A_CODE * k:
         return ""
     if is_named_like_code(name):
-        return f"{k} whole numbers that are codes by their name"
+        return f"{k} whole numbers, named like codes"
     dense = _density(numbers, counts)
     if dense >= _DENSE:
         named = is_named_like_order(name)
         turns = _turning(counts) >= _TURNS[0] and not _has_peaks(numbers, counts)
-        if k <= MOST_DENSE and (named or turns):
-            why = "named like steps" if named else "as frequent as codes are"
-            return f"{k} whole numbers {why}{'' if named else QUANTITIES}"
+        if k <= MAX_DENSE_CODES and (named or turns):
+            why = "named like ordered codes" if named else "with frequencies like those of codes"
+            return f"{k} whole numbers{',' if named else ''} {why}{'' if named else QUANTITIES}"
         return ""
     is_list = numbers[0] >= _LEAST_CODE and _turning(counts) >= _TURNS[1]
-    if is_list and _roundness(numbers, counts) < _ROUND:
-        return f"{k} whole numbers with gaps, like codes of a list{QUANTITIES}"
+    if is_list and _roundness(numbers, counts) < _ROUND_RATIO:
+        return f"{k} whole numbers with gaps, like a list of codes{QUANTITIES}"
     return ""
 
 
 def is_numbering(name: str, numbers: FloatArray) -> bool:
-    """Tell whether numbers count persons or rows, with or without gaps.
+    """Return whether numbers count persons or rows, with or without gaps.
 
-    ``numbers`` are in the order of the file, NaN where one is missing. Amounts would be twice: of n
-    random numbers out of N about n ** 2 / (2 * N) pairs are equal; the tails are left out. Numbers
-    that rise by 1 count, too, and those that have the same few rows each, such as persons of a
-    panel. Periods do not.
+    ``numbers`` are in the order of the file, NaN where missing. Among n random amounts out of N,
+    about n ** 2 / (2 * N) pairs would be equal (without the tails). Numbers that rise by 1 count,
+    too, and numbers with the same few rows each, such as persons of a panel. Periods do not count.
     """
     numbers = numbers[~np.isnan(numbers)]
     distinct, counts = np.unique(numbers, return_counts=True)
     k, n = len(distinct), len(numbers)
-    if k <= _FEWEST_ROWS or distinct[0] < 0 or (distinct != np.rint(distinct)).any():
+    if k <= _MAX_FEW_NUMBERS or distinct[0] < 0 or (distinct != np.rint(distinct)).any():
         return False
     if not TIME_NAMES.isdisjoint(words_of(name)) and not (k == n and distinct[0] == 1):
         return False
@@ -124,11 +123,13 @@ def is_numbering(name: str, numbers: FloatArray) -> bool:
     pairs = len(middle) ** 2 / 2 / (middle[-1] - middle[0] + 1)
     steps = np.diff(numbers)
     in_order = bool((steps > 0).all() and np.median(steps) == 1)
-    if in_order or (pairs >= _SURE_PAIRS and n - k <= min(pairs, n) / 10):
+    if in_order or (pairs >= _MIN_EXPECTED_PAIRS and n - k <= min(pairs, n) / 10):
         return True
     rows = n / k
     in_blocks = np.count_nonzero(steps) == k - 1
-    return bool(rows >= 2 and counts.var() < rows / 2 and (in_blocks or rows <= _FEW_ROWS))
+    return bool(
+        rows >= 2 and counts.var() < rows / 2 and (in_blocks or rows <= _MAX_ROWS_OF_PERSON)
+    )
 
 
 def _density(numbers: FloatArray, counts: IntArray) -> float:
@@ -140,42 +141,42 @@ def _density(numbers: FloatArray, counts: IntArray) -> float:
 
 
 def _turning(counts: IntArray) -> float:
-    """Return the share of the numbers at which frequencies turn, beyond chance."""
+    """Return the share of numbers at which frequencies turn by more than chance."""
     rise = np.diff(counts)
-    ways = np.sign(rise) * (np.abs(rise) > _SURE * np.sqrt(counts[1:] + counts[:-1]))
+    ways = np.sign(rise) * (np.abs(rise) > _Z_OF_TURNS * np.sqrt(counts[1:] + counts[:-1]))
     ways = ways[ways != 0]
     return float(np.count_nonzero(np.diff(ways))) / max(len(counts) - 2, 1)
 
 
 def _roundness(numbers: FloatArray, counts: IntArray) -> float:
-    """Return how many times more frequent round numbers are than others, at most; medians."""
+    """Return the largest ratio of median frequencies, round numbers to others."""
     most = 1.0
     for unit in (5, 10, 50, 100, 500, 1000):
         is_round = numbers % unit == 0
-        if _MANY_ROUND <= is_round.sum() <= len(numbers) / 2:
+        if _MIN_ROUND_NUMBERS <= is_round.sum() <= len(numbers) / 2:
             one, other = np.median(counts[is_round]), np.median(counts[~is_round])
             most = max(most, float(one + 1) / float(other + 1))
     return most
 
 
 def _has_peaks(numbers: FloatArray, counts: IntArray) -> bool:
-    """Tell whether nearly all fives, or tens, are more frequent than the numbers beside them."""
+    """Whether nearly all multiples of 5, or of 10, are more frequent than their neighbours."""
     for unit in (5, 10):
-        places = np.flatnonzero(numbers[1:-1] % unit == 0) + 1
-        peaks = counts[places] > np.maximum(counts[places - 1], counts[places + 1])
-        if len(places) >= 2 and peaks.mean() >= _PEAKS:
-            return bool(counts[places].mean() >= _PEAK * counts.mean())
+        at = np.flatnonzero(numbers[1:-1] % unit == 0) + 1
+        peaks = counts[at] > np.maximum(counts[at - 1], counts[at + 1])
+        if len(at) >= 2 and peaks.mean() >= _PEAKS:
+            return bool(counts[at].mean() >= _PEAK_RATIO * counts.mean())
     return False
 
 
 def _lines(name: str) -> list[str]:
-    """Return the lines of a list that comes with the package."""
+    """Return the lines of a list of the package."""
     text = files(__package__).joinpath("lists", name).read_text(encoding="utf-8")
     return [line for line in text.splitlines() if not line.startswith("#")]
 
 
 def _words(text: str) -> str:
-    """Return the words of a label without what stands between them."""
+    """Return the words of a label, separated by single blanks."""
     return " ".join(re.findall(r"\w+", text))
 
 
@@ -184,7 +185,7 @@ _SCALES: Final = tuple(
     for scale in _lines("scales.txt")
 )
 _CALENDARS: Final = tuple(tuple(words.split()) for words in _lines("calendars.txt"))
-"""Months and days of the week, which may be cut to two letters or more."""
+"""Months and days of the week, which may be abbreviated."""
 _NUMBER: Final = r"[$€£]?\s*(\d+(?:\.\d+)?)\s*%?"
 _RANGE: Final = re.compile(rf"{_NUMBER}\s*(?:-|–|—|to|bis|/|\.\.)\s*{_NUMBER}")
 _BELOW: Final = re.compile(rf"(?:<=?|under|below|less than|fewer than|up to|until)\s*{_NUMBER}")
@@ -206,7 +207,7 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     >>> scale_order(["north", "south", "east"]) is None
     True
     """
-    if not 3 <= len(labels) <= MOST_CODES:
+    if not 3 <= len(labels) <= MAX_CODES:
         return None
     ranges = [_ends(label) for label in labels]
     if all(ends is not None for ends in ranges):
@@ -218,21 +219,21 @@ def scale_order(labels: Sequence[str]) -> tuple[str, ...] | None:
     words = [_words(label.casefold()) for label in labels]
     words = [re.sub(r"^\d+ (?=\D)", "", word) for word in words]
     ranked = [[scale.get(word) for word in words] for scale in _SCALES]
-    ranked += [[_place(word, names) for word in words] for names in _CALENDARS]
+    ranked += [[_position(word, names) for word in words] for names in _CALENDARS]
     for ranks in ranked:
         if None not in ranks and len(set(ranks)) == len(ranks):
             return tuple(label for _, label in sorted(zip(ranks, labels, strict=True)))
     return None
 
 
-def _place(word: str, names: Sequence[str]) -> int | None:
-    """Return the place of a name that may be cut short; None if it is none, or several."""
-    places = [i for i, name in enumerate(names) if len(word) > 1 and name.startswith(word)]
-    return places[0] if len(places) == 1 else None
+def _position(word: str, names: Sequence[str]) -> int | None:
+    """Return the position of a name that may be abbreviated; None if none or several match."""
+    positions = [i for i, name in enumerate(names) if len(word) > 1 and name.startswith(word)]
+    return positions[0] if len(positions) == 1 else None
 
 
 def _ends(label: str) -> tuple[float, float] | None:
-    """Return the numbers between which a label says that values are; None if it says none."""
+    """Return the range of numbers that a label names; None if it names none."""
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", label.strip().casefold())
     text = re.sub(r"\s*(years?|yrs?|months?|persons?|people)( old)?$", "", text)
     if match := _RANGE.fullmatch(text):

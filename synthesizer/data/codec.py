@@ -1,10 +1,9 @@
-"""Dataclasses as the plain values of an archive, and back, by the annotations of their fields.
+"""Conversion of dataclasses to the plain values of an archive and back, by field annotations.
 
 A field is a number, a text, a flag, None, an enumeration, a literal, a numeric array, another
-dataclass, or a tuple, set or mapping of these. Where a field may hold one of several dataclasses,
-the name of the class is written, too. The constructor of a class checks its values, so a file that
-was altered is refused when it is read. Classes that are built a million times do these checks in a
-method ``check``, which is called for files only.
+dataclass, or a tuple, set or mapping of these. If a field may be one of several dataclasses, the
+name of the class is written, too. Constructors check their values, so reading refuses an altered
+file. Classes with very many instances do these checks in a method ``check``, for files only.
 """
 
 from __future__ import annotations
@@ -32,18 +31,18 @@ import numpy.typing as npt
 from synthesizer.data.errors import SavedModelError, SynthesizerError
 
 NOT_SAVED: Mapping[str, Any] = {"saved": False}
-"""Metadata of a field that belongs to the object in memory only."""
+"""Metadata of a field that is not saved."""
 
 
 @dataclasses.dataclass(frozen=True)
 class ClassRegistry:
-    """Classes that are written under a registered name; other packages may add some."""
+    """Classes with registered names; other packages may register more."""
 
     base: type
-    """What fields are annotated with."""
+    """Base class, the annotation of fields."""
     name_of: Callable[[type], str]
     type_of: Callable[[str], type]
-    """The name of a class, and the class of a name; both raise where there is none."""
+    """Class of a registered name; like ``name_of``, raises an error if unknown."""
 
 
 _TEXTS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {}
@@ -53,12 +52,12 @@ Class = TypeVar("Class")
 
 
 def as_text(kind: type[Class], write: Callable[[Class], str], read: Callable[[str], Class]) -> None:
-    """Declare how a class that is no dataclass is written as a text, and read again."""
+    """Register how a class that is not a dataclass is written as text and read back."""
     _TEXTS[kind] = (write, read)
 
 
 class Codec:
-    """Writes and reads values by their annotated types.
+    """Converter of values to plain values and back, by annotated types.
 
     Examples
     --------
@@ -125,10 +124,10 @@ class Codec:
             return value.value
         if kind in _SCALARS:
             return kind(value)
-        raise TypeError(f"a value of type {kind} cannot be saved; annotate the field plainly")
+        raise TypeError(f"a value of type {kind} cannot be saved; use a simpler annotation")
 
     def typed(self, kind: Any, state: Any, where: str = "") -> Any:
-        """Return the value of type ``kind`` that `plain` wrote."""
+        """Return the value of type ``kind`` from the plain value that `plain` returned."""
         origin, parts = get_origin(kind), get_args(kind)
         if kind is Any:
             return state
@@ -243,7 +242,7 @@ def _name(kind: Any) -> str:
 
 @cache
 def _fields(kind: Any) -> dict[str, Any]:
-    """Return the names and types of what is saved of a dataclass."""
+    """Return name and type of each saved field of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     return {
         field.name: hints[field.name]
@@ -264,7 +263,7 @@ def _one_of(allowed: Sequence[Any], state: Any, where: str) -> Any:
 
 
 def _refusing(where: str, make: Callable[..., Any], *values: Any) -> Any:
-    """Call a constructor; an error of it names the place in the file."""
+    """Return what a constructor returns; its errors get the position in the file."""
     try:
         return make(*values)
     except (SynthesizerError, ValueError, TypeError, LookupError, ArithmeticError) as error:
@@ -274,7 +273,7 @@ def _refusing(where: str, make: Callable[..., Any], *values: Any) -> Any:
 
 
 def _number_type(kind: Any) -> Any:
-    """Return the type of the numbers of an annotated array: int64 where any integer will do."""
+    """Return the number type of an annotated array; int64 for any integer."""
     number = get_args(get_args(kind)[1])[0]
     return np.int64 if get_origin(number) is np.integer or number is np.integer else number
 
@@ -293,7 +292,7 @@ def _agrees(array: npt.NDArray[Any], number: Any) -> bool:
 
 
 def _narrowed(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Hold whole numbers in as few bytes as they need."""
+    """Return whole numbers in the smallest type that fits."""
     if array.dtype.kind not in "iu" or not array.size:
         return array
     low, high = int(array.min()), int(array.max())

@@ -1,8 +1,8 @@
 """Whole-number codes for values and for combinations of values, fitted on one table.
 
-A coder is fitted on the original table and applied to others: a value or a combination that the
-original does not have becomes -1. Thus tables are compared by label, never by position of a level,
-and nothing ever needs the product of all levels (which may exceed 2**63).
+A coder is fitted on the original table and applied to others. A value or combination that the
+original lacks becomes -1. So tables are compared by label, not by position of a level, and the
+product of all levels (which may exceed 2**63) is never needed.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def cut_points(column: Column, groups: Groups) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ColumnCoder:
-    """Codes of one variable's values: labels by text, numbers exactly or by group.
+    """Coder of one variable: labels by text, numbers exactly or by group.
 
     Examples
     --------
@@ -59,15 +59,15 @@ class ColumnCoder:
 
     size: int
     labels: tuple[str, ...]
-    """Texts that have a code: all labels of a coded variable, else the missing codes."""
+    """Texts with a code: labels of a coded variable, or missing codes."""
     values: FloatArray | None = None
-    """Distinct numbers of the original, ascending, where numbers count exactly."""
+    """Distinct numbers of the original, ascending, if coded exactly."""
     cuts: FloatArray | None = None
-    """Inner cut points where numbers are grouped; a group holds its lower cut point."""
+    """Inner cut points if numbers are grouped; lower ends are included."""
 
     @classmethod
     def fit(cls, column: Column, groups: Groups | None = None) -> ColumnCoder:
-        """Learn the codes from the original's column; ``groups`` is for numbers only."""
+        """Return the coder of an original column; ``groups`` is for numbers only."""
         variable = column.variable
         if column.is_coded:
             labels = tuple(dict.fromkeys(variable.labels))
@@ -79,7 +79,7 @@ class ColumnCoder:
         return cls(len(values) + len(variable.missing), variable.missing, values=values)
 
     def encode(self, column: Column) -> Codes:
-        """Return codes in [0, size), -1 for values the coder does not know, shape (n,)."""
+        """Return codes in [0, size), -1 for values that the original lacks, shape (n,)."""
         if column.is_coded:
             return self._of_labels(column.variable.labels)[column.data]
         codes = self._of_numbers(np.asarray(column.data, dtype=np.float64))
@@ -101,17 +101,17 @@ class ColumnCoder:
         values = self.values
         if values is None or not len(values):
             return np.full(len(data), -1, dtype=np.int64)
-        return places_in(values, data).astype(np.int64)
+        return positions_in(values, data).astype(np.int64)
 
 
-def places_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> IntArray:
-    """Return where values stand among distinct ones, at least one, -1 where they do not."""
-    place = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
-    return np.where(rising[place] == values, place, -1)
+def positions_in(rising: npt.NDArray[Any], values: npt.NDArray[Any]) -> IntArray:
+    """Return the position of each value in rising distinct ones, -1 for absent values."""
+    positions = np.minimum(np.searchsorted(rising, values), len(rising) - 1)
+    return np.where(rising[positions] == values, positions, -1)
 
 
 class Dictionary:
-    """Numbers the distinct codes of one array 0, 1, ... and finds those of others."""
+    """Numbering 0, 1, ... of the distinct codes of one array, for look-up."""
 
     def __init__(self, codes: Codes, size: int) -> None:
         if size <= _DENSE:
@@ -132,23 +132,23 @@ class Dictionary:
         return self._count
 
     def find(self, codes: Codes) -> Codes:
-        """Return the number of each code, -1 where it is unknown or itself -1."""
+        """Return the number of each code; -1 if unknown, and for code -1."""
         if self._known is None:
             return self._dense[codes].astype(np.int64)
         if not self._count:
             return np.full(len(codes), -1, dtype=np.int64)
         # A binary search for ascending codes stays in the cache: 4 times faster with the sort.
         order = np.argsort(codes)
-        place = np.empty(len(codes), dtype=np.int64)
-        place[order] = np.searchsorted(self._known, codes[order])
-        place[place == self._count] = 0
-        return np.where(self._known[place] == codes, place, -1).astype(np.int64)
+        positions = np.empty(len(codes), dtype=np.int64)
+        positions[order] = np.searchsorted(self._known, codes[order])
+        positions[positions == self._count] = 0
+        return np.where(self._known[positions] == codes, positions, -1).astype(np.int64)
 
 
 class JointCoder:
-    """Numbers the distinct combinations of several variables in the original table.
+    """Numbering of the distinct combinations of several variables in the original table.
 
-    Codes are combined variable by variable and renumbered before they could leave 63 bits.
+    Codes are combined variable by variable, and renumbered before they exceed 63 bits.
 
     Examples
     --------
@@ -194,19 +194,19 @@ class JointCoder:
 
 
 OUTSIDE = -1
-"""The number of a row with a value that the table of `Combinations.of` did not have."""
+"""Number of a row with a value that the table of `Combinations.of` lacks."""
 
-MOST = 2**62
-"""Combinations that are counted through; so many more that 63 bits of a hash tell them apart."""
+MAX_COUNTED = 2**62
+"""Most combinations that are numbered exactly; more are numbered by a hash."""
 
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """The distinct values of some variables, and a number for every combination of them."""
+    """Distinct values of some variables, and a number for each combination."""
 
     names: tuple[str, ...]
     values: tuple[FloatArray, ...]
-    """Distinct values of each, rising; missing codes of numbers lie below all numbers."""
+    """Distinct values, rising; missing codes of numbers come before all numbers."""
 
     def __post_init__(self) -> None:
         if len(self.values) != len(self.names) or any(not len(values) for values in self.values):
@@ -216,13 +216,13 @@ class Combinations:
 
     @classmethod
     def of(cls, table: Table, names: Sequence[str]) -> Self:
-        """Return the combinations that the values of a table can make."""
+        """Return the possible combinations of the values of a table."""
         return cls(tuple(names), tuple(np.unique(column_values(table[name])) for name in names))
 
     @property
     def are_counted(self) -> bool:
-        """Whether the numbers count all combinations; otherwise they are hashes."""
-        return math.prod(len(values) for values in self.values) < MOST
+        """Whether numbers of combinations are exact; otherwise they are hashes."""
+        return math.prod(len(values) for values in self.values) < MAX_COUNTED
 
     def numbers(self, table: Table) -> IntArray:
         """Return the number of every row's combination, `OUTSIDE` where a value is new."""
@@ -231,23 +231,23 @@ class Combinations:
         outside = np.zeros(table.n_rows, dtype=bool)
         for name, values in zip(self.names, self.values, strict=True):
             column = column_values(table[name])
-            place = places_in(values, column)
-            outside |= place < 0
-            keys = keys * len(values) + place if counted else _mixed(keys, place)
+            positions = positions_in(values, column)
+            outside |= positions < 0
+            keys = keys * len(values) + positions if counted else _mixed(keys, positions)
         keys[outside] = OUTSIDE
         return keys
 
-    def places(self, table: Table, numbers: IntArray) -> IntArray:
-        """Return where every row's combination stands in rising numbers, -1 where it does not."""
+    def positions(self, table: Table, numbers: IntArray) -> IntArray:
+        """Return the position of each row's combination in rising numbers, -1 if absent."""
         if not len(numbers):
             return np.full(table.n_rows, -1)
         keys = self.numbers(table)
-        return np.where(keys == OUTSIDE, -1, places_in(numbers, keys))
+        return np.where(keys == OUTSIDE, -1, positions_in(numbers, keys))
 
 
-def _mixed(keys: IntArray, place: IntArray) -> IntArray:
+def _mixed(keys: IntArray, positions: IntArray) -> IntArray:
     """Return a hash of 63 bits of each key and the next value."""
-    mixed = splitmix(keys.astype(np.uint64) * GOLDEN + place.astype(np.uint64))
+    mixed = splitmix(keys.astype(np.uint64) * GOLDEN + positions.astype(np.uint64))
     return (mixed >> np.uint64(1)).astype(np.int64)
 
 

@@ -1,12 +1,12 @@
-"""CSV text to columns of text, and how the text was laid out.
+"""Reading of CSV text as columns of text, with layout and encoding of the file.
 
-Cells are read as text by Arrow, dictionary-encoded at once. Arrow drops the quotes, so which
-columns were quoted is learnt from the first megabyte of the text.
+Arrow reads cells as dictionary-encoded text and drops the quotes. The first megabyte shows which
+columns were quoted.
 
-How bytes stand for letters is found out over the whole file, or refused. UTF-8 and UTF-16 prove
-themselves: hardly any other text can be read as them. Files of one byte a letter prove nothing,
-since every byte is some letter in most of their encodings, so theirs is a guess: cp1252 of Western
-Europe, or latin-1 where cp1252 lacks a byte. Nobody but `init` uses the guess, and says so.
+The encoding is detected from the whole file. UTF-8 and UTF-16 are certain: hardly any other text
+is valid in them. Encodings with one byte per letter are a guess, since most bytes are valid in all
+of them: cp1252 of Western Europe, or latin-1 where cp1252 lacks a byte. Only `init` uses the guess,
+with a note.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ BARE: Final = ("NA", "NaN", "N/A", "NULL", "null", "nan", ".")
 
 
 def raw_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[list[str], str]]:
-    r"""Yield the cells of each row of a CSV file as they are written, and the end of the line.
+    r"""Yield the cells of each row of a CSV file as written, and the end of the line.
 
     Examples
     --------
@@ -54,17 +54,17 @@ def raw_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[list[str],
     gap, sign = re.escape(delimiter), re.escape(quote)
     quoted = rf"{sign}(?:[^{sign}]|{sign}{sign})*{sign}"
     cells: list[str] = []
-    for found in re.finditer(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)", text):
-        if found.start() == len(text) and not cells:
+    for match in re.finditer(rf"({quoted}|[^{gap}\r\n]*)({gap}|\r\n|\n|\r|\Z)", text):
+        if match.start() == len(text) and not cells:
             return
-        cells.append(found[1])
-        if found[2] != delimiter:
-            yield cells, found[2]
+        cells.append(match[1])
+        if match[2] != delimiter:
+            yield cells, match[2]
             cells = []
 
 
 def _quoting_of(cells: Sequence[str], quote: str) -> Quoting:
-    """Return when cells, as they are written, are quoted."""
+    """Return the quoting of the cells of one column."""
     distinct = dict.fromkeys(cells)
     loose = [cell for cell in distinct if cell and not cell.startswith(quote)]
     is_quoted = any(cell.startswith(quote) and len(cell) > 2 for cell in distinct)
@@ -73,13 +73,13 @@ def _quoting_of(cells: Sequence[str], quote: str) -> Quoting:
 
 
 def _quotings(rows: Sequence[list[str]], quote: str) -> tuple[Quoting, ...]:
-    """Return when the cells below each name are quoted; a column without any is like the others."""
+    """Return the quoting of each column; empty columns are quoted like the others."""
     columns = [cells[1:] for cells in zip(*rows, strict=True)]
-    found = [_quoting_of(cells, quote) for cells in columns]
-    custom = any(quoting.always for quoting in found)
+    quotings = [_quoting_of(cells, quote) for cells in columns]
+    custom = any(quoting.always for quoting in quotings)
     return tuple(
         quoting if {*cells} - {"", 2 * quote} else replace(quoting, always=custom)
-        for quoting, cells in zip(found, columns, strict=True)
+        for quoting, cells in zip(quotings, columns, strict=True)
     )
 
 
@@ -87,19 +87,19 @@ SAMPLE_BYTES: Final = 2**20
 BLOCK_BYTES: Final = 4 * 2**20
 MAX_NAMED: Final = 5
 ROW_NAMES: Final = "row_names"
-"""Name of a first column without one: R and pandas write names of rows so."""
+"""Name of a first column without a name: R and pandas write row names so."""
 
 
 def parse_csv(
-    data: pa.Buffer, origin: str, said: FileOptions
+    data: pa.Buffer, origin: str, given: FileOptions
 ) -> tuple[pa.Table, CsvLayout, FileOptions]:
-    """Read text as dictionary-encoded columns of text, how it was written, and what was found out.
+    """Return the columns as dictionary-encoded text, their layout, and the detected options.
 
-    The encoding is UTF-8 where none is named, unless a byte order mark says otherwise.
+    Without a given encoding, a byte order mark decides, otherwise UTF-8 is used.
     """
-    data, encoding, bom = as_utf8(data, origin, said.get("encoding"))
-    data, delimiter, found = _sound(data, origin, said)
-    quote = found.get("quote") or '"'
+    data, encoding, bom = as_utf8(data, origin, given.get("encoding"))
+    data, delimiter, options = _sound(data, origin, given)
+    quote = options.get("quote") or '"'
     _refuse_open_quote(data, origin, delimiter, quote)
     rows, line_end = _first_rows(data, delimiter, quote)
     names = _names(data, rows[0], origin, delimiter, quote)
@@ -119,31 +119,31 @@ def parse_csv(
         quoting=tuple(quoting[j] for j in some),
         quote=quote,
     )
-    return table.select(some), layout, found
+    return table.select(some), layout, options
 
 
-def header_names(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[str, ...]:
-    """Return the names of the columns of text whose rows need not be readable."""
-    data, _, _ = as_utf8(data, origin, said.get("encoding"))
-    data, delimiter, found = _sound(data, origin, said)
-    quote = found.get("quote") or '"'
+def header_names(data: pa.Buffer, origin: str, given: FileOptions) -> tuple[str, ...]:
+    """Return the names of the columns; rows need not be readable."""
+    data, _, _ = as_utf8(data, origin, given.get("encoding"))
+    data, delimiter, options = _sound(data, origin, given)
+    quote = options.get("quote") or '"'
     rows, _ = _first_rows(data, delimiter, quote)
     return tuple(_names(data, rows[0], origin, delimiter, quote))
 
 
-def _sound(data: pa.Buffer, origin: str, said: FileOptions) -> tuple[pa.Buffer, str, FileOptions]:
-    """Return text in the common form; empty files and NUL bytes are refused."""
+def _sound(data: pa.Buffer, origin: str, given: FileOptions) -> tuple[pa.Buffer, str, FileOptions]:
+    """Return text in the common form, delimiter and options; refuse empty files and NUL bytes."""
     if not data.size or (data.size < SAMPLE_BYTES and not bytes(data).strip()):
         raise DataError(f"{origin}: {NOTHING}")
     _refuse_nul(data, origin)
-    return in_common_form(data, origin, said)
+    return in_common_form(data, origin, given)
 
 
 def _first_rows(data: pa.Buffer, delimiter: str, quote: str) -> tuple[list[list[str]], str]:
-    """Return the first rows that are as long as the header, and the end of their lines."""
+    """Return the first rows that are as long as the header, and their line end."""
     head = data.slice(0, min(SAMPLE_BYTES, data.size)).to_pybytes()
-    found = raw_rows(head.decode(errors="surrogateescape"), delimiter, quote)
-    rows = [(cells, end) for cells, end in found if cells != [""]]
+    rows_and_ends = raw_rows(head.decode(errors="surrogateescape"), delimiter, quote)
+    rows = [(cells, end) for cells, end in rows_and_ends if cells != [""]]
     width, line_end = len(rows[0][0]), rows[0][1] or "\n"
     return [cells for cells, _ in rows if len(cells) == width], line_end
 
@@ -182,7 +182,7 @@ def _refuse_nul(data: pa.Buffer, origin: str) -> None:
 
 
 def _refuse_open_quote(data: pa.Buffer, origin: str, delimiter: str, quote: str) -> None:
-    """A closed quote is two quote characters, so only an odd number deserves a slow look."""
+    """Refuse an open quote; only an odd number of quotes needs the slow search."""
     if int((np.frombuffer(data, dtype=np.uint8) == ord(quote)).sum()) % 2 == 0:
         return
     try:
@@ -192,7 +192,7 @@ def _refuse_open_quote(data: pa.Buffer, origin: str, delimiter: str, quote: str)
     except csv.Error as error:
         if "unexpected end" in str(error):
             raise DataError(
-                f"{origin}: a quoted cell is not closed before the end of the file; look for a "
+                f"{origin}: a quoted cell is still open at the end of the file; find the "
                 f"row with a single quote character ({quote}) and double or remove it"
             ) from None
     except UnicodeDecodeError:
@@ -210,10 +210,10 @@ def _read(data: pa.Buffer, origin: str, delimiter: str, quote: str, names: list[
 
 
 def _arrow(data: pa.Buffer, delimiter: str, quote: str, names: list[str]) -> pa.Table:
-    """Read with Arrow, which must not be handed anything that belongs to Python.
+    """Return the table that Arrow reads from memory of its own, without Python callbacks.
 
-    Its threads may let go of what they were handed (a Python buffer, a handler of invalid rows)
-    after the table is there; if the interpreter ends just then, the process is aborted.
+    Arrow's threads may release Python objects after the table is returned. If the interpreter ends
+    at that moment, the process is aborted.
     """
     text = pa.dictionary(pa.int32(), pa.string())
     return pcsv.read_csv(
@@ -237,7 +237,7 @@ def _arrow(data: pa.Buffer, delimiter: str, quote: str, names: list[str]) -> pa.
 
 
 def _ragged_rows(data: pa.Buffer, delimiter: str, quote: str, width: int) -> list[int]:
-    """Return which data rows (1 = first) have another number of cells than the header."""
+    """Return the data rows (1 = first) whose number of cells differs from the header's."""
     content = io.StringIO(data.to_pybytes().decode(errors="replace"), newline="")
     try:
         rows = filter(None, csv.reader(content, delimiter=delimiter, quotechar=quote))
@@ -247,11 +247,11 @@ def _ragged_rows(data: pa.Buffer, delimiter: str, quote: str, width: int) -> lis
 
 
 def _explained(data: pa.Buffer, origin: str, message: str) -> str:
-    """Say what is wrong without Arrow's message, which may quote a row."""
+    """Return the problem in words, without Arrow's message, which may quote a row."""
     if failing_byte(data, "utf-8") is not None:
         return not_readable(data, origin, "utf-8")
     if "straddling" in message:
-        return f"{origin}: a row is longer than {BLOCK_BYTES} bytes; look for an unclosed quote"
+        return f"{origin}: a row is longer than {BLOCK_BYTES} bytes; find the open quote"
     return f"{origin}: the file cannot be read as CSV; check `delimiter` and the quotes"
 
 
@@ -266,37 +266,37 @@ def _ragged(origin: str, rows: list[int], width: int) -> str:
     )
 
 
-# How bytes stand for letters.
+# Encodings.
 
 UTF_8_MARK: Final = codecs.BOM_UTF8
 UTF_16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _USUAL: Final = "utf-8, cp1252, latin-1 and cp1250"
-_NEAR: Final = 0.7
-"""How alike a name must be to be offered, from 0 to 1."""
+_MIN_LIKENESS: Final = 0.7
+"""Least similarity of a suggested name, from 0 to 1."""
 _BLOCK: Final = 1 << 24
 _NOT_ASCII: Final = re.compile(rb"[\x80-\xff]+")
 
 
 @dataclass(frozen=True)
 class FoundEncoding:
-    """The encoding of a file, and how it is known."""
+    """The detected encoding of a file."""
 
     name: str
     """Name of Python's codec."""
     why: str
     is_marked: bool = True
-    """Whether a file of this encoding is read without being told."""
+    """Whether files of this encoding need no `encoding` key."""
     is_sure: bool = True
-    """Whether the bytes prove it."""
+    """Whether the bytes leave no other encoding."""
 
 
 def find_encoding(data: pa.Buffer, origin: str) -> FoundEncoding:
-    """Find out how a text file is encoded, from all of its bytes.
+    """Return the encoding of a text file, detected from all bytes.
 
     Raises
     ------
     DataError
-        If most of the file is UTF-8, but not all, so that no encoding reads it.
+        If most of the file, but not all, is UTF-8, so no encoding can read it.
     """
     start = data.slice(0, min(4, data.size)).to_pybytes()
     if start.startswith(UTF_8_MARK):
@@ -316,7 +316,7 @@ def find_encoding(data: pa.Buffer, origin: str) -> FoundEncoding:
 
 
 def half_empty(data: pa.Buffer) -> str | None:
-    """Return the byte order of UTF-16 without a mark: one half of all letters' bytes are NUL."""
+    """Return the byte order of UTF-16 without a mark: every second byte is mostly NUL."""
     head = data.slice(0, min(1 << 16, data.size - data.size % 2)).to_pybytes()
     for name, high in (("utf-16-le", head[1::2]), ("utf-16-be", head[::2])):
         if high and 2 * high.count(0) > len(high) and failing_byte(data, name) is None:
@@ -333,7 +333,7 @@ def _is_utf_8(run: bytes) -> bool:
 
 
 def failing_byte(data: pa.Buffer, encoding: str) -> int | None:
-    """Return the place of the first byte that an encoding cannot read; None where it reads all."""
+    """Return the position of the first byte that an encoding cannot read; None if it reads all."""
     decoder = codecs.getincrementaldecoder(encoding)()
     for begin in range(0, max(data.size, 1), _BLOCK):
         block = data.slice(begin, min(_BLOCK, data.size - begin)).to_pybytes()
@@ -346,9 +346,9 @@ def failing_byte(data: pa.Buffer, encoding: str) -> int | None:
 
 
 def as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buffer, str, bool]:
-    """Return text as UTF-8, the encoding that it had, and whether a mark of UTF-8 began it.
+    """Return text as UTF-8, its encoding, and whether it began with a mark of UTF-8.
 
-    Text that should be UTF-8 is returned as it is; whoever reads it finds out.
+    Text that should be UTF-8 is returned unchecked.
     """
     start = data.slice(0, min(4, data.size)).to_pybytes()
     if encoding is None and start.startswith(UTF_16_MARKS):
@@ -367,27 +367,27 @@ def as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buff
 
 
 def unknown_encoding(name: str) -> str:
-    """Say that an encoding is unknown, and which names are near.
+    """Return the problem of an unknown encoding, with similar names.
 
     Examples
     --------
     >>> unknown_encoding("cp125X")
-    "encoding 'cp125X' is unknown; near names are cp1258, cp1257, cp1256"
+    "encoding 'cp125X' is unknown; similar names are cp1258, cp1257, cp1256"
     >>> unknown_encoding("foo")
     "encoding 'foo' is unknown; usual ones are utf-8, cp1252, latin-1 and cp1250"
     """
     plain = name.lower().replace("_", "-")
     known = {alias.replace("_", "-") for alias in (*aliases, *aliases.values())}
-    near = get_close_matches(plain, sorted(known), 3, _NEAR)
-    which = f"near names are {', '.join(near)}" if near else f"usual ones are {_USUAL}"
+    similar = get_close_matches(plain, sorted(known), 3, _MIN_LIKENESS)
+    which = f"similar names are {', '.join(similar)}" if similar else f"usual ones are {_USUAL}"
     return f"encoding {name!r} is unknown; {which}"
 
 
 def not_readable(data: pa.Buffer, origin: str, encoding: str) -> str:
-    """Say which byte an encoding cannot read, in which row and column, and what reads it."""
+    """Return the problem of the first unreadable byte: row, column and an encoding to set."""
     place = failing_byte(data, encoding)
     if place is None:  # what begins with a mark, or ends in the middle of a letter
-        return f"{origin}: cannot be read as {encoding}; set `encoding` to the file's own"
+        return f"{origin}: cannot be read as {encoding}; set `encoding` to that of the file"
     content = data.to_pybytes()
     before = content[:place].decode(encoding, errors="replace")
     return (
@@ -397,7 +397,7 @@ def not_readable(data: pa.Buffer, origin: str, encoding: str) -> str:
 
 
 def _position(before: str) -> str:
-    """Say in which line, row and column a text ends."""
+    """Return in words the line, row and column where a text ends."""
     line = len(re.findall(r"\r\n?|\n", before)) + 1
     first = before.splitlines()[0] if before else ""
     delimiter = max(DELIMITERS, key=first.count)
@@ -419,10 +419,10 @@ def _remedy(data: pa.Buffer, content: bytes, encoding: str) -> str:
         return "all of the file is UTF-8: leave `encoding` out"
     if encoding == "utf-8" and 2 * wrong < len(runs):
         return (
-            f"{len(runs) - wrong:,} other places are, so the file was damaged or put together: "
-            "correct these bytes; in any other encoding the rest would come out wrong"
+            f"{len(runs) - wrong:,} other positions are, so the file is damaged or a mixture: "
+            "correct these bytes; any other encoding would read the rest wrongly"
         )
     for name in ("cp1252", "latin-1"):
         if name != encoding and failing_byte(data, name) is None:
             return f"set `encoding: {name}`, which reads all of it; others may, too, such as cp1250"
-    return "set `encoding` to the file's own"
+    return "set `encoding` to that of the file"

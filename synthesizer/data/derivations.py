@@ -1,8 +1,8 @@
-"""Search for variables that are exact functions of one or two others, or groups of a number.
+"""Search for variables that are exact functions of others, or groups of a number.
 
-A derived variable that is drawn by a model breaks its definition (a body mass index that does
-not follow from weight and height, an income outside its decile); it should be computed from its
-synthetic inputs instead.
+If a model draws a derived variable, its definition breaks: a body mass index does not follow from
+weight and height, an income lies outside its decile. It should be computed from its synthetic
+inputs.
 """
 
 from __future__ import annotations
@@ -26,45 +26,45 @@ from synthesizer.data.workers import Advance
 MIN_DISTINCT = 30
 MIN_AGREEMENT = 0.995
 _PROBE_ROWS = 64
-_PROBE_AGREEMENT = 0.8  # the probe holds distinct values, where exceptions gather
+_PROBE_AGREEMENT = 0.8  # the probe has distinct values, where exceptions are frequent
 _MAX_VERIFIED = 10
 _MOSTLY_SINGLE = 0.9
-"""Share of numbers of single precision in a column that was held so; a few were changed since."""
+"""Least share of single-precision numbers in a column that was stored so."""
 _MOSTLY_ROUNDED = 0.9
-"""Share of numbers with few decimals in a column of money, of which a few were computed."""
+"""Least share of numbers with few decimals in a column of money."""
 _MAX_DECIMALS = 4
-"""Decimals of such a column, at most."""
+"""Most decimals of such a column."""
 _FINE, _SINGLE_DIGITS = 5, 7
-"""Decimals of numbers that may have been held in single precision, and the digits of such."""
+"""Decimals from which numbers may be single precision; digits of single precision."""
 _TOLERANCE, _SINGLE = 1e-9, 2.4e-7
-"""Relative errors of numbers, and of those that were computed in single precision: two units."""
+"""Relative errors of double and of single precision (two units)."""
 
-_SMALL = 0.5
-"""Standard deviation of a difference, in those of its numbers, up to which another is computed."""
-_HEAP = 0.1
-"""Share of one number, which is not 0 or 1, from which a quotient is drawn and not computed."""
+_MIN_SD_OF_DIFFERENCE = 0.5
+"""Smallest standard deviation of a difference, relative to its inputs."""
+_MAX_HEAP = 0.1
+"""Share of one value (not 0 or 1) from which a quotient is drawn."""
 
 _MAX_GROUPS = 60
-"""Levels, or different numbers, of a variable that may be the groups of a number."""
+"""Most levels, or distinct numbers, of groups of a number."""
 _MIN_OTHERS = 30
-"""Rows outside the largest group, so that coincidences do not count."""
+"""Fewest rows outside the largest group, against coincidences."""
 _VALUES_OF_GROUP = 2
-"""Different numbers that a group has on average, at least: else they are one and the same."""
+"""Fewest distinct numbers per group, on average."""
 _HOLDERS = 5
-"""Records that must hold a number for it to be written as the border of a group."""
+"""Fewest records with a number that is written as the border of a group."""
 _NEARLY_DISTINCT = 0.8
-"""Share of distinct numbers from which the order of a file makes groups by accident."""
+"""Share of distinct numbers from which a sorted file makes groups by accident."""
 _MANY_ROWS = 30_000
-"""Rows, at most, from which it is seen that numbers count persons."""
+"""Most rows used to test whether numbers count persons."""
 _GROUP_PROBE = 200
 """Rows on which groups are tried first."""
 
 _PROBED_FIRST = 20
-"""Rows that a pair is looked for in; it must be found in all but those that may disagree."""
+"""Rows of the first search for a pair of inputs."""
 _MAX_INPUTS = 200
-"""Pairs are sought among so many inputs, those nearest to the target in the file."""
+"""Most inputs searched for pairs: those nearest to the target in the file."""
 _AT_ONCE = 10_000
-"""Pairs that are tried on all probe rows in one go."""
+"""Pairs that are tried together on all probe rows."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class _Form:
     template: str
     function: Callable[[Any, Any], Any]
     first: Callable[[Any, Any], Any]
-    """The first input, from the value of the function and the second input."""
+    """Inverse: the first input, given the value and the second input."""
     ordered: bool
     """Whether the order of the inputs matters."""
 
@@ -123,7 +123,7 @@ _CURVES = (
 
 @dataclass(frozen=True)
 class _Input:
-    """A numeric variable or the year of a date: its name, text, and values (NaN: missing)."""
+    """A number, or the year of a date: name, text and values (NaN: missing)."""
 
     name: str
     text: str
@@ -145,35 +145,35 @@ def suggest_derivations(
     advance: Advance = lambda _: None,
     drawn: Collection[str] = (),
 ) -> dict[str, str]:
-    """Find variables that are functions of one or two others.
+    """Return the expression of each variable that is a function of others.
 
-    Forms: k * a + c (where the target is rounded, k and c are found if they have few digits);
+    Forms: k * a + c (for a rounded target, if k and c have few digits);
     log, log10, sqrt, exp and square of a + c;
-    a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2; a and b are numeric variables or years
-    of dates; a - b may be the days between two dates, and a date may be another one and a number
-    of days or hours; sums, differences and means of several numbers, whose blanks may count as 0.
-    Codes, and numbers with few different values, may be the groups of a number, ``cut(a, ...)``,
-    such as deciles and age groups: each is one range of it, and where it is missing all are in one
-    group, or missing, too.
+    a + b, a - b, a * b, a / b, a / b**2, a / (b / 100)**2, where a and b are numeric variables or
+    years of dates; days between two dates; a date plus a number of days or hours;
+    sums, differences and means of several numbers, whose blanks may count as 0.
+    Codes, and numbers with few distinct values, may be groups of a number, ``cut(a, ...)``, such as
+    deciles and age groups: each group is one range of the number. Rows without the number are all
+    in one group, or missing.
     A candidate passes if, over all rows,
 
-    - in at least 99.5 % of the rows where the target or the expression has a value, both have
-      one and they are equal after rounding to the target's decimals (relative error 1e-9); so
-      the target must be missing where an input is missing, and only there;
-    - in at least 99.5 % of all rows the missing code is the one the expression would give;
-    - the rows that agree hold at least 30 distinct values, so that coincidences do not count; or,
-      if they are groups, at least 30 of them are outside the largest.
+    - in at least 99.5 % of the rows where the target or the expression has a value, both have one
+      and they are equal after rounding to the target's decimals (relative error 1e-9). So the
+      target must be missing where an input is missing, and only there;
+    - in at least 99.5 % of all rows the target has the missing code of the expression;
+    - the rows that agree have at least 30 distinct values, against coincidences; for groups, at
+      least 30 of these rows are outside the largest group.
 
-    In wide files pairs are sought among the 200 inputs nearest to the target. ``advance`` is called
-    for each column. What is ``drawn`` last, as a survey weight is, is never a target, and nothing
-    holds its groups: strata, of which each has weights of its own, come before it.
+    In wide files pairs are searched among the 200 inputs nearest to the target. ``advance`` is
+    called for each column. A variable in ``drawn``, such as a survey weight, is never a target, and
+    no other variable is its groups: strata come before weights.
 
-    Of several directions (total = a + b, b = total - a) no difference wins that varies much less
-    than its inputs, and no quotient of which every tenth is one number; then the one whose target
-    has more decimals (a rounded target loses what the inputs know), then of amounts, which are not
-    negative, a sum, since a difference of what is drawn may be; then the one whose inputs come
-    before the target in the table; there are no cycles. A target may stand before its inputs in the
-    table: the caller has to move it.
+    Several directions may pass (total = a + b, b = total - a). Excluded are a difference that
+    varies much less than its inputs, and a quotient with one value in a tenth of the rows.
+    Preferred are, in this order: more decimals of the target, since rounding loses information; a
+    sum of amounts, since a difference of drawn amounts may be negative; inputs that come before the
+    target in the table. There are no cycles. If a target comes before its inputs in the table, the
+    caller must move it.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def suggest_derivations(
 
 
 def numberings(table: Table) -> set[str]:
-    """Return the columns that only number rows or persons, from which nothing follows."""
+    """Return the columns that only count rows or persons."""
     return {
         column.name
         for column in table.take(slice(0, _MANY_ROWS)).columns
@@ -214,7 +214,7 @@ def _inputs(sample: Table) -> Iterator[_Input]:
             continue
         text, year = quote_name(column.name), f"year({quote_name(column.name)})"
         if "`" in column.name or len(year) > MAX_LENGTH:
-            continue  # no expression can hold such a name
+            continue  # no expression can contain such a name
         if column.variable.kind is Kind.NUMERIC:
             yield _Input(column.name, text, values)
         elif column.variable.kind is Kind.DATE:
@@ -225,7 +225,7 @@ def _inputs(sample: Table) -> Iterator[_Input]:
 
 
 def _number_codes(sample: Table) -> Iterator[_Input]:
-    """Yield codes whose labels are numbers: groups may be ranges of them, such as branches."""
+    """Yield codes whose labels are numbers, such as branches, which may be grouped."""
     for column in sample.columns:
         if column.is_coded and "`" not in column.name:
             numbers = numbers_of(column)
@@ -234,7 +234,7 @@ def _number_codes(sample: Table) -> Iterator[_Input]:
 
 
 def numbers_of(column: Column) -> FloatArray | None:
-    """Return the numbers of a column, or those that its labels spell; None if they are words."""
+    """Return the numbers of a column, or of its labels; None if a label is no number."""
     if column.variable.kind in (Kind.DATE, Kind.ID):
         return None
     if not column.is_coded:
@@ -248,80 +248,84 @@ def numbers_of(column: Column) -> FloatArray | None:
 def _verified(
     column: Column, inputs: tuple[_Input, ...], codes: tuple[_Input, ...], table: Table
 ) -> list[_Candidate]:
-    """Return the candidates that pass on all rows; more inputs are tried only if fewer fail."""
-    place = table.names.index(column.name)
+    """Return the candidates that pass on all rows; try more inputs only if fewer fail."""
+    position = table.names.index(column.name)
     others = [item for item in inputs if item.name != column.name]
     numbers = [item for item in others if not item.is_days]
-    days = _nearest([item for item in others if item.is_days], place, table)
+    days = _nearest([item for item in others if item.is_days], position, table)
     plain = [item for item in numbers if item.text == quote_name(item.name)]
-    counts = _nearest([*plain, *codes], place, table)
+    counts = _nearest([*plain, *codes], position, table)
     is_number = column.variable.kind is Kind.NUMERIC
     rows = _probe_rows(column)
     target = np.asarray(column.data[rows], dtype=np.float64)
     decimals = _decimals(column.data[column.is_observed], column.variable)
     slack = _slack(target, replace(column.variable, decimals=decimals))
-    found: list[_Candidate] = []
+    candidates: list[_Candidate] = []
     if len(rows) and is_number:
         for search in (_linear, _curved):
             if single := _passing(search(column, numbers, rows, target, slack), table):
                 return single
-        near = _nearest([*numbers, *codes], place, table)
-        found += _pairs(column, near, rows, target, slack, _FORMS)
-        found += _pairs(column, days, rows, target, slack, (_DIFFERENCE,))
+        nearest = _nearest([*numbers, *codes], position, table)
+        candidates += _pairs(column, nearest, rows, target, slack, _FORMS)
+        candidates += _pairs(column, days, rows, target, slack, (_DIFFERENCE,))
     elif len(rows) and days:
-        found += _pairs(column, [*days, *counts], rows, target, slack, _SHIFTS)
+        candidates += _pairs(column, [*days, *counts], rows, target, slack, _SHIFTS)
     elif is_number and len(rows := _probe_rows(column, few=True)):
-        many = [item for item in _nearest(numbers, place, table) if _has_many(item)]
+        many = [item for item in _nearest(numbers, position, table) if _has_many(item)]
         target = np.asarray(column.data[rows], dtype=np.float64)
-        found += _pairs(column, many, rows, target, _slack(target, column.variable), _FORMS[:2])
-    found = _passing(found, table)
+        candidates += _pairs(
+            column, many, rows, target, _slack(target, column.variable), _FORMS[:2]
+        )
+    candidates = _passing(candidates, table)
     for parts in (counts, [_filled(item) for item in counts]):
-        if is_number and not found:
-            found = _passing(_sums(column, parts, place, table), table)
-    return found
+        if is_number and not candidates:
+            candidates = _passing(_sums(column, parts, position, table), table)
+    return candidates
 
 
 def _filled(item: _Input) -> _Input:
-    """Return an input of which blanks count as 0, as they do in totals of spreadsheets."""
+    """Return an input with blanks as 0, as in totals of spreadsheets."""
     if not np.isnan(item.values).any():
         return item
     text = f"(0 if missing({item.text}) else {item.text})"
     return replace(item, text=text, values=np.nan_to_num(item.values))
 
 
-def _sums(column: Column, inputs: list[_Input], place: int, table: Table) -> Iterator[_Candidate]:
-    """Yield the sum, or the mean, of three or more numbers, those nearest in the file first."""
-    places = {name: i for i, name in enumerate(table.names)}
-    near = sorted(inputs, key=lambda item: abs(places[item.name] - place))
-    if len(near) < MIN_PARTS:
+def _sums(
+    column: Column, inputs: list[_Input], position: int, table: Table
+) -> Iterator[_Candidate]:
+    """Yield the sum or mean of three or more numbers; try the nearest in the file first."""
+    positions = {name: i for i, name in enumerate(table.names)}
+    nearest = sorted(inputs, key=lambda item: abs(positions[item.name] - position))
+    if len(nearest) < MIN_PARTS:
         return
     values = np.where(column.is_observed, column.data, np.nan)
-    parts = np.stack([item.values for item in near[: 2 * MAX_PARTS]])
-    texts, order = [item.text for item in near], [places[item.name] for item in near]
+    parts = np.stack([item.values for item in nearest[: 2 * MAX_PARTS]])
+    texts, order = [item.text for item in nearest], [positions[item.name] for item in nearest]
     text = sum_text(values, _slack(values, column.variable), parts, texts, order)
     names = () if text is None else tuple(sorted(Expression.parse(text).names))
     if text is not None and (len(names) > 2 or len(_probe_rows(column))):
         yield _Candidate(column.name, names, text)
 
 
-def _nearest(inputs: list[_Input], place: int, table: Table) -> list[_Input]:
-    """Return the inputs nearest to a place in the file, in their order."""
+def _nearest(inputs: list[_Input], position: int, table: Table) -> list[_Input]:
+    """Return the inputs nearest to a position in the file, in file order."""
     if len(inputs) <= _MAX_INPUTS:
         return inputs
-    places = {name: i for i, name in enumerate(table.names)}
-    distance = np.array([abs(places[item.name] - place) for item in inputs])
+    positions = {name: i for i, name in enumerate(table.names)}
+    distance = np.array([abs(positions[item.name] - position) for item in inputs])
     return [inputs[i] for i in np.sort(np.argsort(distance, kind="stable")[:_MAX_INPUTS])]
 
 
 def _has_many(item: _Input) -> bool:
-    """Whether the values of an input are so many that no coincidence repeats its differences."""
+    """Whether an input has enough distinct values to rule out coincidences."""
     return len(np.unique(item.values[~np.isnan(item.values)])) >= MIN_DISTINCT
 
 
 def _probe_rows(column: Column, *, few: bool = False) -> npt.NDArray[np.intp]:
-    """Return rows with distinct values, spread over their range; none of too few values.
+    """Return rows with distinct values, spread over their range; empty if there are too few.
 
-    With ``few`` the values need not be distinct, but there must be several.
+    With ``few`` the values need not be distinct, but several must occur.
     """
     observed = np.flatnonzero(column.is_observed)
     distinct, first = np.unique(column.data[observed], return_index=True)
@@ -329,30 +333,27 @@ def _probe_rows(column: Column, *, few: bool = False) -> npt.NDArray[np.intp]:
         distinct = first = np.argsort(column.data[observed], kind="stable")
     elif len(distinct) < MIN_DISTINCT:
         return np.zeros(0, dtype=np.intp)
-    places = np.linspace(0, len(distinct) - 1, min(_PROBE_ROWS, len(distinct))).astype(np.intp)
-    return np.asarray(observed[first[places]])
+    positions = np.linspace(0, len(distinct) - 1, min(_PROBE_ROWS, len(distinct))).astype(np.intp)
+    return np.asarray(observed[first[positions]])
 
 
 def _slack(target: FloatArray, variable: Variable) -> FloatArray:
-    """Allowed distance before rounding, shape of ``target``."""
+    """Return the allowed distance before rounding, shape of ``target``."""
     decimals = _decimals(target, variable)
     half_unit = 0.0 if decimals is None else 0.5 * 10.0**-decimals
     error = np.maximum(_TOLERANCE * np.abs(target), _single_error(target, variable))
     return np.asarray(half_unit * (1 + 1e-6) + error)
 
 
-def are_near(derived: FloatArray, values: FloatArray, variable: Variable) -> BoolArray:
-    """Tell which numbers of a variable an expression gives, up to their error; NaN is not near."""
+def agree_with(derived: FloatArray, values: FloatArray, variable: Variable) -> BoolArray:
+    """Return which values equal those of an expression up to rounding; NaN never does."""
     slack = _slack(values, variable) + 1e-12
     with np.errstate(invalid="ignore"):
         return np.asarray(np.abs(derived - values) <= slack)
 
 
 def _decimals(values: npt.NDArray[Any], variable: Variable) -> int | None:
-    """Return the decimals of a variable, or of nearly all its numbers: money, and some longer.
-
-    Different numbers count: many zeros say nothing of the others.
-    """
+    """Return the decimals of a variable, or of nearly all its distinct numbers, as in money."""
     if variable.decimals is not None or variable.kind is not Kind.NUMERIC:
         return variable.decimals
     values = np.unique(values[~np.isnan(values)])
@@ -365,9 +366,9 @@ def _decimals(values: npt.NDArray[Any], variable: Variable) -> int | None:
 
 
 def _single_error(values: FloatArray, variable: Variable) -> FloatArray:
-    """Return the error of each number that was held in single precision, or written with 7 digits.
+    """Return the error of each number in single precision, or written with 7 digits.
 
-    It is 0 in columns of which few are so, or that have few decimals.
+    The error is 0 in columns with few such numbers or few decimals.
     """
     sizes = np.where(np.isfinite(values) & (values != 0), np.abs(values), 1.0)
     decimals = _FINE if variable.decimals is None else variable.decimals
@@ -376,7 +377,7 @@ def _single_error(values: FloatArray, variable: Variable) -> FloatArray:
     digit = 10.0 ** (np.floor(np.log10(sizes)) - _SINGLE_DIGITS + 1)
     with np.errstate(all="ignore"):
         single, written = values.astype(np.float32), np.rint(values / digit) * digit
-        few = np.stack([np.abs(found - values) <= 1e-12 * sizes for found in (single, written)])
+        few = np.stack([np.abs(one - values) <= 1e-12 * sizes for one in (single, written)])
     few |= np.isnan(values)
     if few.any(axis=0).sum() < _MOSTLY_SINGLE * len(values):
         return np.zeros(len(values))
@@ -386,7 +387,7 @@ def _single_error(values: FloatArray, variable: Variable) -> FloatArray:
 def _linear(
     column: Column, inputs: list[_Input], rows: IntArray, target: FloatArray, slack: FloatArray
 ) -> Iterator[_Candidate]:
-    """Yield k * a + c; k is the median slope between distant rows, which exceptions do not move."""
+    """Yield k * a + c; k is the median slope between distant rows, robust to exceptions."""
     if not inputs:
         return
     half = len(rows) // 2
@@ -410,7 +411,7 @@ def _linear(
 def _curved(
     column: Column, inputs: list[_Input], rows: IntArray, target: FloatArray, slack: FloatArray
 ) -> Iterator[_Candidate]:
-    """Yield f(a + c); c is the median that the inverse gives, with as few digits as agree."""
+    """Yield f(a + c); c is the median of the inverse, with as few digits as agree."""
     if not inputs:
         return
     values = np.stack([item.values[rows] for item in inputs])
@@ -421,8 +422,8 @@ def _curved(
             shifts = _medians(np.where(np.isfinite(distances), distances, np.nan))
             agree = np.abs(curve.function(values + shifts[:, None]) - target)
             # c is not exact yet: the inverse of a rounded target
-            near = agree <= 4 * slack + 1e-3 * np.maximum(np.abs(target), np.ptp(target))
-        for i in np.flatnonzero(near.mean(axis=1) >= _PROBE_AGREEMENT):
+            close = agree <= 4 * slack + 1e-3 * np.maximum(np.abs(target), np.ptp(target))
+        for i in np.flatnonzero(close.mean(axis=1) >= _PROBE_AGREEMENT):
             for decimals in range(7):
                 c = round(float(shifts[i]), decimals) + 0.0
                 with np.errstate(all="ignore"):
@@ -439,14 +440,14 @@ def _curved(
 def _monotone(inputs: list[_Input], values: FloatArray) -> tuple[list[_Input], FloatArray]:
     """Return the inputs that mostly rise, or mostly fall, with the target, and their values.
 
-    The rows of the probe are in order of the target; each is compared with one far from it.
+    Probe rows are sorted by the target; each is compared with a distant one.
     """
     half = values.shape[1] // 2
     with np.errstate(invalid="ignore"):
         ways = np.sign(values[:, half : 2 * half] - values[:, :half])
     share = np.abs(np.nansum(ways, axis=1)) / half
-    kept = np.flatnonzero(share >= 2 * (2 * _PROBE_AGREEMENT - 1) - 1)
-    return [inputs[i] for i in kept], values[kept]
+    monotone = np.flatnonzero(share >= 2 * (2 * _PROBE_AGREEMENT - 1) - 1)
+    return [inputs[i] for i in monotone], values[monotone]
 
 
 def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterator[_Candidate]:
@@ -457,25 +458,25 @@ def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterato
     rows = np.unique(np.linspace(0, max(sample.n_rows - 1, 0), _GROUP_PROBE).astype(np.intp))
     probes = np.stack([item.values[rows] for item in numbers])
     where = {item.name: i for i, item in enumerate(numbers)}
-    for place, column in enumerate(sample.columns):
+    for position, column in enumerate(sample.columns):
         codes = _group_codes(column)
         if codes is None:
             continue
-        near = _nearest([item for item in numbers if item.name != column.name], place, table)
-        apart = _are_apart(probes[[where[item.name] for item in near]], codes[rows])
-        found = []
-        for item in (near[i] for i in np.flatnonzero(apart)):
+        nearest = _nearest([item for item in numbers if item.name != column.name], position, table)
+        apart = _are_apart(probes[[where[item.name] for item in nearest]], codes[rows])
+        groups = []
+        for item in (nearest[i] for i in np.flatnonzero(apart)):
             is_cut = (
                 _changes(item.values, codes, np.argsort(item.values, kind="stable")) is not None
             )
             if is_cut and (text := _cut_text(table[column.name], table[item.name])) is not None:
-                found.append(_Candidate(column.name, (item.name,), text))
-        # of several numbers the one with the fewest values says it most plainly
-        yield from _passing(found, table)
+                groups.append(_Candidate(column.name, (item.name,), text))
+        # prefer the number with the fewest values
+        yield from _passing(groups, table)
 
 
 def _are_apart(values: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
-    """Tell of which numbers, shape (numbers, rows), no two groups overlap in these rows."""
+    """Return for which numbers, shape (numbers, rows), no two groups overlap."""
     rows = np.flatnonzero(codes >= 0)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     if not len(values) or not len(rows):
@@ -489,7 +490,7 @@ def _are_apart(values: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
 
 
 def _group_codes(column: Column) -> IntArray | None:
-    """Return the group of each row, -1 where it is missing; None of what cannot be groups."""
+    """Return the group of each row, -1 where missing; None if they cannot be groups."""
     if column.variable.kind is Kind.DATE or column.variable.kind is Kind.ID:
         return None
     if column.is_coded:
@@ -504,7 +505,7 @@ def _group_codes(column: Column) -> IntArray | None:
 
 
 def _changes(values: FloatArray, codes: IntArray, order: IntArray) -> IntArray | None:
-    """Return the places in the order where one group ends; None if a group is no one range."""
+    """Return the positions in the order where groups end; None if a group is not one range."""
     order = order[~np.isnan(values[order]) & (codes[order] >= 0)]
     rising, groups = values[order], codes[order]
     at = np.flatnonzero(np.diff(groups))
@@ -515,7 +516,7 @@ def _changes(values: FloatArray, codes: IntArray, order: IntArray) -> IntArray |
 
 
 def _cut_text(column: Column, number: Column) -> str | None:
-    """Write groups of a number as an expression; None if they are no ranges of it in all rows."""
+    """Return the expression of groups of a number; None if they are not ranges in all rows."""
     codes = _group_codes(column)
     if codes is None or "`" in column.name:
         return None
@@ -545,9 +546,9 @@ def _cut_text(column: Column, number: Column) -> str | None:
 
 
 def _is_accident(values: FloatArray, labels: list[str]) -> bool:
-    """Whether groups follow from the order of a file that is sorted by a number, all distinct.
+    """Whether groups only reflect a file that is sorted by a number with distinct values.
 
-    Groups that rise with the number, such as deciles, do not.
+    Groups that rise with the number, such as deciles, are no accident.
     """
     values = values[~np.isnan(values)]
     steps = np.diff(values)
@@ -559,12 +560,12 @@ def _is_accident(values: FloatArray, labels: list[str]) -> bool:
 
 
 def _between(low: float, high: float, may_be_high: np.bool_) -> float:
-    """Return the roundest number between two; ``high`` itself where it may be told."""
+    """Return the roundest number between two; ``high`` only if it may be released."""
     power = math.ceil(math.log10(max(abs(low), abs(high), 1e-9)))
     middle = low + (high - low) / 2
     for exponent in range(power, power - 17, -1):
         step = 10.0**exponent
-        is_round = power - exponent <= 2  # two digits are nobody's number
+        is_round = power - exponent <= 2  # a number of two digits reveals no person
         for steps in (math.floor(round(high / step, 9)), round(middle / step)):
             rounded = round(steps * step, -exponent)
             if low < rounded < high or (rounded == high and (may_be_high or is_round)):
@@ -573,24 +574,24 @@ def _between(low: float, high: float, may_be_high: np.bool_) -> float:
 
 
 def _label(column: Column, row: int) -> str:
-    """Write the group of a row as a literal."""
+    """Return the group of a row as a literal."""
     if column.is_coded:
         return f"'{column.variable.levels[int(column.data[row])]}'"
     return f"'{_plain(float(column.data[row]))}'"
 
 
 def _medians(rows: FloatArray) -> FloatArray:
-    """Return the median of the numbers in each row, nan of none."""
+    """Return the median of each row, NaN if it is empty."""
     count = (~np.isnan(rows)).sum(axis=1)
     middle = np.stack([np.maximum(count - 1, 0) // 2, count // 2], axis=1)
     return np.asarray(np.take_along_axis(np.sort(rows, axis=1), middle, axis=1).mean(axis=1))
 
 
 def _factor_text(item: _Input, column: Column) -> str | None:
-    """Write a constant factor, such as that of a weight and its normalised version.
+    """Return the expression of a constant factor, such as that of a normalised weight.
 
-    Each value tells between which bounds the factor lies; the one with the fewest digits that is
-    within all of them is it. None if there is none.
+    Each value bounds the factor. The result is the factor with the fewest digits within all
+    bounds; None if there is none.
     """
     rows = np.flatnonzero(column.is_observed & ~np.isnan(item.values) & (item.values != 0))
     target, values = np.asarray(column.data[rows], dtype=np.float64), item.values[rows]
@@ -608,7 +609,7 @@ def _factor_text(item: _Input, column: Column) -> str | None:
 def _linear_text(
     name: str, x: FloatArray, target: FloatArray, slack: FloatArray, slope: float
 ) -> str | None:
-    """Write the line that fits best; among equals the one with the fewest digits."""
+    """Return the expression of the best line; among equals that with the fewest digits."""
     best, text = _PROBE_AGREEMENT, None
     for digits in range(1, 13):
         k = float(f"{slope:.{digits}g}")
@@ -642,7 +643,7 @@ def _pairs(
     slack: FloatArray,
     forms: Iterable[_Form],
 ) -> Iterator[_Candidate]:
-    """Yield pairs of inputs that give the target in the probe, all pairs of a form at once."""
+    """Yield pairs of inputs whose function equals the target in the probe."""
     if len(inputs) < 2:
         return
     values = np.stack([item.values[rows] for item in inputs])
@@ -661,15 +662,15 @@ def _pairs(
 
 @dataclass(frozen=True, eq=False)
 class _Probe:
-    """The inputs in the first probe rows, in order of size: no row has to try all pairs."""
+    """Inputs of the first probe rows, sorted, so that not all pairs are tried."""
 
     values: FloatArray
     """Shape (rows, inputs)."""
     order: npt.NDArray[np.intp]
     ends: FloatArray
-    """Lowest and highest value of the target before rounding, shape (2, rows, 1)."""
+    """Lowest and highest target before rounding, shape (2, rows, 1)."""
     least: int
-    """Rows in which a pair agrees at least if it agrees in enough of all probe rows."""
+    """Fewest of these rows in which a pair must agree."""
 
     @classmethod
     def of(cls, values: FloatArray, target: FloatArray, slack: FloatArray) -> Self:
@@ -685,7 +686,7 @@ class _Probe:
         k = self.values.shape[1]
         ascending = np.take_along_axis(self.values, self.order, axis=1)
         with np.errstate(all="ignore"):
-            first = form.first(self.ends, self.values)  # that each second input needs
+            first = form.first(self.ends, self.values)  # given each second input
             low, high = first.min(axis=0), first.max(axis=0)
             margin = _TOLERANCE * np.maximum(np.abs(low), np.abs(high))
             low, high = low - margin, high + margin
@@ -719,7 +720,7 @@ def _holds(candidate: _Candidate, table: Table) -> bool:
     if column.is_coded or len(np.unique(column.data[here])) < MIN_DISTINCT:
         return _holds_groups(column, derived)
     values = np.asarray(column.data, dtype=np.float64)
-    close = are_near(np.asarray(derived.data), values, column.variable) & here & there
+    close = agree_with(np.asarray(derived.data), values, column.variable) & here & there
     same = close | (~here & (column.missing_state() == derived.missing_state()))
     return bool(
         close.sum() >= MIN_AGREEMENT * (here | there).sum()
@@ -746,15 +747,15 @@ def _holds_groups(column: Column, derived: Column) -> bool:
 
 def _without_cycles(candidates: list[_Candidate], table: Table) -> dict[str, str]:
     """Choose one expression for each target so that no variable needs itself."""
-    place = {name: position for position, name in enumerate(table.names)}
+    position = {name: position for position, name in enumerate(table.names)}
 
     def rank(candidate: _Candidate) -> tuple[int, bool, int, bool, bool, int, int]:
-        at, column = place[candidate.target], table[candidate.target]
+        at, column = position[candidate.target], table[candidate.target]
         decimals = _decimals(column.data[column.is_observed], column.variable)
         finest = 99 if decimals is None else decimals
-        backward = any(place[name] > at for name in candidate.inputs)
+        backward = any(position[name] > at for name in candidate.inputs)
         falls = _is_of_two(candidate, "-") and _are_amounts(candidate, table)
-        bends = _bends(candidate, table)
+        bends = _is_fragile(candidate, table)
         return len(candidate.inputs), bends, -finest, falls, backward, at, len(candidate.text)
 
     chosen: dict[str, str] = {}
@@ -778,16 +779,16 @@ def _is_of_two(candidate: _Candidate, sign: str) -> bool:
     return len(candidate.inputs) > 1 and f" {sign} " in candidate.text
 
 
-def _bends(candidate: _Candidate, table: Table) -> bool:
-    """Whether errors of its numbers would bend it: a small difference, or a quotient with heaps."""
+def _is_fragile(candidate: _Candidate, table: Table) -> bool:
+    """Whether small errors of inputs would distort it: small differences, heaped quotients."""
     target, *others = (
         table[name].data[table[name].is_observed] for name in (candidate.target, *candidate.inputs)
     )
     if _is_of_two(candidate, "/"):
         heaps = np.unique(target[~np.isin(target, (0, 1))], return_counts=True)[1]
-        return bool(heaps.max(initial=0) > _HEAP * len(target))
+        return bool(heaps.max(initial=0) > _MAX_HEAP * len(target))
     is_difference = _is_of_two(candidate, "-")
-    return is_difference and bool(np.std(target) < _SMALL * max(map(np.std, others)))
+    return is_difference and bool(np.std(target) < _MIN_SD_OF_DIFFERENCE * max(map(np.std, others)))
 
 
 def needed(names: Iterable[str], needs: Mapping[str, Collection[str]]) -> set[str]:

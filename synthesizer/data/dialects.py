@@ -1,7 +1,7 @@
-"""How a CSV file is written: what stands above the names, comments, quote sign and delimiter.
+"""Dialect of a CSV file: lines above the names, comments, quote sign and delimiter.
 
-What nobody named is found out from the first megabyte. The text is then brought into the common
-form (names in the first line, no comments), which one reader reads.
+Options that are not given are detected in the first megabyte. The text is then brought into the
+common form (names in the first line, no comments).
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ from synthesizer.data.errors import DataError
 
 NOTHING: Final = "the file is empty; it needs a header row and data rows"
 NO_NAMES: Final = (
-    "its first row cannot be read as names of columns; check `encoding`, `delimiter` and the quotes"
+    "its first row cannot be read as column names; check `encoding`, `delimiter` and the quotes"
 )
 DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE_BYTES: Final = 1 << 20
 _SEPARATOR: Final = re.compile(rb'"?sep=([\x00-\x7f])"?', re.IGNORECASE)
-"""A first line that tells Excel the delimiter."""
+"""A first line that sets the delimiter for Excel."""
 _SINGLE_QUOTE: Final = re.compile(rb"(?:^|[,;\t|])'(?P<closed>(?:[^'\r\n]|'')*'(?=[,;\t|\r\n]|$))?")
-_MOST_LINES: Final = 0.8
-"""Share of lines that have a cell in single quotes, where these quote."""
+_MIN_SHARE_QUOTED: Final = 0.8
+"""Least share of lines with a cell in single quotes, if these are quotes."""
 
 
 class FileOptions(TypedDict, total=False):
-    """What somebody says of a file before it is read; what is absent or None is found out."""
+    """Given options of a file; absent or None: detected."""
 
     delimiter: str | None
     quote: str | None
     comment: str | None
-    """Sign at the beginning of lines that are left out; "" where there are none."""
+    """Sign at the beginning of comment lines; "" without comments."""
     header_row: int | None
-    """Number of the line, or row, with the names; those above are left out."""
+    """Line or row of the names; those above are skipped."""
     names: Sequence[str] | None
-    """Names of the columns; without ``header_row`` no row holds names."""
+    """Names of the columns; without ``header_row`` no row contains names."""
     encoding: str | None
     of_format: Mapping[str, Any]
-    """Values of the keys that the format of the file has; see `data.formats`."""
+    """Values of the keys of the file's format; see `data.formats`."""
 
 
 RELEASED: Final = FileOptions(comment="", header_row=1)
-"""A file that this package wrote: the first line holds the names."""
+"""A file of this package: the first line contains the names."""
 COMMON_FORM: Final = FileOptions(quote='"', comment="", header_row=1)
-"""A file whose rows must not decide how it is read."""
+"""A file whose dialect must not depend on its rows."""
 
 
 @dataclass(frozen=True)
 class _Row:
-    """A row of the sample, as it is after the common form is reached."""
+    """A row of the sample, in the common form."""
 
     number: int
     """Line on which it begins, counted from 1 in the file."""
@@ -65,30 +65,30 @@ class _Row:
 
 
 def in_common_form(
-    data: pa.Buffer, origin: str, said: FileOptions
+    data: pa.Buffer, origin: str, given: FileOptions
 ) -> tuple[pa.Buffer, str, FileOptions]:
-    """Return the text with its names first, its delimiter, and what else is uncommon in it.
+    """Return the text in the common form, its delimiter, and the detected options.
 
     Raises
     ------
     DataError
-        If the first row is data, there is no such line, or the names do not fit the rows.
+        If the first row is data, the header line is absent, or the names do not fit the rows.
     """
     head = data.slice(0, min(_SAMPLE_BYTES, data.size)).to_pybytes().splitlines(keepends=True)
     if len(head) > 1 and data.size > _SAMPLE_BYTES:
         del head[-1]  # is cut
-    row, names = said.get("header_row"), said.get("names")
+    row, names = given.get("header_row"), given.get("names")
     blank = next((k for k, line in enumerate(head) if line.strip(b"\r\n")), 0)
     separator = _SEPARATOR.fullmatch(head[blank].strip())
     skipped = blank + bool(separator) if row is None else row - 1
     if skipped >= len(head):
-        raise DataError(f"{origin}: has no line {skipped + 1} with names; {ELSEWHERE}")
+        raise DataError(f"{origin}: line {skipped + 1} for the names is absent; {ELSEWHERE}")
     lines = head[skipped:]
-    quote = said.get("quote") or _quote_sign(lines)
-    delimiter = said.get("delimiter") or (
+    quote = given.get("quote") or _quote_sign(lines)
+    delimiter = given.get("delimiter") or (
         separator[1].decode() if separator else sniff(lines, quote)
     )
-    comment = said.get("comment")
+    comment = given.get("comment")
     if comment is None:
         comment = "" if row else _comment_sign(lines, delimiter)
     body = data.slice(sum(map(len, head[:skipped])))
@@ -99,8 +99,8 @@ def in_common_form(
     except csv.Error:
         raise DataError(f"{origin}: {NO_NAMES}") from None
     cells = [r.cells for r in rows]
-    place = find_header(cells) if row is None and names is None else first_filled(cells)
-    body, rows = body.slice(sum(len(r.text) for r in rows[:place])), rows[place:]
+    row_of_names = find_header(cells) if row is None and names is None else first_filled(cells)
+    body, rows = body.slice(sum(len(r.text) for r in rows[:row_of_names])), rows[row_of_names:]
     if not rows:
         raise DataError(f"{origin}: {NOTHING}")
     if names is not None:
@@ -109,7 +109,7 @@ def in_common_form(
         body = _joined(line + end, body.slice(len(rows[0].text) * (row is not None)))
     else:
         if row is None:
-            refuse_data(rows[0].cells, cells[place + 1 :], origin, rows[0].number)
+            refuse_data(rows[0].cells, cells[row_of_names + 1 :], origin, rows[0].number)
         body = _mended(body, rows, delimiter)
     number = None if names is not None and row is None else rows[0].number
     return body, delimiter, FileOptions(quote=quote, comment=comment, header_row=number)
@@ -118,7 +118,7 @@ def in_common_form(
 def _rows(
     lines: Sequence[bytes], delimiter: str, quote: str, comment: str, number: int
 ) -> list[_Row]:
-    """Return the first rows of lines of which the first has a number; comments are left out."""
+    """Return the first rows without comments; ``number`` is that of the first line."""
     numbered = [
         (k, line)
         for k, line in enumerate(lines, number)
@@ -156,7 +156,7 @@ def _line_of(
         names.append("")
     if width != len(names):
         raise DataError(
-            f"{origin}: names has {len(names)} columns, and most rows have {width} cells; name "
+            f"{origin}: `names` has {len(names)} columns, but most rows have {width} cells; name "
             "each column"
         )
     text = io.StringIO()
@@ -165,7 +165,7 @@ def _line_of(
 
 
 def _mended(body: pa.Buffer, rows: Sequence[_Row], delimiter: str) -> pa.Buffer:
-    """Return text whose first line has as many cells as the rows: R names no row names."""
+    """Return text with a name for R's row names, which R writes without one."""
     head, data = rows[0], rows[1:]
     if not data or (short := _width(data) - len(head.cells)) not in (1, -1):
         return body
@@ -188,7 +188,7 @@ def _parts(line: bytes) -> tuple[bytes, bytes]:
 
 
 def _is_delimited_twice(rows: Sequence[_Row], width: int) -> bool:
-    """Whether a delimiter ends each row, after which there is nothing."""
+    """Whether each row ends in a delimiter that separates nothing."""
     return all(len(row.cells) == width and not row.cells[-1] for row in rows if row.cells)
 
 
@@ -200,27 +200,27 @@ def _joined(line: bytes, body: pa.Buffer) -> pa.Buffer:
 
 
 def _without_comments(body: pa.Buffer, quote: str, comment: str, delimiter: str) -> pa.Buffer:
-    """Return the text without lines that are comments; signs in a quoted cell begin none."""
+    """Return the text without comment lines; signs in quoted cells do not count."""
     sign, mark, end = (re.escape(text.encode()) for text in (comment, quote, delimiter))
     quoted = rb"(?:(?<=[\r\n%b])|(?<![\s\S]))%b(?:[^%b]|%b%b)*%b" % (end, *[mark] * 5)
     begins = rb"(?:(?<=[\r\n])|(?<![\s\S]))"
     pattern = rb"(?P<quoted>%b)|%b%b[^\r\n]*(?:\r\n?|\n|$)" % (quoted, begins, sign)
-    text = re.sub(pattern, lambda found: found["quoted"] or b"", body.to_pybytes())
+    text = re.sub(pattern, lambda match: match["quoted"] or b"", body.to_pybytes())
     return _joined(text, pa.py_buffer(b""))
 
 
 def _quote_sign(lines: Sequence[bytes]) -> str:
-    """Return the single quote where most lines have it around a cell and none has the double."""
+    """Return the single quote if it quotes cells in most lines and no line has a double one."""
     some = [line for line in lines[:SAMPLE_ROWS] if line.strip()]
     if any(re.search(rb'(?:^|[,;\t|])"', line) for line in some):
         return '"'
-    cells = [[found["closed"] for found in _SINGLE_QUOTE.finditer(line)] for line in some]
-    closed = sum(bool(found) and None not in found for found in cells)
-    return "'" if closed >= max(_MOST_LINES * len(some), 2) else '"'
+    cells = [[match["closed"] for match in _SINGLE_QUOTE.finditer(line)] for line in some]
+    closed = sum(bool(signs) and None not in signs for signs in cells)
+    return "'" if closed >= max(_MIN_SHARE_QUOTED * len(some), 2) else '"'
 
 
 def _comment_sign(lines: Sequence[bytes], delimiter: str) -> str:
-    """Return # where it begins the first line, and no line that could be a row of data."""
+    """Return # if it begins the first line and no line that may be data."""
     marked = [line for line in lines if line.startswith(b"#")]
     others = [line.count(delimiter.encode()) for line in lines if line[:1] != b"#"]
     if not lines[0].startswith(b"#") or not others:
@@ -233,7 +233,7 @@ def _comment_sign(lines: Sequence[bytes], delimiter: str) -> str:
 
 
 def sniff(lines: Sequence[bytes], quote: str = '"') -> str:
-    """Choose the delimiter that occurs equally often in most lines, outside of quotes."""
+    """Return the delimiter that occurs equally often in most lines, outside of quotes."""
     sign = quote.encode()
     quoted = rb"(?m)(?:^|(?<=[,;\t|]))%b(?:[^%b]|%b%b)*(?:%b|\Z)" % ((sign,) * 5)
     rest = re.sub(quoted, b"", b"".join(lines)).splitlines()
@@ -249,7 +249,7 @@ def sniff(lines: Sequence[bytes], quote: str = '"') -> str:
 
 
 SAMPLE_ROWS: Final = 200
-"""Rows that the first one is compared with."""
+"""Rows compared with the first one."""
 MAX_TITLE_ROWS: Final = 30
 _YEARS: Final = range(1800, 2101)
 _NUMBER: Final = re.compile(
@@ -258,8 +258,8 @@ _NUMBER: Final = re.compile(
 _DECIMAL: Final = re.compile(r"\d[.,]\d")
 _EMPTY: Final = frozenset({"", "na", "n/a", "nan", "null", "none", ".", "-", "inf", "-inf"})
 _REMEDY: Final = (
-    "name the columns (data.names: [A, B, ...]), or write that this row "
-    "holds the names (data.header_row: {row})"
+    "name the columns (data.names: [A, B, ...]), or, if this row is the "
+    "header, write data.header_row: {row}"
 )
 ELSEWHERE: Final = "if the names are in another row, write its number (data.header_row: N)"
 
@@ -267,10 +267,10 @@ Row = Sequence[str]
 
 
 def find_header(rows: Sequence[Row]) -> int:
-    """Return the place of the row that holds the names, counted from 0.
+    """Return the position of the header row, counted from 0.
 
-    Rows above it are titles: at most half filled, or followed by a blank row. They are passed over
-    only if a name stands above numbers, or if a blank row ends the titles.
+    Rows above it are titles: at most half filled, or followed by a blank row. They are skipped only
+    if a name is above numbers, or if a blank row ends the titles.
 
     Examples
     --------
@@ -283,14 +283,14 @@ def find_header(rows: Sequence[Row]) -> int:
     width = Counter(map(len, filled_rows)).most_common(1)[0][0]
     below = [row for row in filled_rows if len(row) == width]
     used = sum(any(row[j].strip() for row in below) for j in range(width))
-    for place, row in enumerate(rows[:MAX_TITLE_ROWS] if used > 1 else ()):
-        filled, after = _filled(row), [r for r in rows[place + 1 :] if len(r) == width]
-        if 2 * filled <= used or _is_title(rows[place + 1 :]):
+    for i, row in enumerate(rows[:MAX_TITLE_ROWS] if used > 1 else ()):
+        filled, after = _filled(row), [r for r in rows[i + 1 :] if len(r) == width]
+        if 2 * filled <= used or _is_title(rows[i + 1 :]):
             continue
         is_full = filled == used or (filled == used - 1 and not row[0].strip())
-        is_apart = place > 1 and not _filled(rows[place - 1])
+        is_apart = i > 1 and not _filled(rows[i - 1])
         is_header = is_full and (is_apart or _votes(row, after)[1])
-        return place if is_header else first_filled(rows)
+        return i if is_header else first_filled(rows)
     return first_filled(rows)
 
 
@@ -307,12 +307,12 @@ def _is_title(after: Sequence[Row]) -> bool:
 
 
 def first_filled(rows: Sequence[Row]) -> int:
-    """Return the place of the first row that has a cell; 0 where none has."""
-    return next((place for place, row in enumerate(rows) if any(row)), 0)
+    """Return the position of the first row that is not empty; 0 if all are empty."""
+    return next((i for i, row in enumerate(rows) if any(row)), 0)
 
 
 def refuse_data(row: Row, below: Sequence[Row], origin: str, number: int) -> None:
-    """Raise DataError where the row of names, in line ``number``, looks like data."""
+    """Raise DataError if the header row, in line ``number``, looks like data."""
     like, words = _votes(row, below)
     names = [row[j].strip() for j in like]
     if words or not like or _may_be_names(names):
@@ -325,7 +325,7 @@ def refuse_data(row: Row, below: Sequence[Row], origin: str, number: int) -> Non
 
 
 def _votes(row: Row, below: Sequence[Row]) -> tuple[list[int], int]:
-    """Return the places of cells that are like those below, and how many words head numbers."""
+    """Return positions of cells that resemble those below, and the count of words above numbers."""
     like, words = [], 0
     for j, cell in enumerate(map(str.strip, row)):
         column = [r[j].strip() for r in below[:SAMPLE_ROWS] if j < len(r)]
@@ -344,9 +344,9 @@ def _votes(row: Row, below: Sequence[Row]) -> tuple[list[int], int]:
 
 
 def _is_near(cell: str, numbers: Sequence[str]) -> bool:
-    """Whether a number is within a range of those below, or one width of it beyond.
+    """Whether a number is within the range of those below, extended by its width on both sides.
 
-    Whatever its size, no name is a number with decimals above such numbers.
+    A number with decimals above such numbers is never a name.
     """
     if _DECIMAL.search(cell) and any(map(_DECIMAL.search, numbers)):
         return True
@@ -359,7 +359,7 @@ def _is_near(cell: str, numbers: Sequence[str]) -> bool:
 
 
 def _is_alike(cell: str, column: Sequence[str]) -> bool:
-    """Whether half of a column has the cell's pattern of digits, or e-mail addresses as it is."""
+    """Whether half of a column has the cell's pattern of digits, or all are e-mail addresses."""
     if "@" in cell:
         return 2 * sum("@" in text for text in column) >= len(column)
     pattern = re.sub(r"\d", "9", cell)
@@ -368,7 +368,7 @@ def _is_alike(cell: str, column: Sequence[str]) -> bool:
 
 
 def _may_be_names(names: Sequence[str]) -> bool:
-    """Whether numbers are years, or go up in even steps, as names of periods or of R's columns."""
+    """Whether numbers are years, or rise in equal steps, as names of periods or R columns do."""
     if len(names) < 2 or not all(name.isdecimal() for name in names):
         return False
     numbers = [*map(int, names)]
@@ -378,10 +378,13 @@ def _may_be_names(names: Sequence[str]) -> bool:
 
 
 def unnamed(names: Sequence[str | None], origin: str) -> Iterator[str]:
-    """Yield which columns have no name, or one name, by their places: names may be data."""
+    """Yield problems of columns without a name or with the same name, by position.
+
+    Names are not shown: they may be data.
+    """
     if empty := [str(j) for j, name in enumerate(names, 1) if not (name or "").strip()]:
         yield f"{origin}: column {', '.join(empty)} has no name; name every column; {ELSEWHERE}"
     for name, count in Counter(filter(None, names)).items():
         if count > 1:
-            places = [str(j) for j, other in enumerate(names, 1) if other == name]
-            yield f"{origin}: columns {', '.join(places)} have the same name; rename all but one"
+            positions = [str(j) for j, other in enumerate(names, 1) if other == name]
+            yield f"{origin}: columns {', '.join(positions)} have the same name; rename all but one"

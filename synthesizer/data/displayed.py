@@ -1,8 +1,7 @@
-"""What a notebook shows of a result: a short text, HTML, a frame of its rows, a picture.
+"""Display of results in a notebook: a short text, HTML, a frame of rows, charts.
 
-How is a matter of the report, some floors above: the package sets `data.view`, which loads the
-printer for notebooks when somebody looks. All results are shown by the same code, from what their
-fields, rows and figures say of themselves.
+The report, on a higher floor, draws them: the package sets `data.view`, which loads the notebook
+printer at first use. The same code shows all results, from their fields, rows and figures.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ class Picture(Protocol):
     """The charts of a result."""
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write them to a file that is named .svg or .html."""
+        """Write them to a file that ends in .svg or .html."""
 
     def _repr_html_(self) -> str: ...
 
@@ -30,7 +29,7 @@ class Picture(Protocol):
 
 
 class Displayed:
-    """A result that can be looked at: nothing is shown that the steward's report does not show.
+    """A result that a notebook can show; it shows nothing beyond the steward's report.
 
     It is confidential like the report, since figures are computed from the original.
     """
@@ -46,17 +45,17 @@ class Displayed:
 
     @property
     def _displayed(self) -> object:
-        """What has its tables and pictures: the result itself, or a part of it."""
+        """The object with tables and charts: the result itself, or a part of it."""
         return self
 
     @public
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Return one of its tables: its figures, or its rows where it has none.
+        """Return a table of the result: by default its figures, or its rows if it has none.
 
         Parameters
         ----------
         table : str, optional
-            Which one, such as ``"datasets"``; the text of the result lists them.
+            Name of the table, such as ``"datasets"``; the text of the result lists them.
 
         Raises
         ------
@@ -72,7 +71,7 @@ class Displayed:
         Raises
         ------
         DataError
-            If it has nothing that can be drawn.
+            If it has nothing to draw.
         """
         picture: Picture = data.view().picture_of(self._displayed)
         return picture
@@ -85,7 +84,7 @@ _SHORT.maxstring = _SHORT.maxother = 60
 
 
 def in_short(value: object) -> str:
-    """Return a value in short: long texts and lists are cut.
+    """Return a value as a short text: long texts and lists are cut.
 
     Examples
     --------

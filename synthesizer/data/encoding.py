@@ -1,8 +1,8 @@
-"""From texts to tables of codes, notes on what is odd but allowed, and rare levels.
+"""Encoding of texts as tables of codes, notes on unusual data, and rare levels.
 
-Levels that few persons have are grouped or blanked before anything is fitted. A model cannot show a
-level that it never saw. A rare level is put together with others under a name, or becomes a missing
-code; a level of an ordered variable joins the one beside it.
+Levels of few persons are grouped or blanked before any fit, because a model cannot release a level
+that is absent. Rare levels get a common name or become a missing code; a level of an ordered
+variable joins its neighbour.
 """
 
 from __future__ import annotations
@@ -42,31 +42,30 @@ from synthesizer.data.values import (
 )
 
 RARE: Final = 5
-"""A level with fewer rows is rare: the smallest cell that statistical offices commonly publish."""
+"""Fewest rows of a level; the smallest cell that statistical offices usually publish."""
 MOST_NAMED: Final = 5
-"""Columns that a note names."""
+"""Most columns that a note names."""
 RARE_REMEDY: Final = f"rare: {{min_count: {RARE}, to: other}}"
 """The key of a configuration that groups rare levels."""
 
 
 def encode(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> Table:
-    """Turn a source into a table of codes."""
+    """Return a source as a table of codes."""
     return encode_inferred(raw, infer(raw, declared))
 
 
 def encode_inferred(raw: RawTable, inferred: Sequence[Inferred]) -> Table:
-    """Encode a source whose variables are inferred already, in column order."""
+    """Return a source as a table of codes, given its inferred variables in column order."""
     return Table(
         _column(texts, item.variable) for texts, item in zip(raw.texts, inferred, strict=True)
     )
 
 
 def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
-    """Encode a second file with the variables of a first one.
+    """Return a second file as a table with the variables of a first one.
 
-    Levels and missing codes that the schema does not know are appended to it, hence labels agree
-    but codes may not (see `recoded`). In numbers up to ``new_codes`` distinct texts are taken for
-    missing codes.
+    New levels and missing codes are appended to the schema, so labels agree but codes may not (see
+    `recoded`). Among numbers, up to ``new_codes`` distinct texts are taken for missing codes.
     """
     problems = [
         f"{raw.origin}: column {name!r} is missing"
@@ -76,7 +75,7 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
     columns = []
     for texts in raw.texts:
         if texts.name not in schema:
-            problems.append(f"{raw.origin}: column {texts.name!r} is not in the original data")
+            problems.append(f"{raw.origin}: the original data lack column {texts.name!r}")
             continue
         try:
             columns.append(_column(texts, _extended(texts, schema[texts.name], new_codes)))
@@ -88,7 +87,7 @@ def encode_like(raw: RawTable, schema: Schema, *, new_codes: int = 0) -> Table:
 
 
 def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
-    """Append the levels and missing codes that occur in the texts and are new to the variable."""
+    """Return a variable with the new levels and missing codes of the texts appended."""
     storage = dict(variable.storage)
     if texts.null is not None:
         storage["null"] = texts.null
@@ -109,14 +108,14 @@ def _extended(texts: Texts, variable: Variable, new_codes: int) -> Variable:
         if odd.sum() > new_codes:
             raise ValueError(
                 f"is numeric in the original, but not in {texts.where(odd)}; write it alike in "
-                "both, or declare its kind or its missing codes"
+                "both, or declare its kind or missing codes"
             )
         missing += tuple(texts.picked(odd))
     return replace(variable, missing=missing, storage=storage)
 
 
 def recoded(column: Column, joint: Variable) -> Column:
-    """Return a column in the codes of a variable that has its labels, and perhaps more."""
+    """Return a column in the codes of a variable with at least the same labels."""
     old = column.variable
     if old.is_coded:
         where = {label: code for code, label in enumerate(joint.labels)}
@@ -157,18 +156,20 @@ def _numbers(texts: Texts, variable: Variable, observed: BoolArray) -> FloatArra
     if wrong.any():
         odd = observed.copy()
         odd[observed] = wrong
-        raise ValueError(f"is a date in the original, but not in {texts.where(odd)}")
+        raise ValueError(
+            f"is a date in the original, but not in {texts.where(odd)}; write it alike in both"
+        )
     return days
 
 
 def _format(values: pa.Array, variable: Variable, texts: Texts) -> NumberFormat:
-    """Return the variable's format of numbers; another file's own where it has another."""
+    """Return the number format of the variable, or that of the other file if it differs."""
     form = NumberFormat.of_storage(variable.storage)
     return form if is_number(values, form).all() else texts.format
 
 
 def _numbered(texts: Texts, observed: BoolArray) -> FloatArray:
-    """Number the identifiers 1, 2, ... in the order in which they first appear."""
+    """Return identifiers as 1, 2, ... in the order of their first rows."""
     first = np.zeros(len(texts.values), dtype=np.int64)
     # The last write wins, so writing backwards leaves the first row of every text.
     first[texts.codes[::-1]] = np.arange(texts.n_rows)[::-1]
@@ -178,19 +179,18 @@ def _numbered(texts: Texts, observed: BoolArray) -> FloatArray:
 
 
 def _shared_labels(named: str, texts: Texts) -> Iterator[str]:
-    """Say which labels of a file stand for several values, which stay levels of their own."""
+    """Yield a note on labels of a file that several values share."""
     labels = {} if texts.labelling is None else texts.labelling.labels
     counts = Counter(labels[text] for text in texts.picked(texts.occurs & texts.among(labels)))
     if shared := [label for label, count in counts.items() if count > 1]:
         yield (
-            f"{named}: {len(shared)} label{'s' if len(shared) > 1 else ''} of the file, such as "
-            f"{shared[0]!r}, stand{'' if len(shared) > 1 else 's'} for several values; each stays "
-            "a level of its own"
+            f"{named}: {plural(len(shared), 'label')} of the file, such as {shared[0]!r}, "
+            "with several values; each value stays a separate level"
         )
 
 
 def data_notes(raw: RawTable, table: Table) -> list[str]:
-    """Say what is odd but no error: constant columns, shared labels, missing codes never used."""
+    """Return notes on constant columns, shared labels and unused missing codes."""
     notes: list[str] = []
     constant = []
     for texts in raw.texts:
@@ -206,56 +206,54 @@ def data_notes(raw: RawTable, table: Table) -> list[str]:
     if constant:
         names = listed([*map(repr, constant)], MOST_NAMED)
         notes.append(
-            f"{plural(len(constant), 'column')} with one value only ({names}): they say nothing "
-            "and may be dropped"
+            f"{plural(len(constant), 'column')} with one value only ({names}), which may be dropped"
         )
     return notes
 
 
 MISSING: Final = "missing"
-"""What levels become that are blanked."""
+"""Value of ``to`` that blanks rare levels."""
 MANY: Final = 100
-"""A variable with more levels has many, whatever the number of persons."""
+"""A variable with more levels has many levels, for any number of persons."""
 FEW: Final = 10
-"""A variable with so many levels never has many."""
+"""A variable with up to 10 levels never has many."""
 PUBLIC_WORDS: Final = {
     "y", "n", "yes", "no", "true", "false", "t", "f", "m", "w", "male", "female", "man", "woman",
     "ja", "nein", "nee", "oui", "non", "si", "sí", "tak", "nie",
 }  # fmt: skip
-"""Levels that say nothing of a person by their name."""
+"""Levels whose names reveal nothing about a person."""
 SMALL: Final = 2
-"""Levels of up to so many times the fewest persons may join rare ones."""
+"""Levels with up to this multiple of ``min_count`` may join rare ones."""
 PUBLIC: Final = "; write `public: true` under the variable if its levels are a public code list"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RareLevels:
-    """Which levels of few persons are grouped, and which are left.
+    """Rules for grouping levels of few persons.
 
-    Whatever is left, levels of fewer than 5 are grouped in a variable of many levels (more than
-    100, or more than 10 and a third of the persons): these are names of persons' own.
+    In a variable of many levels, levels of fewer than 5 persons are always grouped, because they
+    may be names of persons. Many are more than 100, or more than 10 and a third of the persons.
     """
 
     min_count: int = RARE
-    """Persons that a level needs."""
+    """Fewest persons of a level."""
     to: str = "other"
-    """Name of the level that rare ones become, or ``missing``."""
+    """Name of the joint level, or ``missing``."""
     scope: Literal["all", "text", "many"] = "all"
-    """Variables: all; those whose levels are neither numbers below 1,000 nor yes and no; those of
-    many only. Codes with leading zeros are no numbers."""
+    """Variables: all; without those of numbers below 1,000 or yes and no; of many levels."""
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Variables that several columns hold over time, which are grouped alike."""
+    """Columns of each variable that spans several, which are grouped together."""
     persons: str | None = None
-    """Column that identifies persons, or what they belong to; each row is a person when absent."""
+    """Identifier of persons or groups; None: each row is a person."""
     public: Collection[str] = ()
-    """Variables whose levels are a public code list, and stay."""
+    """Variables whose levels are a public code list and stay."""
     fixed: Collection[str] = ()
     """Levels that stay in every variable."""
     numbers: Collection[str] = ()
-    """Columns that can hold no word: rare levels are blanked there, unless ``to`` is a number."""
+    """Columns of numbers: rare levels are blanked, unless ``to`` is a number."""
 
     def parts(self, table: Table) -> Iterator[tuple[str, list[Column]]]:
-        """Yield variables with levels that are no public code list, and their columns."""
+        """Yield coded variables without a public code list, and their columns."""
         cells = {cell for names in self.columns.values() for cell in names}
         single = {name: (name,) for name in table.names if name not in cells}
         for name, members in {**self.columns, **single}.items():
@@ -272,7 +270,7 @@ class RareLevels:
         return np.asarray(np.unique(table[self.persons].data, return_inverse=True)[1])
 
     def counts(self, table: Table) -> Iterator[tuple[str, list[Column], dict[str, int], bool]]:
-        """Yield variables, their columns, the persons of each level, and if these are many."""
+        """Yield variables, their columns, persons per level, and whether levels are many."""
         owners = self.owners(table)
         n_persons = int(owners.max(initial=-1)) + 1
         for name, parts in self.parts(table):
@@ -280,35 +278,35 @@ class RareLevels:
             k = sum(n > 0 for n in counts.values())
             yield name, parts, counts, k > MANY or (k > FEW and 3 * k >= n_persons)
 
-    def left(self, table: Table) -> Iterator[str]:
-        """Yield a sentence on levels of fewer than 5 persons, if some are left."""
+    def left_notes(self, table: Table) -> Iterator[str]:
+        """Yield a note on levels of fewer than 5 persons that were not grouped."""
         counted = {
             name: sum(0 < n < RARE for level, n in counts.items() if level not in self.fixed)
             for name, _, counts, _ in self.counts(table)
         }
-        left = {name: count for name, count in counted.items() if count}
-        if left:
-            named = [f"{name} {count}" for name, count in left.items()]
+        rare = {name: count for name, count in counted.items() if count}
+        if rare:
+            named = [f"{name} {count}" for name, count in rare.items()]
             remedy = "`levels: all` under rare" if self.scope == "text" else RARE_REMEDY
             yield (
-                f"{plural(sum(left.values()), 'level')} of {plural(len(left), 'column')} with "
-                f"fewer than {RARE} rows may point to persons ({listed(named)}): {remedy} groups "
-                "them before any fit, to: missing blanks them; public: true under a variable says "
-                "that its levels are a public code list"
+                f"{plural(sum(rare.values()), 'level')} of {plural(len(rare), 'column')} with "
+                f"fewer than {RARE} rows may identify persons ({listed(named)}): {remedy} groups "
+                "them before any fit, to: missing blanks them; write public: true under a variable "
+                "with a public code list"
             )
 
     def many(self, table: Table) -> dict[str, str]:
-        """Return what becomes of rare levels in variables of many levels, in words."""
+        """Return a note for each variable of many levels on its grouped rare levels."""
         notes = replace(self, scope="many").grouped(table)[1]
         names = [name for name, *_, is_many in self.counts(table) if is_many]
         return {name: note for note in notes for name in names if f" {name!r} " in note}
 
     def grouped(self, table: Table) -> tuple[Table, list[str]]:
-        """Return the table without levels of few persons, and what was done.
+        """Return the table without levels of few persons, and notes on the changes.
 
-        Rare levels become ``to``; a level of an ordered variable joins the one beside it. Where
-        even together few persons have them, the next smallest levels join them if they are small,
-        too; otherwise they are blanked.
+        Rare levels become ``to``; a level of an ordered variable joins its neighbour. If all rare
+        levels together have few persons, the next smallest levels join them, if small; otherwise
+        they are blanked.
 
         Examples
         --------
@@ -335,22 +333,22 @@ class RareLevels:
             to = self.to if holds_word or finite_number(self.to) is not None else MISSING
             new = _new_levels(parts, owners, counts, rare, least, to)
             changed += [_recoded(part, new, to) for part in parts]
-            notes.append(_told(name, new, rare, least, to) + (PUBLIC if is_many else ""))
+            notes.append(_what_became(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
 
 
 def are_codes(levels: Collection[str]) -> bool:
-    """Return whether levels are numbers below 1,000, or yes and no, which name nobody."""
+    """Whether levels are numbers below 1,000, or yes and no, which name no person."""
     numbers = [finite_number(level) for level in levels]
     are_small = all(number is not None and abs(number) < LARGE for number in numbers)
     are_padded = any(re.match(LEADING_ZERO, level) for level in levels)
     return (are_small and not are_padded) or {x.casefold() for x in levels} <= PUBLIC_WORDS
 
 
-def _told(
+def _what_became(
     name: str, new: Mapping[str, str | None], rare: Sequence[str], least: int, to: str
 ) -> str:
-    """Say what became of the rare levels of a variable."""
+    """Return the note on the rare levels of a variable."""
     became = {new[level] for level in rare}
     what = "joined the next level"
     if None in became:
@@ -359,7 +357,7 @@ def _told(
         what = f"became {to!r}"
     merged = sum(label == to != level for level, label in new.items())
     n_more = merged - len(rare) if to in became else 0
-    more = f", and so did {n_more} more: together they were still few" if n_more > 0 else ""
+    more = f", and so did {n_more} more, since together they were still rare" if n_more > 0 else ""
     return f"rare: {plural(len(rare), 'level')} of {name!r} of fewer than {least} {what}{more}"
 
 
@@ -371,7 +369,7 @@ def _new_levels(
     min_count: int,
     to: str,
 ) -> dict[str, str | None]:
-    """Return what every level becomes, None where it is blanked."""
+    """Return the new name of every level, None where it is blanked."""
     new: dict[str, str | None] = {level: level for level in counts}
     if parts[0].variable.kind is Kind.ORDERED and to != MISSING:
         return _joined(counts, parts, owners, min_count)
@@ -379,7 +377,7 @@ def _new_levels(
     others = sorted((n, level) for level, n in counts.items() if n and level not in grouped)
     while others and to != MISSING and _holders(parts, owners, grouped) < min_count:
         size, level = others.pop(0)
-        if size > SMALL * min_count:  # a level of many persons is not given up for a few
+        if size > SMALL * min_count:  # keep a level of many persons
             return new | dict.fromkeys(rare)
         grouped.append(level)
     return new | dict.fromkeys(rare if to == MISSING else grouped, None if to == MISSING else to)
@@ -388,7 +386,7 @@ def _new_levels(
 def _joined(
     counts: Mapping[str, int], parts: Sequence[Column], owners: IntArray, min_count: int
 ) -> dict[str, str | None]:
-    """Let the rarest level join the smaller of those beside it, until none is rare."""
+    """Return new names after the rarest level joined its smaller neighbour, until none is rare."""
     runs = [[level] for level, n in counts.items() if n]
     sizes = [counts[level] for (level,) in runs]
     while len(runs) > 1:
@@ -407,7 +405,7 @@ def _joined(
 
 
 def _holders(parts: Sequence[Column], owners: IntArray, levels: Sequence[str]) -> int:
-    """Return how many persons have any of some levels in any column."""
+    """Return the number of persons with any of some levels in any column."""
     has = np.zeros(len(owners), dtype=np.bool_)
     for part in parts:
         codes = [i for i, level in enumerate(part.variable.levels) if level in levels]
@@ -416,9 +414,9 @@ def _holders(parts: Sequence[Column], owners: IntArray, levels: Sequence[str]) -
 
 
 def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
-    """Return a table in which words among numbers or dates are blank if few persons have them.
+    """Return a table without words of few persons among numbers or dates, and notes.
 
-    Such a missing code is what a person wrote, unless it is one that programs write.
+    Such a missing code may be a person's text. Codes that programs write stay.
     """
     owners, changed, notes = rare.owners(table), [], []
     for column in table.columns:
@@ -427,11 +425,11 @@ def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
             continue
         state = column.missing_state()
         words = [
-            place
-            for place, code in enumerate(variable.missing, 1)
+            k
+            for k, code in enumerate(variable.missing, 1)
             if code not in {*NUMBER_CODES, *rare.fixed} and not LETTER.fullmatch(code)
             if finite_number(code) is None
-            if 0 < len(np.unique(owners[state == place])) < RARE
+            if 0 < len(np.unique(owners[state == k])) < RARE
         ]
         if words:
             changed.append(_wordless(column, words))
@@ -443,19 +441,21 @@ def without_words(table: Table, rare: RareLevels) -> tuple[Table, list[str]]:
 
 
 def _wordless(column: Column, words: Sequence[int]) -> Column:
-    """Return a column in which some missing codes, by their states, are the blank one."""
+    """Return a column with some missing codes, by states, replaced by the blank one."""
     old = with_blank(column.variable)
     gone = {old.missing[state - 1] for state in words}
-    kept = tuple(code for code in old.missing if code not in gone)
-    blank = kept.index(blank_code(old) or "") + 1
-    states = [0, *(blank if code in gone else kept.index(code) + 1 for code in old.missing)]
+    remaining = tuple(code for code in old.missing if code not in gone)
+    blank = remaining.index(blank_code(old) or "") + 1
+    states = [0, *(blank if code in gone else remaining.index(code) + 1 for code in old.missing)]
     return Column(
-        replace(old, missing=kept), column.data, np.array(states, np.int8)[column.missing_state()]
+        replace(old, missing=remaining),
+        column.data,
+        np.array(states, np.int8)[column.missing_state()],
     )
 
 
 def _recoded(column: Column, new: Mapping[str, str | None], to: str) -> Column:
-    """Return a column in which every level is what it became."""
+    """Return a column with its new levels."""
     old = column.variable
     variable = with_blank(old) if None in new.values() else old
     blank = blank_code(variable) or ""

@@ -13,8 +13,8 @@
     ├── OutputError          the output cannot be written, or exists already (exit code 2)
     └── LimitExceededError   a check exceeded a limit that the configuration sets (exit code 3)
 
-Messages name the file, variable or key and the remedy. They never hold a confidential value:
-for data they say counts and positions.
+Messages name the file, variable or key and the remedy. They never contain a confidential value,
+only counts and positions.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Self, TypeVar
 
 Value = TypeVar("Value")
-MOST_SHOWN: Final = 20
-"""So many problems are shown; all are in ``problems``."""
+MAX_SHOWN: Final = 20
+"""Most problems in the text of an error; ``problems`` has all."""
 
 
 def in_brief(problems: Sequence[str]) -> list[str]:
-    """Return the first problems to show, and how many more there are.
+    """Return the first problems, and a line with the number of the others.
 
     Examples
     --------
     >>> in_brief([f"problem {number}" for number in range(3000)])[-2:]
     ['problem 19', 'and 2,980 more; mend these first']
     """
-    more = len(problems) - MOST_SHOWN
+    more = len(problems) - MAX_SHOWN
     rest = [f"and {more:,} more; mend these first"] if more > 0 else []
-    return [*problems[:MOST_SHOWN], *rest]
+    return [*problems[:MAX_SHOWN], *rest]
 
 
 class Problem(str):
@@ -49,9 +49,9 @@ class Problem(str):
     text : str
         The sentence: file, variable or key, and the remedy.
     code : str
-        What kind of problem it is, such as ``unknown_variable``; that of its error by default.
+        Kind of problem, such as ``unknown_variable``; by default that of its error.
     names : tuple of str
-        The variables or files that it is about.
+        The variables or files with the problem.
 
     Examples
     --------
@@ -71,17 +71,17 @@ class Problem(str):
 
     @classmethod
     def of(cls, text: str, code: str = "") -> Problem:
-        """Return a sentence as it is where it has a code, else with this one."""
+        """Return a sentence with this code, unless it has one."""
         return text if isinstance(text, Problem) and text.code else cls(text, code)
 
-    def at(self, place: str) -> Problem:
-        """Return the problem with the place before it."""
-        return Problem(f"{place}: {self}", self.code, self.names) if place else self
+    def at(self, where: str) -> Problem:
+        """Return the problem with its position before it."""
+        return Problem(f"{where}: {self}", self.code, self.names) if where else self
 
 
-def at_place(place: str, problems: Iterable[str]) -> list[Problem]:
-    """Return problems with the place before each."""
-    return [Problem.of(problem).at(place) for problem in problems]
+def at_place(where: str, problems: Iterable[str]) -> list[Problem]:
+    """Return problems with their position before each."""
+    return [Problem.of(problem).at(where) for problem in problems]
 
 
 class SynthesizerError(Exception):
@@ -100,7 +100,7 @@ class SynthesizerError(Exception):
 
     exit_code = 1
     code = "error"
-    """Of problems that have none of their own."""
+    """Code of problems without one."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         listed = (problems,) if isinstance(problems, str) else problems
@@ -146,7 +146,7 @@ class ExpressionError(DataError):
 
 
 class ModelError(SynthesizerError):
-    """A conditional model cannot be fitted, drawn from or found."""
+    """A conditional model cannot be found, fitted or drawn from."""
 
     code = "model"
 
@@ -174,12 +174,12 @@ class LimitExceededError(SynthesizerError):
     exit_code = 3
 
 
-_NEAR = 0.65
-"""Likeness from which a name is suggested: aeg and age have 0.67, nope and income 0.6."""
+_MIN_LIKENESS = 0.65
+"""Least similarity of a suggested name: aeg and age have 0.67, nope and income 0.6."""
 
 
-MOST_LETTERS: Final = 80
-"""Longer names are compared with none: comparing takes time in proportion to their square."""
+MAX_LETTERS: Final = 80
+"""Most letters of a name for suggestions, whose time grows with the square."""
 
 
 RENAMED: Final = {
@@ -193,7 +193,7 @@ RENAMED: Final = {
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Suggest the new or the nearest known name; return ``otherwise`` where none is near.
+    """Return a suggestion of the new or the most similar known name, or ``otherwise``.
 
     Examples
     --------
@@ -210,19 +210,19 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     alike = in_other_case(name, known)
     if alike not in (None, name):
         return f"did you mean {alike!r}? upper and lower case count"
-    if len(name) > MOST_LETTERS:
+    if len(name) > MAX_LETTERS:
         return otherwise
-    close = difflib.get_close_matches(name, known, n=1, cutoff=_NEAR)
+    close = difflib.get_close_matches(name, known, n=1, cutoff=_MIN_LIKENESS)
     return f"did you mean {close[0]!r}?" if close else otherwise
 
 
 def in_other_case(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that differs in nothing but upper and lower case."""
+    """Return the known name that differs only by upper and lower case."""
     return next((other for other in known if other.casefold() == name.casefold()), None)
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Write a count with its noun.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -233,7 +233,7 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
-    """Return the first names, and how many more there are.
+    """Return the first names, and the number of the others.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def listed(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
 
 
 class Problems(list[str]):
-    """Problems gathered from several places, to be raised as one error.
+    """Problems of several checks, to be raised as one error.
 
     Examples
     --------
@@ -256,24 +256,24 @@ class Problems(list[str]):
     ['m (0) must be at least 1', "forbid 1: unknown variable 'agee'"]
     """
 
-    def gathered(self, place: str = "") -> Gathered:
-        """Collect the problems of an error raised in the block, with the place before each."""
-        return Gathered(self, place)
+    def gathered(self, where: str = "") -> Gathered:
+        """Collect the problems of an error in the block, with their position before each."""
+        return Gathered(self, where)
 
     def attempt(
-        self, function: Callable[..., Value | None], *words: Any, place: str = ""
+        self, function: Callable[..., Value | None], *words: Any, where: str = ""
     ) -> Value | None:
-        """Return what a function returns; None where it raises an error, which is collected."""
-        with self.gathered(place):
+        """Return the result of a function; None if it raises an error, which is collected."""
+        with self.gathered(where):
             return function(*words)
         return None
 
-    def at(self, place: str, problems: Iterable[str]) -> None:
-        """Add problems with the place before each."""
-        self += at_place(place, problems)
+    def at(self, where: str, problems: Iterable[str]) -> None:
+        """Add problems with their position before each."""
+        self += at_place(where, problems)
 
     def settle(self, kind: type[SynthesizerError]) -> None:
-        """Raise an error with every problem once; nothing happens where there is none."""
+        """Raise an error with every problem once, if there is any."""
         if self:
             raise kind(dict.fromkeys(self))
 
@@ -281,19 +281,19 @@ class Problems(list[str]):
 class Gathered:
     """A block whose error is collected as problems; the code after the block runs."""
 
-    def __init__(self, problems: Problems, place: str) -> None:
-        self.problems, self.place = problems, place
+    def __init__(self, problems: Problems, where: str) -> None:
+        self.problems, self.where = problems, where
 
     def __enter__(self) -> None:
         """Begin the block."""
 
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        """Take the error over if it is one of the package."""
+        """Collect an error of the package; let others pass."""
         if isinstance(error, SynthesizerError):
-            self.problems.at(self.place, error.problems)
+            self.problems.at(self.where, error.problems)
             return True
         return False
 
 
 class Terminated(KeyboardInterrupt):
-    """Somebody ended the program (SIGTERM): it stops at once and keeps nothing."""
+    """The program was terminated (SIGTERM): it stops at once and keeps nothing."""

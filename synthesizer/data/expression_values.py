@@ -1,8 +1,8 @@
-"""Values inside an expression: numbers, conditions, labels, dates; converting and combining them.
+"""Values of an expression (numbers, conditions, labels, dates) and their operations.
 
-All arrays have shape (n,), or () where a value is the same in every row. Missing numbers and dates
-are NaN. Labels are codes into a tuple of labels, so that a comparison with a label costs
-one look at each label, not at each row.
+All arrays have shape (n,), or () for a value that is the same in every row. Missing numbers and
+dates are NaN. Labels are codes into a tuple of labels, so a comparison with a label is made once
+per label, not per row.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class Type(Enum):
-    """What a value is."""
+    """Types of values."""
 
     NUMBER = auto()
     CONDITION = auto()
@@ -53,7 +53,7 @@ class Value:
     """One value per row."""
 
     type: Type
-    """What the values are; UNKNOWN follows a problem that is reported already."""
+    """Type of the values; UNKNOWN after a problem that is already reported."""
     data: npt.NDArray[Any]
     """float64 (numbers, dates), bool (conditions) or codes (labels); shape (n,) or ()."""
     labels: Labels = ()
@@ -61,9 +61,9 @@ class Value:
     n_levels: int = 0
     """Labels from here on are missing codes."""
     literal: float | str | bool | None = None
-    """The constant that was written in the text."""
+    """The constant in the text, if it is one."""
     column: Column | None = None
-    """The variable that was named in the text."""
+    """The variable in the text, if it is one."""
 
     @property
     def levels(self) -> Labels:
@@ -82,7 +82,7 @@ class Value:
 
     @property
     def what(self) -> str:
-        """How a message names the value."""
+        """Name of the value in messages."""
         if self.column is not None:
             return f"variable {self.column.name!r} ({self.column.variable.kind.value})"
         if self.literal is not None:
@@ -97,9 +97,7 @@ def from_column(column: Column) -> Value:
     """Return the values of a variable."""
     variable = column.variable
     if variable.kind is Kind.ID:
-        raise ExpressionError(
-            f"variable {variable.name!r} is an identifier; use another variable in the expression"
-        )
+        raise ExpressionError(f"variable {variable.name!r} is an identifier; use another variable")
     if variable.is_coded:
         labels = variable.labels
         return Value(Type.LABEL, column.data, labels, len(variable.levels), column=column)
@@ -120,7 +118,7 @@ def literal_value(literal: float | str | bool) -> Value:
 
 
 def defined(data: npt.ArrayLike, *inputs: npt.ArrayLike) -> FloatArray:
-    """Turn infinite results into NaN, and results of missing inputs (numpy: nan ** 0 is 1)."""
+    """Return results with NaN for infinite ones and for missing inputs (numpy: nan ** 0 is 1)."""
     result = np.asarray(data, dtype=np.float64)
     good = np.isfinite(result)
     for values in inputs:
@@ -129,19 +127,19 @@ def defined(data: npt.ArrayLike, *inputs: npt.ArrayLike) -> FloatArray:
 
 
 def label_number(label: str | None) -> float:
-    """Return the number that a label spells, otherwise NaN."""
+    """Return the number of a label, NaN if it is a word."""
     if label is None or _NUMBER.fullmatch(label) is None:
         return np.nan
     return float(label)
 
 
 def _spells(label: str | None, literal: float | str | bool) -> bool:
-    """Whether a label is a text, or spells a number."""
+    """Whether a label equals a text or number."""
     return label == literal if isinstance(literal, str) else label_number(label) == literal
 
 
 def _label_numbers(value: Value) -> FloatArray | None:
-    """Numbers of all labels (missing codes NaN); None unless every level spells a number."""
+    """Return the numbers of labels (missing codes NaN); None unless all levels are numbers."""
     numbers = np.array([label_number(label) for label in value.labels], dtype=np.float64)
     numbers[value.n_levels :] = np.nan
     usable = value.n_levels > 0 and not np.isnan(numbers[: value.n_levels]).any()
@@ -149,21 +147,21 @@ def _label_numbers(value: Value) -> FloatArray | None:
 
 
 def as_numbers(value: Value) -> FloatArray:
-    """Return float64 numbers: of numbers, of conditions (0, 1), of labels that spell numbers."""
+    """Return float64 numbers of numbers, of conditions (0, 1) or of labels that are numbers."""
     if value.type in (Type.NUMBER, Type.CONDITION):
         return np.asarray(value.data, dtype=np.float64)
     if value.type is Type.LABEL:
         numbers = _label_numbers(value)
         if numbers is not None:
             return np.asarray(numbers[value.data])
-    raise ExpressionError(f"{value.what} is no number; {_number_remedy(value)}")
+    raise ExpressionError(f"{value.what} is not a number; {_number_remedy(value)}")
 
 
 def _number_remedy(value: Value) -> str:
     if value.type is Type.DATE:
         return "use year(), month() or day(), or subtract another date"
     if value.type is Type.TEXT:
-        return "write numbers without quotation marks, and only declared missing codes with them"
+        return "write numbers without quotation marks; only missing codes have them"
     return "compare labels with == or != and a text in quotation marks"
 
 
@@ -176,7 +174,7 @@ def as_dates(value: Value) -> FloatArray:
             return np.asarray(np.datetime64(value.literal, "D").astype(np.float64))
         except ValueError:
             pass
-    raise ExpressionError(f"{value.what} is no date; write dates as 'YYYY-MM-DD'")
+    raise ExpressionError(f"{value.what} is not a date; write dates as 'YYYY-MM-DD'")
 
 
 def truth(value: Value) -> BoolArray:
@@ -185,16 +183,16 @@ def truth(value: Value) -> BoolArray:
         return np.asarray(value.data, dtype=bool)
     if value.is_boolean:
         return np.asarray(bool_mask(value, True)[value.data])
-    raise ExpressionError(f"{value.what} is no condition; compare it, for example with == or !=")
+    raise ExpressionError(f"{value.what} is not a condition; compare it, for example with ==")
 
 
 def bool_mask(value: Value, wanted: bool) -> BoolArray:
-    """Which labels mean true (or false)."""
+    """Return which labels mean true (or false)."""
     words = _TRUE if wanted else _FALSE
     are_booleans = [str(label).casefold() in _TRUE | _FALSE for label in value.levels]
     if not all(are_booleans):
         raise ExpressionError(
-            f"the levels of {value.what} do not say true or false; compare with == and a level "
+            f"the levels of {value.what} are not true and false; compare it by == with a level "
             "in quotation marks"
         )
     mask = np.array([str(label).casefold() in words for label in value.labels], dtype=bool)
@@ -211,31 +209,31 @@ def same_missing_code(column: Column, literal: float | str | bool) -> int:
 
 
 def recode(value: Value, union: Sequence[str | None]) -> npt.NDArray[Any]:
-    """Return codes into ``union``, which holds all labels of ``value``."""
-    places = {label: place for place, label in enumerate(union)}
-    table = np.array([places[label] for label in value.labels], dtype=np.int32)
+    """Return codes into ``union``, which contains all labels of ``value``."""
+    code_of = {label: code for code, label in enumerate(union)}
+    table = np.array([code_of[label] for label in value.labels], dtype=np.int32)
     return np.asarray(table[value.data])
 
 
-def arithmetic(symbol: str, left: Value, right: Value) -> Value:
-    """Combine numbers; date - date is a number of days, date plus or minus days is a date."""
-    dates = (left.type is Type.DATE, right.type is Type.DATE)
-    if symbol == "-" and any(dates) and Type.NUMBER not in (left.type, right.type):
-        return Value(Type.NUMBER, as_dates(left) - as_dates(right))
+def arithmetic(symbol: str, lhs: Value, rhs: Value) -> Value:
+    """Return the result of an operation; date - date is days, date plus or minus days a date."""
+    dates = (lhs.type is Type.DATE, rhs.type is Type.DATE)
+    if symbol == "-" and any(dates) and Type.NUMBER not in (lhs.type, rhs.type):
+        return Value(Type.NUMBER, as_dates(lhs) - as_dates(rhs))
     shifted = (symbol in "+-" and dates == (True, False)) or (symbol == "+" and dates[1])
     if shifted and not all(dates):
-        first = left.data if dates[0] else as_numbers(left)
-        second = right.data if dates[1] else as_numbers(right)
+        first = lhs.data if dates[0] else as_numbers(lhs)
+        second = rhs.data if dates[1] else as_numbers(rhs)
         with np.errstate(all="ignore"):
             return Value(Type.DATE, defined(_ARITHMETIC[symbol](first, second)))
-    first, second = as_numbers(left), as_numbers(right)
+    first, second = as_numbers(lhs), as_numbers(rhs)
     with np.errstate(all="ignore"):
         result = _ARITHMETIC[symbol](first, second)
     return Value(Type.NUMBER, defined(result, first, second))
 
 
 def either(condition: BoolArray, first: Value, second: Value) -> Value:
-    """Take ``first`` where the condition holds, otherwise ``second``."""
+    """Return ``first`` where the condition holds, otherwise ``second``."""
     types = {first.type, second.type}
     if types <= {Type.LABEL, Type.TEXT}:
         return _either_label(condition, first, second)
@@ -264,29 +262,29 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def compare(symbol: str, left: Value, right: Value) -> BoolArray:
-    """Compare row by row; missing numbers and dates compare False with everything."""
-    if left.literal is not None and right.literal is None:
-        left, right, symbol = right, left, _MIRRORED[symbol]
-    literal = right.literal if left.literal is None else None
+def compare(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
+    """Return the comparison row by row; missing numbers and dates always give False."""
+    if lhs.literal is not None and rhs.literal is None:
+        lhs, rhs, symbol = rhs, lhs, _MIRRORED[symbol]
+    literal = rhs.literal if lhs.literal is None else None
     if literal is not None and symbol in ("==", "!="):
-        if left.type is Type.LABEL:
-            mask = _label_mask(left, literal)
-            return np.asarray((mask if symbol == "==" else ~mask)[left.data])
-        state = 0 if left.column is None else same_missing_code(left.column, literal)
-        if left.column is not None and state:
-            return np.asarray(_COMPARE[symbol](left.column.missing_state() == state, True))
-    elif literal is not None and left.type is Type.LABEL:
-        return _order_label(symbol, left, right)
-    if {left.type, right.type} <= {Type.LABEL, Type.TEXT}:
-        return _compare_labels(symbol, left, right)
-    return _compare_numbers(symbol, left, right)
+        if lhs.type is Type.LABEL:
+            mask = _label_mask(lhs, literal)
+            return np.asarray((mask if symbol == "==" else ~mask)[lhs.data])
+        state = 0 if lhs.column is None else same_missing_code(lhs.column, literal)
+        if lhs.column is not None and state:
+            return np.asarray(_COMPARE[symbol](lhs.column.missing_state() == state, True))
+    elif literal is not None and lhs.type is Type.LABEL:
+        return _order_label(symbol, lhs, rhs)
+    if {lhs.type, rhs.type} <= {Type.LABEL, Type.TEXT}:
+        return _compare_labels(symbol, lhs, rhs)
+    return _compare_numbers(symbol, lhs, rhs)
 
 
 def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
-    """Which labels equal a literal; a number equals every label that spells it.
+    """Return which labels and missing codes equal a literal; a number equals labels in any format.
 
-    Missing codes too; True and False stand for the levels of a boolean variable.
+    True and False are the levels of a boolean variable.
     """
     if isinstance(literal, bool) and value.is_boolean:
         return bool_mask(value, literal)
@@ -300,39 +298,39 @@ def _label_mask(value: Value, literal: float | str | bool) -> BoolArray:
     return mask
 
 
-def _order_label(symbol: str, left: Value, right: Value) -> BoolArray:
-    """Order by level for ordered variables, by number where all levels spell numbers."""
-    literal, ordered = right.literal, left.is_ordered
+def _order_label(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
+    """Return the comparison with a label: by level if ordered, by number if all are numbers."""
+    literal, ordered = rhs.literal, lhs.is_ordered
     if ordered and literal is not None:
-        spelled = [_spells(label, literal) for label in left.labels]
-        if any(spelled[: left.n_levels]):
-            positions = np.arange(len(left.labels), dtype=np.float64)
-            positions[left.n_levels :] = np.nan
+        spelled = [_spells(label, literal) for label in lhs.labels]
+        if any(spelled[: lhs.n_levels]):
+            positions = np.arange(len(lhs.labels), dtype=np.float64)
+            positions[lhs.n_levels :] = np.nan
             mask = _COMPARE[symbol](positions, float(spelled.index(True)))
-            return np.asarray(mask[left.data])
-    if right.type is Type.NUMBER:
-        return _compare_numbers(symbol, left, right)
+            return np.asarray(mask[lhs.data])
+    if rhs.type is Type.NUMBER:
+        return _compare_numbers(symbol, lhs, rhs)
     raise ExpressionError(
-        f"{left.what} cannot be compared with {literal!r} by {symbol!r}; "
+        f"{lhs.what} cannot be compared with {literal!r} by {symbol!r}; "
         + ("use one of its levels" if ordered else "declare it as ordered, or use == or in")
     )
 
 
-def _compare_labels(symbol: str, left: Value, right: Value) -> BoolArray:
+def _compare_labels(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
     if symbol in ("==", "!="):
-        union = list(dict.fromkeys(left.labels + right.labels))
-        first, second = (recode(value, union) for value in (left, right))
+        union = list(dict.fromkeys(lhs.labels + rhs.labels))
+        first, second = (recode(value, union) for value in (lhs, rhs))
         return np.asarray(_COMPARE[symbol](first, second))
-    if left.is_ordered and right.is_ordered and left.levels == right.levels:
-        observed = (left.data < left.n_levels) & (right.data < right.n_levels)
-        return np.asarray(_COMPARE[symbol](left.data, right.data) & observed)
-    return _compare_numbers(symbol, left, right)
+    if lhs.is_ordered and rhs.is_ordered and lhs.levels == rhs.levels:
+        observed = (lhs.data < lhs.n_levels) & (rhs.data < rhs.n_levels)
+        return np.asarray(_COMPARE[symbol](lhs.data, rhs.data) & observed)
+    return _compare_numbers(symbol, lhs, rhs)
 
 
-def _compare_numbers(symbol: str, left: Value, right: Value) -> BoolArray:
-    dates = Type.DATE in (left.type, right.type)
+def _compare_numbers(symbol: str, lhs: Value, rhs: Value) -> BoolArray:
+    dates = Type.DATE in (lhs.type, rhs.type)
     convert = as_dates if dates else as_numbers
-    first, second = convert(left), convert(right)
+    first, second = convert(lhs), convert(rhs)
     both_defined = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
     return np.asarray(_COMPARE[symbol](first, second) & both_defined)
 
@@ -342,7 +340,13 @@ _MAX_DAYS = 3e6  # about 8,000 years on either side of 1970: calendars need whol
 
 
 def call(name: str, arguments: Arguments) -> Value:
-    """Apply the function ``name``; raises ExpressionError for a wrong number or kind."""
+    """Return the result of the function ``name``.
+
+    Raises
+    ------
+    ExpressionError
+        For a wrong number or type of arguments.
+    """
     usage, least, most, function = FUNCTIONS[name]
     if not least <= len(arguments) <= most:
         raise ExpressionError(f"{name}() got {len(arguments)} values; write {usage}")
@@ -373,10 +377,10 @@ def _extreme(function: Callable[[Any, Any], Any]) -> Callable[..., Value]:
 
 
 def _round(value: Value, digits: Value | None = None) -> Value:
-    places = 0.0 if digits is None else digits.literal
-    if not isinstance(places, float) or places not in range(16):
+    decimals = 0.0 if digits is None else digits.literal
+    if not isinstance(decimals, float) or decimals not in range(16):
         raise ExpressionError("round() needs a whole number of digits from 0 to 15")
-    return _numeric(lambda numbers: np.round(numbers, int(places)))(value)
+    return _numeric(lambda numbers: np.round(numbers, int(decimals)))(value)
 
 
 def _missing(value: Value, code: Value | None = None) -> Value:
@@ -448,7 +452,7 @@ FUNCTIONS: dict[str, tuple[str, int, int, Callable[..., Value]]] = {
 
 Codes = npt.NDArray[np.int32]
 DIGITS = 15
-"""Digits that any float keeps."""
+"""Decimal digits that a float keeps."""
 
 
 def to_column(value: Value, variable: Variable, n_rows: int) -> Column:
@@ -470,7 +474,7 @@ def _results_numeric(data: FloatArray, variable: Variable) -> Column:
 
 
 def _rounded(data: FloatArray, decimals: int | None) -> FloatArray:
-    """Round to some decimals, and to 15 digits: what floats hold, so 46.875 is not 46.87499..9."""
+    """Return numbers rounded to 15 digits and then to decimals: 46.875, not 46.87499..9."""
     if decimals is not None:
         data = np.round(data, decimals)
     if decimals is not None and decimals < 6:
@@ -499,7 +503,7 @@ def _check_undefined(count: int, variable: Variable) -> None:
 
 
 def _codes(value: Value, variable: Variable) -> Codes:
-    """Codes of ``variable``, -1 where the result is undefined."""
+    """Return codes of ``variable``, -1 where the result is undefined."""
     if value.type in (Type.LABEL, Type.TEXT):
         return np.asarray(_label_codes(value, variable)[value.data])
     if variable.kind is Kind.BOOLEAN and value.type is Type.CONDITION:
@@ -508,9 +512,9 @@ def _codes(value: Value, variable: Variable) -> Codes:
 
 
 def _label_codes(value: Value, variable: Variable) -> Codes:
-    """For each label its code; missing codes that the variable does not know are undefined."""
-    places = {label: code for code, label in enumerate(variable.labels)}
-    unknown = [x for x in value.levels if x not in places]
+    """Return the code of each label; missing codes that the variable lacks are undefined."""
+    code_of = {label: code for code, label in enumerate(variable.labels)}
+    unknown = [x for x in value.levels if x not in code_of]
     if unknown and value.column is None:
         shown = ", ".join(map(repr, unknown))
         raise ExpressionError(f"variable {variable.name!r} has no level {shown}; use its levels")
@@ -519,7 +523,7 @@ def _label_codes(value: Value, variable: Variable) -> Codes:
             f"variable {variable.name!r} lacks {plural(len(unknown), 'level')} of {value.what}; "
             "declare both with the same levels"
         )
-    codes = [-1 if label is None else places.get(label, -1) for label in value.labels]
+    codes = [-1 if label is None else code_of.get(label, -1) for label in value.labels]
     return np.array(codes, dtype=np.int32)
 
 
@@ -537,8 +541,8 @@ def _number_codes(numbers: FloatArray, variable: Variable) -> Codes:
     spelled = np.array([label_number(level) for level in variable.levels])
     if not len(spelled) or np.isnan(spelled).any():
         raise ExpressionError(
-            f"variable {variable.name!r} has levels that are no numbers; the expression must "
-            "give labels, for example 'yes' if x > 0 else 'no'"
+            f"variable {variable.name!r} has levels that are not numbers; the expression must "
+            "return labels, for example 'yes' if x > 0 else 'no'"
         )
     distinct, inverse = np.unique(np.atleast_1d(numbers), return_inverse=True)
     is_level = distinct[:, None] == spelled[None, :]
@@ -546,8 +550,8 @@ def _number_codes(numbers: FloatArray, variable: Variable) -> Codes:
     lost = np.isin(inverse.ravel(), np.flatnonzero((codes < 0) & ~np.isnan(distinct)))
     if lost.any():
         raise ExpressionError(
-            f"variable {variable.name!r}: the expression gives a number that is no level in "
-            f"{plural(int(lost.sum()), 'row')}; round it, or cover these rows with "
+            f"variable {variable.name!r}: in {plural(int(lost.sum()), 'row')} the expression "
+            "returns a number that is not a level; round it, or cover these rows with "
             "'x if condition else y'"
         )
     return np.asarray(codes[inverse.ravel()].reshape(np.shape(numbers)))

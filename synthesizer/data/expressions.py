@@ -1,7 +1,7 @@
 """A small, safe expression language over tables: derived variables, rules, structural zeros.
 
 ==================  ============================================================================
-names               ``age``; names that are no plain words stand in backticks: ```Jul.93```
+names               ``age``; write names that are no plain words in backticks: ```Jul.93```
 literals            ``3``, ``0.5``, ``'label'``, ``True``, ``False``; dates are ``'2011-12-31'``
 arithmetic          ``+ - * / // % **`` on numbers; date - date gives days, date + days a date
 comparison          ``== != < <= > >=``, also chained (``15 <= age < 65``); ``in [..]``, ``not in``
@@ -12,13 +12,13 @@ functions           abs, round, floor, ceil, log, log10, exp, sqrt, min, max, mi
                     ``break[j-1] <= x < break[j]``
 ==================  ============================================================================
 
-Missing values. A missing number or date compares False with everything, also with ``!=``, and
-makes arithmetic missing; ``missing(x)`` and ``missing(x, 'CODE')`` ask for it, and ``x == 'CODE'``
-or ``x == -8`` (a declared code) mean the same. The missing codes of a coded variable are labels
-like any other: ``MSP != 'A'`` is True where ``MSP`` is missing, and ``<`` is False there.
+Missing values. A comparison with a missing number or date is False, also ``!=``, and arithmetic
+with it is missing. ``missing(x)`` and ``missing(x, 'CODE')`` test for it, and so do ``x == 'CODE'``
+and ``x == -8`` (a declared code). The missing codes of a coded variable are labels like any other:
+``MSP != 'A'`` is True where ``MSP`` is missing, and ``<`` is False there.
 
-Coded variables. ``SEX == 1`` and ``SEX == '1'`` are the same. ``<`` goes by the order of the
-levels of an ordered variable, and by number where every level spells a number.
+Coded variables. ``SEX == 1`` and ``SEX == '1'`` are the same. ``<`` uses the order of the levels of
+an ordered variable, and the numbers if every level is a number.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _REMEDIES = {
     "%in%": "write 'in [...]'",
     "%%": "write '%' for the remainder",
     "%/%": "write '//' for whole division",
-    ".": "write names that hold a dot in backticks, and missing(x) for is.na(x)",
+    ".": "write names with a dot in backticks, and missing(x) for is.na(x)",
     "'": "close the quotation mark",
     '"': "close the quotation mark",
     "`": "close the backtick",
@@ -94,7 +94,7 @@ _NODES = (
 
 
 def quote_name(name: str) -> str:
-    """Write a variable's name the way an expression needs it.
+    """Return a variable's name as an expression needs it.
 
     Examples
     --------
@@ -106,9 +106,9 @@ def quote_name(name: str) -> str:
 
 
 def parse_tree(text: str) -> ast.expr:
-    """Parse ``text`` into a tree of whitelisted nodes.
+    """Return the tree of ``text``, with whitelisted nodes only.
 
-    Names are `ast.Name` (backticks removed), literals are `ast.Constant` holding str, bool or a
+    Names are `ast.Name` (without backticks), literals are `ast.Constant` with a str, a bool or a
     finite float.
     """
     if len(text) > MAX_LENGTH:
@@ -122,7 +122,7 @@ def parse_tree(text: str) -> ast.expr:
 
 
 class _Checker(ast.NodeTransformer):
-    """Checks one text; holds the data for messages and placeholders."""
+    """Checker of one text, with what messages and placeholders need."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -148,7 +148,7 @@ class _Checker(ast.NodeTransformer):
         return checked
 
     def sources(self) -> Iterator[str]:
-        """Yield a replacement for each token, of the same length as the token."""
+        """Yield a replacement of the same length for each token."""
         before = "space"
         for token in _TOKEN.finditer(self.text):
             if token.lastgroup in _OPERANDS and before in _OPERANDS:
@@ -174,7 +174,7 @@ class _Checker(ast.NodeTransformer):
     def refuse(self, token: re.Match[str]) -> NoReturn:
         at, text = token.start(), token.group()
         if text.isdigit():
-            self.fail(at, "this is no number; write names that start with a digit in `...`")
+            self.fail(at, "this is not a number; write names that start with a digit in `...`")
         remedy = _REMEDIES.get(text, "remove it, or write the name in backticks")
         self.fail(at, f"{text!r} is not part of the language; {remedy}")
 
@@ -184,12 +184,12 @@ class _Checker(ast.NodeTransformer):
         return identifier
 
     def position(self, node: ast.AST) -> int:
-        """Position of a node in characters; the tree counts bytes."""
+        """Return the position of a node in characters; the tree counts bytes."""
         offset = getattr(node, "col_offset", 0)
         return len(self.source.encode()[:offset].decode(errors="ignore"))
 
     def visit(self, node: ast.AST) -> Any:
-        """Return the node with placeholders resolved; refuse what is not on the whitelist."""
+        """Return the node with placeholders resolved; refuse nodes outside the whitelist."""
         if not isinstance(node, ast.expr):  # an operator that was read
             return node
         if self.depth > MAX_DEPTH:
@@ -230,7 +230,7 @@ class _Checker(ast.NodeTransformer):
 
 def _unsupported(node: ast.expr) -> str:
     reasons = {
-        "Subscript": "indexing is not part of the language; lists stand after 'in' only",
+        "Subscript": "indexing is not part of the language; write lists only after 'in'",
         "Starred": "'*' needs a value on both sides",
     }
     return reasons.get(
@@ -268,12 +268,12 @@ class Expression:
 
     text: str
     names: frozenset[str]
-    """Variables that it mentions."""
+    """Variables in the text."""
     _tree: ast.expr = field(repr=False, compare=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a text; raises ExpressionError with the position and the remedy."""
+        """Return the expression of a text; raise ExpressionError with position and remedy."""
         tree = parse_tree(text)
         nodes = [*ast.walk(tree)]
         functions = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
@@ -282,9 +282,9 @@ class Expression:
 
     @property
     def canonical(self) -> str:
-        """The one text of all spellings: of spaces, parentheses, quotes, numbers, lists.
+        """The common text of all spellings of spaces, parentheses, quotes, numbers and lists.
 
-        It reads as the same expression. What is joined by ``and`` or ``or`` stands in order.
+        It means the same. Operands of ``and`` and ``or`` are sorted.
 
         Examples
         --------
@@ -295,7 +295,7 @@ class Expression:
 
     @property
     def inequalities(self) -> tuple[tuple[str, str, str], ...]:
-        """The names and the signs of ``a <= b <= c``, pair by pair; nothing for other expressions.
+        """Names and signs of ``a <= b <= c``, pair by pair; empty for other expressions.
 
         Examples
         --------
@@ -312,7 +312,7 @@ class Expression:
         return tuple(zip(names[:-1], signs, names[1:], strict=True))
 
     def renamed(self, texts: Mapping[str, str]) -> Expression:
-        """Return the expression with other texts in place of some variables.
+        """Return the expression with some variables replaced by texts.
 
         Examples
         --------
@@ -338,9 +338,9 @@ class Expression:
         target: Variable | None = None,
         absent: Collection[str] = (),
     ) -> list[str]:
-        """Say without data what is wrong: as a condition, or to derive ``target``, where named.
+        """Return the problems as a condition, or as the derivation of ``target``, without data.
 
-        ``absent`` are variables that are known to be missing: only the rest is looked at.
+        ``absent`` are variables whose absence is already reported.
         """
         table = Table([Column.zeros(variable, 0) for variable in schema], 0)
         try:
@@ -361,15 +361,15 @@ class Expression:
         return np.broadcast_to(mask, table.n_rows).copy()
 
     def count(self, table: Table) -> int:
-        """Count the rows where the condition holds."""
+        """Return the number of rows where the condition holds."""
         return int(self.condition(table).sum())
 
     def derive(self, table: Table, variable: Variable) -> Column:
         """Return the value of each row as a column of ``variable``.
 
-        Numbers are rounded to ``variable.decimals``. Where the result is undefined (a missing
-        input, a division by zero, the logarithm of a negative number) it is the first missing
-        code of ``variable``.
+        Numbers are rounded to ``variable.decimals``. An undefined result (a missing input, a
+        division by zero, the logarithm of a negative number) becomes the first missing code of
+        ``variable``.
         """
         return to_column(self._value(table), variable, table.n_rows)
 
@@ -385,7 +385,7 @@ as_text(Expression, lambda expression: expression.text, Expression.parse)
 
 
 class _Speller(ast.NodeTransformer):
-    """Turns a copy of a tree into one that `ast.unparse` writes alike for all spellings."""
+    """Transformer to a tree that `ast.unparse` writes alike for all spellings."""
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return ast.Name(quote_name(node.id), node.ctx)
@@ -410,9 +410,9 @@ class _Speller(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        for sign, right in zip(node.ops, node.comparators, strict=True):
-            if isinstance(sign, ast.In | ast.NotIn) and isinstance(right, ast.List):
-                right.elts = _in_order(right.elts)
+        for sign, rhs in zip(node.ops, node.comparators, strict=True):
+            if isinstance(sign, ast.In | ast.NotIn) and isinstance(rhs, ast.List):
+                rhs.elts = _in_order(rhs.elts)
         return node
 
 
@@ -422,13 +422,13 @@ def _joined_by(node: ast.expr, joint: ast.boolop) -> list[ast.expr]:
 
 
 def _in_order(nodes: Iterable[ast.expr]) -> list[ast.expr]:
-    """Return the nodes in the order of their texts, each once."""
+    """Return the distinct nodes, sorted by their texts."""
     distinct = {ast.unparse(node): node for node in nodes}
     return [distinct[text] for text in sorted(distinct)]
 
 
 class _Evaluation(ast.NodeVisitor):
-    """Walks the tree once; a problem is noted and yields UNKNOWN, so that all are found."""
+    """Evaluation of the tree; a problem is recorded and gives UNKNOWN, so that all are found."""
 
     def __init__(self, table: Table, absent: Collection[str]) -> None:
         self.table, self.absent = table, absent
@@ -443,7 +443,7 @@ class _Evaluation(ast.NodeVisitor):
             return UNKNOWN
 
     def values(self, *nodes: ast.AST) -> list[Value]:
-        """Evaluate all nodes; stop silently if one is UNKNOWN: its problem is noted already."""
+        """Return the values of all nodes; stop if one is UNKNOWN, whose problem is recorded."""
         values = [self.visit(node) for node in nodes]
         if any(value.type is Type.UNKNOWN for value in values):
             raise ExpressionError(())
@@ -460,15 +460,15 @@ class _Evaluation(ast.NodeVisitor):
     def suggestion(self, name: str) -> str:
         if name in _OTHER_WORDS:
             return f"write {_OTHER_WORDS[name]}"
-        otherwise = "labels stand in quotation marks, variables must be in the table"
+        otherwise = "write labels in quotation marks, and only variables of the table"
         return did_you_mean(name, self.table.names, otherwise)
 
     def visit_Constant(self, node: ast.Constant) -> Value:
         return literal_value(node.value)  # type: ignore[arg-type]
 
     def visit_BinOp(self, node: ast.BinOp) -> Value:
-        left, right = self.values(node.left, node.right)
-        return arithmetic(_SYMBOLS[type(node.op)], left, right)
+        lhs, rhs = self.values(node.left, node.right)
+        return arithmetic(_SYMBOLS[type(node.op)], lhs, rhs)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Value:
         (value,) = self.values(node.operand)
@@ -486,20 +486,20 @@ class _Evaluation(ast.NodeVisitor):
 
     def visit_Compare(self, node: ast.Compare) -> Value:
         result: Any = True
-        left = node.left
-        for sign, right in zip(node.ops, node.comparators, strict=True):
+        lhs = node.left
+        for sign, rhs in zip(node.ops, node.comparators, strict=True):
             if isinstance(sign, ast.In | ast.NotIn):
-                pairwise = self.membership(left, right, negated=isinstance(sign, ast.NotIn))
+                pairwise = self.membership(lhs, rhs, negated=isinstance(sign, ast.NotIn))
             else:
-                pairwise = compare(_SYMBOLS[type(sign)], *self.values(left, right))
-            result, left = result & pairwise, right
+                pairwise = compare(_SYMBOLS[type(sign)], *self.values(lhs, rhs))
+            result, lhs = result & pairwise, rhs
         return Value(Type.CONDITION, np.asarray(result))
 
-    def membership(self, left: ast.AST, right: ast.AST, *, negated: bool) -> BoolArray:
+    def membership(self, lhs: ast.AST, rhs: ast.AST, *, negated: bool) -> BoolArray:
         """``x in [a, b]`` is ``x == a or x == b``; ``not in`` is ``x != a and x != b``."""
-        if not isinstance(right, ast.List | ast.Tuple) or not right.elts:
-            raise ExpressionError("'in' needs a list on its right; write for example x in [1, 2]")
-        value, *items = self.values(left, *right.elts)
+        if not isinstance(rhs, ast.List | ast.Tuple) or not rhs.elts:
+            raise ExpressionError("'in' needs a list; write for example x in [1, 2]")
+        value, *items = self.values(lhs, *rhs.elts)
         symbol, combine = ("!=", np.logical_and) if negated else ("==", np.logical_or)
         return functools.reduce(combine, (compare(symbol, value, item) for item in items))
 
@@ -519,6 +519,6 @@ class _Evaluation(ast.NodeVisitor):
         return call(name, arguments)
 
     def visit_List(self, node: ast.AST) -> Value:  # noqa: ARG002
-        raise ExpressionError("a list stands only after 'in' or inside cut(); remove the brackets")
+        raise ExpressionError("a list is allowed only after 'in' or in cut(); remove the brackets")
 
     visit_Tuple = visit_List  # noqa: N815

@@ -1,15 +1,15 @@
-"""The one place that writes: what it writes is whole or absent, and its owner's alone.
+"""All writing of files. Writes are atomic and private (0600).
 
-A file or directory ``NAME`` is made in a hidden directory beside it, ``.NAME.partial``, and gets
-its name in one step at the end. So a job that fails or is killed leaves neither half a result nor
-a damaged older one. The hidden directory contains ``new`` and ``lock``, which the kernel frees when
-its process ends, and ``old``, an older directory, while the new one gets its name. The next process
-that locks the place of a killed one gives the older directory its name back and deletes the rest.
+A file or directory ``NAME`` is made in a hidden directory beside it, ``.NAME.partial``, and renamed
+in one step at the end. So a job that fails or is killed leaves neither half a result nor a damaged
+older one. The hidden directory contains ``new`` and ``lock``, and ``old``, the older directory
+during the rename. The kernel releases the lock when the process ends. The next process that locks
+the hidden directory of a killed one restores the older directory and deletes the rest.
 
-Several files of one call get their names one after the other, after all of them are on disk.
+Several files of one call are renamed one after the other, after all of them are on disk.
 
-Directories have mode 0700 and files 0600 from their first byte, whatever the umask: what goes out
-of a result is for the steward to decide, and to copy.
+Directories have mode 0700 and files 0600 from their first byte, whatever the umask: the steward
+decides what is released, and copies it.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _DIRECTORY, _FILE = 0o700, 0o600
 _MOST_TEXT = 1 << 30
 """Bytes of a configuration, a manifest or results that are read."""
 _REMEDY = {
-    errno.ENOSPC: "make room or name another place",
-    errno.EDQUOT: "make room or name another place",
-    errno.EACCES: "name another place or ask for the right to write there",
-    errno.EPERM: "name another place or ask for the right to write there",
-    errno.EROFS: "name another place",
-    errno.ENAMETOOLONG: "give it a shorter name",
+    errno.ENOSPC: "free disk space or name another directory",
+    errno.EDQUOT: "free disk space or name another directory",
+    errno.EACCES: "name another directory or ask for the right to write there",
+    errno.EPERM: "name another directory or ask for the right to write there",
+    errno.EROFS: "name another directory",
+    errno.ENAMETOOLONG: "choose a shorter name",
 }
 
 
 def discard_output() -> None:
-    """Send what is still to be printed nowhere, since nobody reads it or it cannot be written."""
+    """Discard all further output, because the reader of the pipe is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -59,60 +59,59 @@ def check_output(directory: Path, *, overwrite: bool) -> list[str]:
         parent = next((p for p in directory.absolute().parents if p.exists()), directory)
         if there and not overwrite:
             problem = (
-                " exists already; name another directory or say --overwrite "
+                " exists already; name another directory or write --overwrite "
                 "(output.overwrite: true)"
             )
         elif there and not directory.is_dir():
             problem = " is a file, not a directory; name another directory"
         elif there and not (directory / "manifest.json").exists() and any(directory.iterdir()):
             problem = (
-                " is no result of a run (it has no manifest.json) and is not replaced; name "
+                " is not the result of a run (no manifest.json), so it is not replaced; name "
                 "another directory"
             )
         elif not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
-            problem = f": {parent} is no directory that can be written to"
+            problem = f": directory {parent} is not writable; name another one"
     except OSError as error:  # a name that the system refuses
-        return [f"output {_told(directory, error)}"]
+        return [f"output {_refusal(directory, error)}"]
     return [f"output {directory}{problem}"] if problem else []
 
 
 def check_file(path: Path, *, overwrite: bool, read: Iterable[Path] = ()) -> None:
     """Raise OutputError if a file cannot become ``path``, before any work is done.
 
-    ``read`` are files and directories that the job reads: they are never replaced.
+    ``read`` are the inputs of the job, which are never replaced.
     """
     with _errors_name(path):
         _check_name(path)
-        for kept in read:
-            if kept.is_dir() and path.resolve().is_relative_to(kept.resolve()):
+        for source in read:
+            if source.is_dir() and path.resolve().is_relative_to(source.resolve()):
                 raise OutputError(
-                    f"{path} is one of the files that are read, or would be: it lies in {kept}; "
-                    "name another directory"
+                    f"{path} is in {source}, a directory that is read; name another directory"
                 )
-            if path.resolve() == kept.resolve():
-                raise OutputError(f"{path} is one of the files that are read; name another file")
+            if path.resolve() == source.resolve():
+                raise OutputError(f"{path} is a file that is read; name another file")
         if path.is_dir():
             raise OutputError(f"{path} is a directory; name a file")
         if path.exists() and not path.is_file():
             raise OutputError(f"{path} is a device or a pipe; name a file")
         if path.exists() and not overwrite:
             raise OutputError(
-                f"{path} exists already; name another file or say --overwrite "
+                f"{path} exists already; name another file or write --overwrite "
                 "(overwrite=True in Python)"
             )
         parent = path.absolute().parent
         if not parent.is_dir():
-            raise OutputError(f"{path}: there is no such directory; make it first")
+            raise OutputError(f"{path}: the directory does not exist; make it first")
         if not os.access(parent, os.W_OK | os.X_OK):
-            raise OutputError(f"{path}: {parent} is no directory that can be written to")
+            raise OutputError(f"{path}: directory {parent} is not writable; name another one")
 
 
 def check_inside(
     directory: Path, names: Iterable[str], *, overwrite: bool, read: Iterable[Path] = ()
 ) -> None:
-    """Raise OutputError if files cannot be written into a directory, which need not be there.
+    """Raise OutputError with all problems of writing files into a directory.
 
-    Its parent must be there; ``read`` is never replaced; all problems are told at once.
+    The directory need not exist, but its parent must. ``read`` is never replaced.
     """
     problems, read = Problems(), [*read]
     with problems.gathered(), _errors_name(directory):
@@ -120,7 +119,7 @@ def check_inside(
         if directory.exists() and not directory.is_dir():
             problems.append(f"{directory} is a file, not a directory; name a directory (-o)")
         elif not (parent := directory.absolute().parent).is_dir():
-            problems.append(f"{directory}: there is no directory {parent}; make it first")
+            problems.append(f"{directory}: directory {parent} does not exist; make it first")
         for name in names if directory.is_dir() else ():
             with problems.gathered():
                 check_file(directory / name, overwrite=overwrite, read=read)
@@ -144,10 +143,10 @@ def new_directory(final: Path, *, overwrite: bool) -> Iterator[Path]:
 def new_files(
     paths: Sequence[Path], *, overwrite: bool, read: Iterable[Path] = (), parents: bool = False
 ) -> Iterator[tuple[Path, ...]]:
-    """Yield the places of new files, which become ``paths`` when the block ends without an error.
+    """Yield the paths of new files, which become ``paths`` when the block ends without an error.
 
-    See `new_file`. No file gets its name before all are on disk; then each gets it in one step, in
-    this order, and a signal waits for the last one.
+    See `new_file`. After all files are on disk, each is renamed in one step, in this order. Signals
+    wait until the last one is renamed.
     """
     read = [*read]
     if len({os.path.realpath(path) for path in paths}) < len(paths):
@@ -166,10 +165,10 @@ def new_files(
 def new_file(
     path: Path, *, overwrite: bool, read: Iterable[Path] = (), parents: bool = False
 ) -> Iterator[Path]:
-    """Yield the place of a new file, which becomes ``path`` when the block ends without an error.
+    """Yield the path of a new file, which becomes ``path`` when the block ends without an error.
 
-    Nothing lies there yet: `create` it. ``read`` is never replaced; ``parents`` makes the directory
-    of a file that is not there.
+    `create` the file at the yielded path. ``read`` is never replaced; ``parents`` makes missing
+    directories.
     """
     read = [*read]
 
@@ -184,7 +183,7 @@ def new_file(
 def write_texts(
     texts: Mapping[Path, str], *, overwrite: bool, read: Iterable[Path] = (), parents: bool = False
 ) -> None:
-    """Write a text or several, each whole or not at all; ``read`` is never replaced."""
+    """Write texts to files, each atomically; ``read`` is never replaced."""
     with new_files([*texts], overwrite=overwrite, read=read, parents=parents) as works:
         for work, text in zip(works, texts.values(), strict=True):
             write_text(work, text)
@@ -192,29 +191,29 @@ def write_texts(
 
 @contextmanager
 def create(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file that is not there yet, to be written and read by its owner only."""
+    """Yield a new open file that only its owner may read and write."""
     with _errors_name(path), os.fdopen(_opened(path), "w+b") as file:
         yield file
 
 
-def write_at(path: Path, place: int, content: bytes) -> None:
+def write_at(path: Path, offset: int, content: bytes) -> None:
     """Write over some bytes of a file."""
     with path.open("r+b") as file:
-        file.seek(place)
+        file.seek(offset)
         file.write(content)
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text into a file that is not there yet; see `create`."""
+    """Write a text into a new file; see `create`."""
     with create(path) as file:
         file.write(text.encode("utf-8"))
 
 
 @contextmanager
 def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[], None]]:
-    """Give a directory to this process alone for a block; make it with some files if need be.
+    """Lock a directory for this process during a block; make it with some files if it is absent.
 
-    What lies in it stays, whatever happens, unless the function that is yielded deletes it.
+    Its content stays, whatever happens, unless the yielded function deletes it.
     """
     with _begun(path) as draft:
         if not path.exists():
@@ -226,14 +225,14 @@ def own_directory(path: Path, texts: Mapping[str, str]) -> Iterator[Callable[[],
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """Give every file of a directory a second name in a new one; copy it where that cannot be."""
+    """Link every file of a directory into a new one; copy it if links are impossible."""
     link_files(sorted(path for path in source.iterdir() if not path.is_dir()), target)
     for path in sorted(path for path in source.iterdir() if path.is_dir()):
         link_tree(path, target / path.name)
 
 
 def link_files(files: Iterable[Path], target: Path) -> None:
-    """Give files a second name in a new directory; copy them where that cannot be."""
+    """Link files into a new directory; copy them if links are impossible."""
     _make(target)
     for path in files:
         try:
@@ -245,10 +244,10 @@ def link_files(files: Iterable[Path], target: Path) -> None:
 
 @contextmanager
 def finished_file(path: Path) -> Iterator[Path]:
-    """Yield the place of a file that gets its name when the block ends without an error.
+    """Yield the path of a file that becomes ``path`` when the block ends without an error.
 
-    In a directory that is this program's own, where several tasks may make the same file, each
-    with the same bytes: the last one stays.
+    For a directory of this program, where several tasks may make the same file with the same
+    bytes: the last one stays.
     """
     work = path.parent / f".{path.name}.{os.getpid()}.{threading.get_ident()}"
     with _errors_name(path):
@@ -265,10 +264,10 @@ def finished_file(path: Path) -> Iterator[Path]:
 
 
 def free_space(path: Path) -> int | None:
-    """Return the bytes that are free where a path will lie; None if that is not known."""
-    place = next((parent for parent in path.absolute().parents if parent.exists()), None)
+    """Return the free bytes of the disk of a path; None if unknown."""
+    directory = next((parent for parent in path.absolute().parents if parent.exists()), None)
     try:
-        return None if place is None else shutil.disk_usage(place).free
+        return None if directory is None else shutil.disk_usage(directory).free
     except OSError:
         return None
 
@@ -278,7 +277,7 @@ _written: ContextVar[list[Path] | None] = ContextVar("written", default=None)
 
 @contextmanager
 def written_paths() -> Iterator[list[Path]]:
-    """Yield a list to which every path is added that gets its new content in the block."""
+    """Yield a list that collects every path written in the block."""
     paths: list[Path] = []
     token = _written.set(paths)
     try:
@@ -289,21 +288,21 @@ def written_paths() -> Iterator[list[Path]]:
 
 
 def note_written(*paths: Path) -> None:
-    """Add paths that have their new content to what `written_paths` yields."""
+    """Add written paths to the list of `written_paths`."""
     if (written := _written.get()) is not None:
         written += paths
 
 
 @contextmanager
 def _drafted(final: Path, check: Callable[[], None]) -> Iterator[_Draft]:
-    """Yield a draft that gets its name when the block ends; what else is there goes."""
+    """Yield a draft that gets its name when the block ends; remove the rest."""
     check()
     with _begun(final) as draft:
-        check()  # an older one may have got its name back
+        check()  # an older version may be restored by now
         yield draft
         _sync(draft.new)
         with signals_later():
-            check()  # somebody else may have made one
+            check()  # another process may have made one
             draft.put()
             note_written(final)
             draft.finish()
@@ -311,91 +310,91 @@ def _drafted(final: Path, check: Callable[[], None]) -> Iterator[_Draft]:
 
 @contextmanager
 def _begun(final: Path) -> Iterator[_Draft]:
-    """Yield a draft whose place this process has locked; clear the place at the end."""
+    """Yield a draft that this process has locked; clear its hidden directory at the end."""
     draft = _Draft(final)
     try:
         with signals_later():
             draft.begin()
         with _errors_name(final):
             yield draft
-    except OutputError as error:  # name what was to be written, not the place where it is made
-        place, name = str(draft.new), str(final)
-        raise OutputError(problem.replace(place, name) for problem in error.problems) from error
+    except OutputError as error:  # name the file, not its draft
+        directory, name = str(draft.new), str(final)
+        raise OutputError(problem.replace(directory, name) for problem in error.problems) from error
     finally:
         with signals_later():
             draft.end()
 
 
-def _place(target: Path) -> Path:
-    """Return the hidden directory in which a file or a directory is made."""
+def _draft_directory(target: Path) -> Path:
+    """Return the hidden directory of the draft of a file or directory."""
     return target.parent / f".{target.name}.partial"
 
 
 def _check_name(path: Path) -> None:
-    """Raise OSError where the system refuses the name of a path, or of the place of its draft."""
+    """Raise OSError if the system refuses the name of a path or of its draft."""
     with suppress(FileNotFoundError, NotADirectoryError):
-        os.lstat(_place(path.absolute()))
+        os.lstat(_draft_directory(path.absolute()))
 
 
 class _Draft:
-    """What will become a file or a directory, with the hidden directory in which it is made."""
+    """A future file or directory in its hidden directory."""
 
     def __init__(self, final: Path) -> None:
         self.final = final
         self.target = Path(os.path.realpath(final))  # where a link leads to; the link stays
-        place = _place(self.target)
-        self.place, self.new, self.old = place, place / "new", place / "old"
+        directory = _draft_directory(self.target)
+        self.directory, self.new, self.old = directory, directory / "new", directory / "old"
         self.lock: int | None = None
         self.parents: list[Path] = []
 
     def begin(self) -> None:
-        """Lock the place, and clear away what a killed process left in it."""
+        """Lock the hidden directory and remove what a killed process left there."""
         with _errors_name(self.final):
             self.parents = [path for path in self.target.parents if not path.exists()]
             _make_parents(self.target)
-            self.lock = _lock(self.place, self.final)
+            self.lock = _lock(self.directory, self.final)
             self._clear()
 
     def put(self) -> None:
-        """Give the new one its name; an older directory is moved away before."""
+        """Rename the draft to its final name; an older directory is moved away before."""
         with _errors_name(self.final):
             if self.target.is_dir():
                 os.rename(self.target, self.old)
             os.replace(self.new, self.target)
 
     def discard(self) -> None:
-        """Delete what has the name; whoever is killed meanwhile leaves no half of it there."""
+        """Delete the file or directory of the final name atomically."""
         with signals_later():
             os.rename(self.target, self.new)
             self._clear()
 
     def finish(self) -> None:
-        """Delete the older one; raise OutputError if that, or the last flush, fails."""
+        """Delete the older version; raise OutputError if that or the last flush fails."""
         try:
             self._clear()
             _sync_name(self.target)
         except OSError as error:
             raise OutputError(
-                f"{self.final}: is written and whole, but the disk failed at last "
-                f"({_reason(error)}); if {self.place} is there, delete it: it is confidential"
+                f"{self.final}: is complete, but the disk failed afterwards "
+                f"({_reason(error)}); if {self.directory} exists, delete it: it is confidential"
             ) from error
 
     def end(self) -> None:
-        """Clear away all but what has got its name, and give the lock back."""
+        """Remove the rest of the draft and release the lock."""
         if self.lock is not None:
             with suppress(OSError):
                 self._clear()
-            _unlock(self.lock, self.place)
+            _unlock(self.lock, self.directory)
             self.lock = None
         for parent in self.parents:
             with suppress(OSError):  # it holds something
                 os.rmdir(parent)
 
     def _clear(self) -> None:
-        """Give an older directory its name back that lost it; delete all else but the lock."""
+        """Restore an older directory that lost its name; delete all else but the lock."""
         if self.old.exists() and not os.path.lexists(self.target):
             os.rename(self.old, self.target)
-        for path in self.place.iterdir():
+        for path in self.directory.iterdir():
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
                 if path.exists():
@@ -408,29 +407,29 @@ _LOCK = "lock"
 _locks: set[int] = set()
 
 
-def _lock(place: Path, final: Path) -> int:
-    """Make the hidden directory of a draft, if need be, and lock it; return the open lock."""
+def _lock(directory: Path, final: Path) -> int:
+    """Make the hidden directory of a draft if it is absent, and return its open lock."""
     with suppress(FileExistsError):
-        os.mkdir(place, _DIRECTORY)
+        os.mkdir(directory, _DIRECTORY)
     try:
-        about = os.lstat(place)
+        about = os.lstat(directory)
         if not stat.S_ISDIR(about.st_mode) or about.st_uid not in (0, _user()):
-            raise OutputError(f"{final}: {place} is in the way; delete it, or ask its owner")
-        _narrow(place, _DIRECTORY)
-        handle = _locked(place, final)
+            raise OutputError(f"{final}: {directory} blocks it; delete it, or ask its owner")
+        _narrow(directory, _DIRECTORY)
+        handle = _locked(directory, final)
     except FileNotFoundError:  # the process that had it clears it just now
         raise _busy(final) from None
     except BaseException:
         with suppress(OSError):  # another process has it
-            os.rmdir(place)
+            os.rmdir(directory)
         raise
     _locks.add(handle)
     return handle
 
 
-def _locked(place: Path, final: Path) -> int:
-    """Open the lock and take it; without locks of the system, the process that made it has it."""
-    path, is_new = place / _LOCK, True
+def _locked(directory: Path, final: Path) -> int:
+    """Return the open lock, taken; without system locks, it belongs to the process that made it."""
+    path, is_new = directory / _LOCK, True
     try:
         handle = _opened(path)
     except FileExistsError:
@@ -439,8 +438,8 @@ def _locked(place: Path, final: Path) -> int:
         is_free = _take(handle)
         if is_free is None and not is_new:
             raise OutputError(
-                f"{final}: {place} is of a process that is writing it now or was killed, and this "
-                "file system does not say which; if none is running, delete it"
+                f"{final}: {directory} belongs to a process that is running or was killed; this "
+                "file system does not show which; if none is running, delete it"
             )
         if is_free is False or not os.path.samestat(os.stat(path), os.fstat(handle)):
             raise _busy(final)
@@ -451,15 +450,15 @@ def _locked(place: Path, final: Path) -> int:
 
 
 def _user() -> int:
-    """Return the number of the user; 0, as every owner there, on systems without numbers."""
+    """Return the number of the user; 0 on systems without user numbers."""
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
 @contextmanager
 def held(path: Path) -> Iterator[bool]:
-    """Lock a file that is there while the block runs; yield False if another process has it.
+    """Lock a file during the block; yield False if another process has locked it.
 
-    Where the system or the file system has no locks, everybody has it.
+    Without locks of the system or the file system, every process gets True.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -469,7 +468,7 @@ def held(path: Path) -> Iterator[bool]:
 
 
 def _take(handle: int) -> bool | None:
-    """Lock an open file; return False if another process has it, None where nothing locks it."""
+    """Lock an open file; return False if another process has it, None without system locks."""
     try:
         import fcntl
 
@@ -483,24 +482,24 @@ def _take(handle: int) -> bool | None:
 
 def _busy(final: Path) -> OutputError:
     return OutputError(
-        f"{final}: another process is writing it now; wait for it, or name another place"
+        f"{final}: another process is writing it now; wait for it, or name another directory"
     )
 
 
-def _unlock(handle: int, place: Path) -> None:
-    # Windows deletes no open file; there nobody can take a lock before it is deleted
+def _unlock(handle: int, directory: Path) -> None:
+    # Windows deletes no open file; there no process can take a lock before it is deleted
     _locks.discard(handle)
     if _IS_WINDOWS:
         os.close(handle)
     with suppress(OSError):  # what could not be cleared
-        os.unlink(place / _LOCK)
-        os.rmdir(place)
+        os.unlink(directory / _LOCK)
+        os.rmdir(directory)
     if not _IS_WINDOWS:
         os.close(handle)
 
 
 def _close_locks() -> None:
-    """Leave the locks to the parent of a forked worker, which may outlive it."""
+    """Close the locks in a forked worker: they belong to its parent."""
     for handle in _locks:
         os.close(handle)
     _locks.clear()
@@ -523,13 +522,13 @@ def _make_parents(path: Path) -> None:
 
 
 def _narrow(path: Path, mode: int) -> None:
-    """Set a mode where it is another one: the umask may have taken too much away."""
+    """Set a mode if it differs: the umask may have removed too much."""
     if stat.S_IMODE(os.stat(path).st_mode) != mode:
         os.chmod(path, mode)
 
 
 def _opened(path: Path) -> int:
-    """Make a file of the user alone and open it."""
+    """Make a private file and return it open."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, _FILE)
     try:
         _narrow(path, _FILE)
@@ -542,20 +541,20 @@ def _opened(path: Path) -> int:
 
 @contextmanager
 def _errors_name(path: Path) -> Iterator[None]:
-    """Turn what the system refuses into an OutputError that names ``path``."""
+    """Turn an OSError into an OutputError that names ``path``."""
     try:
         yield
-    except BrokenPipeError:  # nobody reads what is printed
+    except BrokenPipeError:  # the reader of the output is gone
         raise
     except OSError as error:
-        raise OutputError(_told(path, error)) from error
+        raise OutputError(_refusal(path, error)) from error
 
 
-def _told(path: Path, error: OSError) -> str:
-    """Say that a path cannot be written, why, and what to do."""
+def _refusal(path: Path, error: OSError) -> str:
+    """Return the problem of a path that cannot be written, with reason and remedy."""
     named = error.filename if isinstance(error.filename, str) else ""
-    is_ours = Path(named) == path or any(part.endswith(".partial") for part in Path(named).parts)
-    where = "" if not named or is_ours else f": {named}"
+    is_inside = Path(named) == path or any(part.endswith(".partial") for part in Path(named).parts)
+    where = "" if not named or is_inside else f": {named}"
     remedy = _REMEDY.get(error.errno or 0, "")
     return f"{path}: cannot be written ({_reason(error)}{where}){remedy and '; '}{remedy}"
 
@@ -597,7 +596,7 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @contextmanager
 def signals_later() -> Iterator[None]:
-    """Let signals that end a program wait until the block has ended; then they do what they do."""
+    """Delay signals that end a program until the block has ended."""
     if threading.current_thread() is not threading.main_thread():  # where none is handled
         yield
         return
@@ -619,26 +618,24 @@ def signals_later() -> Iterator[None]:
 
 
 def read_text(path: Path, encoding: str = "utf-8-sig") -> str:
-    """Return the text of a file; OSError on a device or a pipe, which may never end, or on far more
-    than people and the package write.
-    """
+    """Return the text of a file; raise OSError on a device, a pipe or a file over 1 GB."""
     about = path.stat()
     if not stat.S_ISREG(about.st_mode) and not stat.S_ISDIR(about.st_mode):
-        raise OSError(errno.EINVAL, "it is a device or a pipe", str(path))
+        raise OSError(errno.EINVAL, "is a device or a pipe", str(path))
     if about.st_size > _MOST_TEXT:
-        raise OSError(errno.EFBIG, f"it is larger than {_MOST_TEXT >> 20} MB", str(path))
+        raise OSError(errno.EFBIG, f"is larger than {_MOST_TEXT >> 20} MB", str(path))
     return path.read_text(encoding=encoding)
 
 
 def parse_json(text: str | bytes | bytearray) -> Any:
-    """Return the content of a JSON text, of which no object has a key twice.
+    """Return the content of a JSON text; no object may have a key twice.
 
-    RFC 8259 leaves open which of two values counts, so a reader and a person may see another one.
+    RFC 8259 leaves open which of two values counts, so readers may differ.
 
     Raises
     ------
     ValueError
-        If the text is no JSON, or an object has a key twice; RecursionError on deep nesting.
+        If the text is not JSON, or an object has a key twice; RecursionError on deep nesting.
 
     Examples
     --------
@@ -647,7 +644,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
     >>> parse_json('{"a": 1, "a": 2}')
     Traceback (most recent call last):
         ...
-    ValueError: a key stands twice in an object
+    ValueError: a key occurs twice in an object
     """
     return json.loads(text, object_pairs_hook=_object)
 
@@ -655,14 +652,14 @@ def parse_json(text: str | bytes | bytearray) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(pairs)
     if len(content) < len(pairs):
-        raise ValueError("a key stands twice in an object")
+        raise ValueError("a key occurs twice in an object")
     return content
 
 
 def sha256(path: Path, beside: Sequence[Path] = ()) -> str:
-    """Return the hash of a file, or of the names and hashes of a directory's files.
+    """Return the hash of a file, or of the names and hashes of the files of a directory.
 
-    That of a file with others ``beside`` it is of all, one after the other.
+    With files ``beside`` it, the hash covers all of them, one after the other.
     """
     digest = hashlib.sha256()
     if path.is_dir():

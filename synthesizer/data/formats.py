@@ -1,7 +1,6 @@
-"""Formats of files that the core does not read by itself, found by entry point.
+"""File formats of extensions, from the entry-point group ``synthesizer.formats``.
 
-A format enters through the entry-point group ``synthesizer.formats``. It reads files of its
-endings as columns of texts, with what they say of them, and may write some of them.
+A format reads files of its endings as columns with labels, and may write some of them.
 """
 
 from __future__ import annotations
@@ -25,15 +24,15 @@ from synthesizer.data.table import Table
 
 GROUP: Final = "synthesizer.formats"
 CORE_FORMS: Final = ("csv", "csv.gz", "parquet")
-"""What the core writes itself."""
+"""Forms that the core writes."""
 Words = tuple[str, Mapping[str, str]]
 """Label of a variable, and of its values."""
 Read = tuple[pa.Table, Layout, FileOptions]
-"""Columns, how they are laid out, and what was found out of how the file is written."""
+"""Columns, their layout, and the detected options of the file."""
 
 
 class FormatKey(NamedTuple):
-    """A key under ``data`` that files of one format have."""
+    """A key under ``data`` for files of one format."""
 
     type: type
     """`str`, `int`, or `Path` of a file beside the source."""
@@ -42,30 +41,30 @@ class FormatKey(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """How datasets are written in forms of a format, each an ending and an ``output.format``."""
+    """Writer of datasets in the forms of a format; a form is an ending and ``output.format``."""
 
     forms: Sequence[str]
     about: str
-    """What the forms are, for the description of ``output.format``."""
+    """Text on the forms, for the description of ``output.format``."""
     laid_out: Callable[
         [Layout, Table, Mapping[str, Words], str], tuple[Layout, Sequence[str], Sequence[str]]
     ]
-    """Takes the layout of the source, its table, labels and a form, before anything is fitted.
-    Returns the layout in this form, sentences on what stands against it, and notes."""
-    told: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """By form what a codebook says of the files, and how pandas opens ``file``, with its codes for
-    missing values as missing."""
+    """Called before any fit with the source's layout, table, labels and a form.
+
+    Returns the layout in this form, problems and notes."""
+    descriptions: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By form: text for the codebook, and pandas code that opens ``file`` with missing values."""
     write: Callable[[Table, Path, Layout, str], None]
-    """Writes a table to a new file: the same table, the same bytes."""
+    """Writes a table to a new file; the same table gives the same bytes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat:
-    """How files of some endings are read, and written if they can be."""
+    """Reader, and perhaps writer, of files with some endings."""
 
     endings: Sequence[str]
     read: Callable[[Path, FileOptions, int | None], Read]
-    """Takes a file, what somebody says of it, and how many bytes it may unpack to."""
+    """Takes a file, its given options, and the most bytes that it may unpack to."""
     keys: Mapping[str, FormatKey] = field(default_factory=dict)
     writing: Writing | None = None
 
@@ -75,40 +74,40 @@ class FileFormat:
 
     @property
     def forms(self) -> Sequence[str]:
-        """The forms that are written."""
+        """Forms that are written."""
         return () if self.writing is None else self.writing.forms
 
 
 @cache
 def formats() -> Sequence[FileFormat]:
-    """Return the formats that are installed.
+    """Return the installed formats.
 
     Raises
     ------
     ConfigError
-        If one has an ending that the core or another one reads, or that no file can have.
+        If an ending is invalid, or the core or another format reads it.
     """
     problems, known = Problems(), {*TEXTS, *ARROW_SUFFIXES, ".parquet", ".pq"}
-    found = entries(GROUP, FileFormat)
-    keys = Counter(key for one in found.values() for key in one.keys)
-    forms = Counter([*CORE_FORMS, *(form for one in found.values() for form in one.forms)])
+    by_name = entries(GROUP, FileFormat)
+    keys = Counter(key for one in by_name.values() for key in one.keys)
+    forms = Counter([*CORE_FORMS, *(form for one in by_name.values() for form in one.forms)])
     for what, times in (keys | forms).items():
         if times > 1 or what.startswith("_"):
             problems.append(f"formats: {what!r} is taken, or begins with _; remove a package")
-    for name, one in found.items():
+    for name, one in by_name.items():
         for ending in one.endings:
             if ending in known or not re.fullmatch(r"\.[^.A-Z]+", ending):
                 problems.append(
-                    f"format {name!r}: ending {ending!r} is read by another one, or is no dot and "
-                    "small letters; remove its package"
+                    f"format {name!r}: ending {ending!r} belongs to another format, or is not a "
+                    "dot and small letters; remove its package"
                 )
             known.add(ending)
     problems.settle(ConfigError)
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 def format_of(path: Path) -> FileFormat | None:
-    """Return the format of a file by its ending; None of those that the core reads."""
+    """Return the format of a file by its ending; None if the core reads it."""
     ending = path.suffix.lower()
     return next((one for one in formats() if ending in one.endings), None)
 
@@ -118,28 +117,28 @@ def format_keys() -> dict[str, FormatKey]:
     return {key: about for one in formats() for key, about in one.keys.items()}
 
 
-def keys_of(path: Path, said: FileOptions) -> dict[str, Any]:
-    """Return what is said of the format of a file, as far as this file has such keys."""
-    found = format_of(path)
-    given = said.get("of_format") or {}
-    return {key: given[key] for key in given if found is not None and key in found.keys}
+def keys_of(path: Path, options: FileOptions) -> dict[str, Any]:
+    """Return the given options of the format of a file that this format has."""
+    form = format_of(path)
+    given = options.get("of_format") or {}
+    return {key: given[key] for key in given if form is not None and key in form.keys}
 
 
 def foreign_keys(path: Path | None, given: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is wrong with keys of a format that the source does not have."""
-    found = None if path is None else format_of(path)
+    """Yield a problem for each key of another format than that of the source."""
+    form = None if path is None else format_of(path)
     for key in given:
-        if found is None or key not in found.keys:
+        if form is None or key not in form.keys:
             endings = [end for one in formats() if key in one.keys for end in one.endings]
-            yield f"{key} belongs to a {' or '.join(endings)} file; take the key out"
+            yield f"{key} belongs to a {' or '.join(endings)} file; remove the key"
 
 
-def beside(path: Path, said: FileOptions) -> list[Path]:
-    """Return the files that belong to a source, such as one with its labels."""
-    return [value for value in keys_of(path, said).values() if isinstance(value, Path)]
+def beside(path: Path, options: FileOptions) -> list[Path]:
+    """Return the additional files of a source, such as one with its labels."""
+    return [value for value in keys_of(path, options).values() if isinstance(value, Path)]
 
 
 def writing_of(form: str) -> Writing | None:
-    """Return how a form is written; None of those that the core writes."""
-    found = (one.writing for one in formats() if one.writing is not None)
-    return next((writing for writing in found if form in writing.forms), None)
+    """Return the writer of a form; None if the core writes it."""
+    writings = (one.writing for one in formats() if one.writing is not None)
+    return next((writing for writing in writings if form in writing.forms), None)

@@ -1,4 +1,4 @@
-"""What every column is: declared, or guessed from its distinct texts."""
+"""The kind of every column: declared, or guessed from its distinct texts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from synthesizer.data.code_lists import (
     scale_order,
     why_codes,
 )
-from synthesizer.data.errors import DataError, OptionError, Problems
+from synthesizer.data.errors import DataError, OptionError, Problems, plural
 from synthesizer.data.id_patterns import MIN_HOLDERS, find_pattern
 from synthesizer.data.layout import Labelling
 from synthesizer.data.missing_codes import CODE_LOOKS, as_written, missing_codes
@@ -53,12 +53,12 @@ ID_NAME: Final = re.compile(
     r"(?i:(^|[_.\- ])(id|ids|uid|uuid|guid)([_.\- ]|$))|[a-z](ID|Id)$|^(ID|Id)[A-Z]"
     r"|(?i:^(pid|hid|hhid|caseid|pers_?nr|hh_?nr|serial|rownames?|row_?(no|nr|number)|unnamed: 0)$)"
 )
-"""Names of identifiers and hardly of anything else."""
+"""Names that nearly always belong to identifiers."""
 MAYBE_ID_NAME: Final = re.compile(
     r"(?i)^id(?!l|ea|eo|io|ad)|(^|[_.\- ])ident|(^|[_.\- ])key$|(nr|nummer|number)$"
     r"|(case|pers|serial)_?no$|ids?$"
 )
-"""Names that also begin or end like other words: most values must be distinct too."""
+"""Names that may belong to identifiers: most values must be distinct, too."""
 NO_ID_NAME: Final = re.compile(
     r"(?i)(^|[_.\- ])((un|pre|re|over)?paid|said|laid|aid|medicaid|bid|kid|mid|acid|hybrid|grid"
     r"|rapid|lipid|(in)?valid|covid|solid|liquid|fluid|a?void|humid)s?$"
@@ -66,29 +66,33 @@ NO_ID_NAME: Final = re.compile(
 
 NAMED: Final = "named like an identifier"
 DISTINCT: Final = "text, all different: an identifier, of which no value is released"
+FREE_TEXT: Final = (
+    "text, all different: the output contains 1, 2, 3, ... in place of free text; if wrong, write "
+    "drop: [NAME]"
+)
 NUMBERING: Final = (
     "whole numbers, all different, without large gaps: an identifier, of which no value is "
-    "released; but `kind: numeric` if these are amounts"
+    "released; if wrong, write kind: numeric"
 )
 
 MAX_LEVELS: Final = 100_000
 MAX_MISSING: Final = 100
-"""States are integers of 8 bits; files of others, and histories, add codes of their own."""
+"""States have 8 bits, and second files and histories add codes."""
 MIN_ROWS: Final = 20
-"""Below so many rows, distinct values prove nothing."""
+"""With fewer rows, distinct values prove nothing."""
 FEW_INTEGERS: Final = 10
-"""Whole numbers with at most so many distinct values are taken for codes."""
-MANY_IDS: Final = 50
-"""An identifier has more distinct values than this."""
-MOST_IDS: Final = 0.5
-"""Least share of distinct values of what may be an identifier by its name."""
-NEARLY_ALL: Final = 0.8
+"""Whole numbers with at most this many distinct values are taken for codes."""
+MAX_DISTINCT_NO_ID: Final = 50
+"""An identifier has more distinct values."""
+MIN_SHARE_DISTINCT_OF_ID: Final = 0.5
+"""Least share of distinct values where only the name suggests an identifier."""
+SHARE_DISTINCT_OF_LARGE_ID: Final = 0.8
 """Share of distinct values from which large whole numbers look like an identifier."""
 LARGE: Final = 1000
 MANY_LEVELS: Final = 100
 """Texts with more distinct values, and more than half the rows, are no categories."""
-MOST_ODD: Final = 10
-"""So many texts among numbers or dates may be missing codes."""
+MAX_ODD_TEXTS: Final = 10
+"""Up to this many texts among numbers or dates may be missing codes."""
 MOSTLY: Final = 0.9
 """Share of numbers from which other texts look like missing codes."""
 
@@ -96,24 +100,23 @@ CORRECT: Final = (
     "correct these cells, or leave their rows out of the file; if these are values too, declare "
     "`kind: ordered`, and all `levels` in order"
 )
-"""Advice where a missing code is none, since every row needs a value."""
+"""Advice for variables that need a value in every row."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What a configuration may say of a variable; None leaves it to inference."""
+    """The declarations of a variable in a configuration; None is inferred."""
 
     kind: Kind | None = None
     missing: tuple[str, ...] | None = None
-    """Missing codes as they are written; an empty cell is always one."""
+    """Missing codes as they are written in the file; an empty cell is always one."""
     levels: tuple[str, ...] | None = None
-    """In order."""
+    """All levels, in order."""
     decimals: int | None = None
     date_format: str | None = None
     """A ``strptime`` format such as ``%d/%m/%Y``."""
     every_row: bool = False
-    """Whether no row may lack a value: persons and periods of a panel. Decides what is advised
-    where something is wrong."""
+    """Whether every row needs a value, as persons and periods of a panel do."""
 
     @property
     def declared_kind(self) -> Kind | None:
@@ -126,43 +129,43 @@ class Declaration:
 
 
 Declared: TypeAlias = Mapping[str, Any]
-"""What public functions take as ``declared``: declarations, or maps with their fields."""
+"""Argument ``declared`` of public functions: declarations, or maps with their fields."""
 
 
 def declarations_of(declared: Declared | None) -> dict[str, Declaration]:
-    """Return declarations of variables, also where a map says what a `Declaration` would.
+    """Return the declaration of each variable; maps become a `Declaration`.
 
     Raises
     ------
     OptionError
-        With every unknown key and every value of another kind.
+        With every unknown key and every value of a wrong type.
 
     Examples
     --------
     >>> declarations_of({"income": {"kind": "numeric", "missing": [-8]}})["income"].missing
     ('-8',)
     """
-    problems, found = Problems(), {}
-    for name, said in (declared or {}).items():
-        place = f"declared.{name}"
-        if isinstance(said, Declaration):
-            found[name] = said
-        elif isinstance(said, Mapping):
+    problems, declarations = Problems(), {}
+    for name, given in (declared or {}).items():
+        where = f"declared.{name}"
+        if isinstance(given, Declaration):
+            declarations[name] = given
+        elif isinstance(given, Mapping):
             known = [one.name for one in fields(Declaration)]
-            unknown = [key for key in said if key not in known]
-            problems += (f"{place}.{key}: unknown key{nearest(key, known)}" for key in unknown)
-            said = {key: value for key, value in said.items() if key in known}
-            with problems.gathered(place):
-                found[name] = checked(Declaration, {k: _labels(k, v) for k, v in said.items()})
+            unknown = [key for key in given if key not in known]
+            problems += (f"{where}.{key}: unknown key{nearest(key, known)}" for key in unknown)
+            values = {key: _labels(key, value) for key, value in given.items() if key in known}
+            with problems.gathered(where):
+                declarations[name] = checked(Declaration, values)
         else:
-            kind = type(said).__name__
-            problems.append(f"{place} must be a map such as {{'missing': ['-8']}}, not {kind}")
+            kind = type(given).__name__
+            problems.append(f"{where} must be a map such as {{'missing': ['-8']}}, not {kind}")
     problems.settle(OptionError)
-    return found
+    return declarations
 
 
 def _labels(key: str, value: Any) -> Any:
-    """Return levels and missing codes as they are written."""
+    """Return levels and missing codes as they are written in the file."""
     if key not in ("missing", "levels") or value is None:
         return value
     return [as_label(one) for one in (value if isinstance(value, list | tuple) else [value])]
@@ -170,24 +173,24 @@ def _labels(key: str, value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Inferred:
-    """A variable and, in plain words, why it is of its kind."""
+    """A variable and the reason for its kind."""
 
     variable: Variable
     reason: str
     repeats: bool = False
-    """Whether an identifier is there in several rows."""
+    """Whether an identifier occurs in several rows."""
 
     @property
     def doubt(self) -> str:
-        """What to do if the guess is wrong; empty where little speaks against it."""
-        return self.reason.partition("; but ")[2]
+        """What to write if the guess is wrong; empty where the guess is safe."""
+        return self.reason.partition("; if wrong, write ")[2]
 
 
 class UnreadableColumn(Exception):  # noqa: N818
-    """What is wrong with one column, as the end of a sentence that starts with its name.
+    """A column cannot be read; the text is the end of a sentence that starts with its name.
 
-    ``every_row`` helps where every row needs a value, if ``remedy`` does not. ``cure`` is a
-    declaration with which the column can be read, and ``cured`` says what it does.
+    ``every_row`` is the remedy where every row needs a value. ``cure`` is a declaration with which
+    the column can be read, and ``cured`` describes its effect.
     """
 
     def __init__(
@@ -205,7 +208,13 @@ class UnreadableColumn(Exception):  # noqa: N818
 
 
 def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> tuple[Inferred, ...]:
-    """Decide the kind, levels, missing codes and decimals of every column."""
+    """Return the kind, levels, missing codes and decimals of every column.
+
+    Raises
+    ------
+    DataError
+        With every column that cannot be read.
+    """
     declared = declared or {}
     problems = [
         f"{raw.origin}: no column {name!r}; declare only columns that exist"
@@ -228,7 +237,7 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
 def infer_each(
     raw: RawTable, declared: Mapping[str, Declaration]
 ) -> Iterator[tuple[str, Inferred | UnreadableColumn]]:
-    """Decide about the columns one by one, or say what stands against it."""
+    """Yield the name of every column with its variable, or with its problem."""
     for texts in raw.texts:
         try:
             yield texts.name, _infer_one(texts, declared.get(texts.name, Declaration()))
@@ -240,7 +249,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     texts = replace(texts, format=texts.format.for_decimals(declaration.decimals))
     declaration = replace(declaration, missing=as_written(texts, declaration.missing))
     codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
-    column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
+    column = _RawColumn(texts, declaration, codes, texts.occurs & ~texts.among(codes))
     if not column.is_value.any():
         raise UnreadableColumn(
             "has no value in any row"
@@ -252,9 +261,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
         (declaration.declared_kind, "declared") if declaration.declared_kind else _guess(column)
     )
     if len(codes) > MAX_MISSING:
-        raise UnreadableColumn(
-            f"has {len(codes)} missing codes; at most {MAX_MISSING} are possible"
-        )
+        raise UnreadableColumn(f"has {len(codes)} missing codes; declare at most {MAX_MISSING}")
     storage = {}
     if texts.null is not None:
         storage["null"] = texts.null
@@ -268,8 +275,8 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
 
 
 @dataclass(frozen=True)
-class _Column:
-    """A column of which the missing codes are known."""
+class _RawColumn:
+    """A column with its missing codes."""
 
     texts: Texts
     declaration: Declaration
@@ -278,8 +285,8 @@ class _Column:
     """Which distinct texts are values, shape (k,)."""
 
     def beside(self, values: BoolArray) -> Declaration | None:
-        """Declare the masked values as missing codes, too; None where they are many."""
-        if values.sum() > MOST_ODD:
+        """Return a declaration with the masked values as missing codes; None if too many."""
+        if values.sum() > MAX_ODD_TEXTS:
             return None
         odd = self.texts.picked(self.among_texts(values))
         return replace(self.declaration, missing=(*self.missing, *odd))
@@ -296,65 +303,65 @@ class _Column:
 
     @cached_property
     def numbers(self) -> FloatArray:
-        """The values where all are numbers."""
+        """The values as numbers; all must be numbers."""
         return parse(self.values, self.texts.format)
 
     def among_texts(self, values: BoolArray) -> BoolArray:
-        """Return a mask of the values as one of all distinct texts."""
+        """Return the mask of values as a mask of all distinct texts."""
         mask = self.is_value.copy()
         mask[self.is_value] = values
         return mask
 
     def where(self, values: BoolArray) -> str:
-        """Say in how many rows the masked values are, and name the first few."""
+        """Return the number of rows with masked values, and the first of them, in words."""
         return self.texts.where(self.among_texts(values))
 
     @cached_property
     def all_distinct(self) -> bool:
-        """Whether no value comes twice, in so many rows that this is no chance."""
+        """Whether no value occurs twice in at least `MIN_ROWS` rows."""
         counts = self.texts.counts[self.is_value]
         return self.texts.n_rows >= MIN_ROWS and bool(counts.max() == 1 and len(counts) > 10)
 
     @property
     def is_prose(self) -> bool:
-        """Whether most values have three words of letters or more."""
+        """Whether most values contain at least three words."""
         words = pc.match_substring_regex(self.values, r"(\pL{2,}\PL+){2}\pL{2,}")
         return 2 * int(pc.sum(words).as_py() or 0) > len(self.values)
 
     @cached_property
     def share_distinct(self) -> float:
-        """Distinct values per row that is not missing; 0 where they are too few to tell."""
+        """Distinct values per observed row; 0 where there are few of them."""
         counts = self.texts.counts[self.is_value]
-        return len(counts) / int(counts.sum()) if len(counts) > MANY_IDS else 0.0
+        return len(counts) / int(counts.sum()) if len(counts) > MAX_DISTINCT_NO_ID else 0.0
 
     @property
     def is_named_like_id(self) -> bool:
         """Whether name and number of distinct values are those of an identifier."""
         distinct, name = int(self.is_value.sum()), self.texts.name
         if ID_NAME.search(name) is not None:
-            return self.all_distinct or distinct >= max(MANY_IDS, self.texts.n_rows // 25)
+            return self.all_distinct or distinct >= max(MAX_DISTINCT_NO_ID, self.texts.n_rows // 25)
         maybe = MAYBE_ID_NAME.search(name) and not NO_ID_NAME.search(name)
-        return bool(maybe) and self.share_distinct >= MOST_IDS
+        return bool(maybe) and self.share_distinct >= MIN_SHARE_DISTINCT_OF_ID
 
     def check_size(self) -> None:
-        """Raise an UnreadableColumn for infinite numbers, and numbers too large for the models."""
+        """Raise an UnreadableColumn if numbers are infinite or too large for models."""
         for most, words in ((np.inf, "infinite numbers"), (LARGEST, f"numbers beyond {LARGEST:g}")):
             beyond = ~(np.abs(self.numbers) < most)
             if beyond.any():
                 raise self.infinite(beyond, words)
 
     def infinite(self, values: BoolArray, words: str = "infinite numbers") -> UnreadableColumn:
-        """Return the problem of infinite numbers, or of what ``words`` say."""
+        """Return the problem of infinite numbers, or of those that ``words`` describe."""
         return UnreadableColumn(
             f"has {words} in {self.where(values)}",
-            "empty these cells, or declare what they hold as `missing` under `variables` of a YAML",
+            "empty these cells, or declare their texts as `missing` under `variables` of the YAML",
             every_row=CORRECT,
             cure=self.beside(values),
             cured=f"{words} are taken for missing codes",
         )
 
     def not_a_number(self) -> BoolArray:
-        """Return which values are no numbers; raise an UnreadableColumn where they are infinite."""
+        """Return which values are no numbers; raise an UnreadableColumn on infinite numbers."""
         odd = ~self.number
         infinities = odd & self.texts.among(INFINITIES)[self.is_value]
         if infinities.any() and (self.declaration.declared_kind or (infinities == odd).all()):
@@ -362,18 +369,18 @@ class _Column:
         return odd
 
 
-def _guess(column: _Column) -> tuple[Kind, str]:
-    """Return the kind and why, or raise an UnreadableColumn where there is no safe guess."""
+def _guess(column: _RawColumn) -> tuple[Kind, str]:
+    """Return the kind and its reason; raise an UnreadableColumn if no guess is safe."""
     texts = column.texts
     if texts.labelling is not None and (guess := _labelled_kind(column, texts.labelling)):
         return guess
     if texts.ordered is not None:
         kind = Kind.ORDERED if texts.ordered else Kind.CATEGORICAL
-        return kind, f"the source has {'ordered ' if texts.ordered else ''}categories"
+        return kind, f"{'ordered ' if texts.ordered else ''}categories in the source"
     if texts.source is not None and pa.types.is_boolean(texts.source):
-        return Kind.BOOLEAN, "the source says so"
+        return Kind.BOOLEAN, "of this type in the source"
     if _is_time(texts.source):
-        return Kind.DATE, "the source says so"
+        return Kind.DATE, "of this type in the source"
     is_number = bool(column.number.all())
     words = set(column.values.slice(0, 3).to_pylist())
     if any(words <= set(pair) for pair in BOOLEANS):
@@ -396,34 +403,34 @@ def _dates_like(form: str) -> tuple[Kind, str]:
     return Kind.DATE, f"all values are dates like {plain}{years}"
 
 
-def _ambiguous(column: _Column, forms: tuple[str, ...]) -> UnreadableColumn:
+def _ambiguous(column: _RawColumn, forms: tuple[str, ...]) -> UnreadableColumn:
     """Return the problem of dates that several formats fit."""
     first, *others = (form.removeprefix(UNPADDED) for form in forms)
     return UnreadableColumn(
-        f"may be dates like {first} or {' or '.join(others)}; day and month cannot be told apart",
+        f"may be dates like {first} or {' or '.join(others)}; which is the day is unclear",
         "set `date_format`",
         cure=replace(column.declaration, date_format=first),
-        cured=f"dates are read as {first}, day and month may be the other way round",
+        cured=f"dates are read as {first}; day and month may be the other way round",
     )
 
 
-def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None:
-    """Return the kind that SPSS, Stata or SAS say a column has; None where they say nothing.
+def _labelled_kind(column: _RawColumn, about: Labelling) -> tuple[Kind, str] | None:
+    """Return the kind that an SPSS, Stata or SAS file gives a column; None where it gives none.
 
-    Where every value has a label the values are codes, whatever the level of measurement: programs
-    that write SPSS files call every number scale.
+    If every value has a label, the values are codes, also in variables of measure scale: some
+    programs write that measure for every number.
     """
     if about.is_date:
-        return Kind.DATE, "the source says so"
+        return Kind.DATE, "of this type in the source"
     has_labels = bool(column.texts.among(about.labels)[column.is_value].all())
     if about.measure == "scale" and not has_labels and column.number.all() and not about.is_text:
         kind, why = _guess_number(column)
         is_other = kind is Kind.CATEGORICAL
-        return (Kind.NUMERIC, "the source says that it is scale") if is_other else (kind, why)
+        return (Kind.NUMERIC, "measure scale in the source") if is_other else (kind, why)
     if about.measure not in ("nominal", "ordinal"):
         if has_labels and _is_scale(column, about):
-            return Kind.ORDERED, "its labels are ranges of numbers, or words of a scale"
-        return (Kind.CATEGORICAL, "all its values have labels") if has_labels else None
+            return Kind.ORDERED, "the labels are ranges of numbers, or words of a scale"
+        return (Kind.CATEGORICAL, "all values have labels") if has_labels else None
     if not has_labels and (column.all_distinct or column.is_named_like_id):
         if not column.number.all():
             return _guess_text(column)
@@ -431,11 +438,11 @@ def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None
     if not column.number.all() and int(column.is_value.sum()) > MANY_LEVELS and not has_labels:
         return None
     kind = Kind.ORDERED if about.measure == "ordinal" else Kind.CATEGORICAL
-    return kind, f"the source says that it is {about.measure}"
+    return kind, f"measure {about.measure} in the source"
 
 
-def _is_scale(column: _Column, about: Labelling) -> bool:
-    """Whether the labels of numbers, by size, are a scale from one end to the other."""
+def _is_scale(column: _RawColumn, about: Labelling) -> bool:
+    """Whether the labels of the numbers, ordered by number, are a rising or falling scale."""
     if not column.number.all():
         return False
     codes = np.asarray(column.values.to_pylist(), dtype=object)[np.argsort(column.numbers)]
@@ -447,7 +454,7 @@ def _is_time(source: pa.DataType | None) -> bool:
     return source is not None and (pa.types.is_date(source) or pa.types.is_timestamp(source))
 
 
-def _guess_number(column: _Column) -> tuple[Kind, str]:
+def _guess_number(column: _RawColumn) -> tuple[Kind, str]:
     texts = column.texts
     if has_leading_zero(texts.format.plain(column.values)).any():
         why = "numbers with leading zeros are codes"
@@ -468,27 +475,27 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
         return Kind.ORDERED if ordered else Kind.CATEGORICAL, why
     if texts.format != PLAIN:
         return Kind.NUMERIC, f"{texts.format.description}{_format_doubt(texts.format)}"
-    if column.share_distinct > NEARLY_ALL and np.abs(numbers).max() >= LARGE:
+    if column.share_distinct > SHARE_DISTINCT_OF_LARGE_ID and np.abs(numbers).max() >= LARGE:
         return (
             Kind.NUMERIC,
-            "whole numbers, nearly all different; but `kind: id` if they identify persons",
+            "whole numbers, nearly all different: amounts; if wrong, write kind: id",
         )
     return Kind.NUMERIC, "whole numbers"
 
 
 def _format_doubt(form: NumberFormat) -> str:
-    """Say what to declare if a mark of an ambiguous format means the other thing."""
+    """Return what to write if the comma or point has the other meaning; empty if it is clear."""
     if not form.is_ambiguous:
         return ""
     if form.thousands:
-        return "; but `decimals: 3` if 1,234 means 1.234"
-    return "; but `decimals: 0` if 1,234 means 1234"
+        return " (1,234 is read as 1234); if wrong, write decimals: 3"
+    return " (1,234 is read as 1.234); if wrong, write decimals: 0"
 
 
-def _why_codes(column: _Column) -> str:
-    """Say why whole numbers are codes; nothing where they are none.
+def _why_codes(column: _RawColumn) -> str:
+    """Return why whole numbers are codes; an empty text where they are none.
 
-    Large numbers, some of few rows, are amounts: as codes these would be released.
+    Large numbers that few rows have are amounts: as codes they would be released.
     """
     texts, numbers, counts = column.texts, column.numbers, column.texts.counts[column.is_value]
     amounts = any(map(_is_amount, numbers[counts < MIN_HOLDERS].tolist()))
@@ -500,12 +507,12 @@ def _why_codes(column: _Column) -> str:
 
 
 def _is_amount(number: float) -> bool:
-    """Whether a number is too large for a code, and none that people write for a missing value."""
+    """Whether a number is too large for a code and does not look like a missing code."""
     return abs(number) >= LARGE and not CODE_LOOKS.fullmatch(f"{number:.0f}")
 
 
-def _day_formats(column: _Column) -> tuple[str, ...]:
-    """Return the formats in which whole numbers are days such as 20191231, or months."""
+def _day_formats(column: _RawColumn) -> tuple[str, ...]:
+    """Return the date formats of whole numbers such as 20191231 or 201912."""
     if len(column.values) <= FEW_INTEGERS or column.texts.format != PLAIN:
         return ()
     codes = np.asarray(pc.match_substring_regex(column.values, "^(0+|9{6,8})(\\.0)?$"))
@@ -517,22 +524,22 @@ def _day_formats(column: _Column) -> tuple[str, ...]:
     return forms
 
 
-def _is_written_with_point(column: _Column) -> bool:
-    """Whether whole numbers have decimals, other than the zero of pandas beside a blank cell."""
+def _is_written_with_point(column: _RawColumn) -> bool:
+    """Whether whole numbers have decimals other than the ``.0`` that pandas adds."""
     plain = column.texts.format.plain(column.values)
     whole = pc.match_substring_regex(plain, r"^[+-]?\d+(\.0)?$")
     return column.texts.is_text and not pc.all(whole).as_py()
 
 
-def _counts_rows(column: _Column) -> bool:
-    """Tell whether distinct whole numbers count persons or rows."""
+def _counts_rows(column: _RawColumn) -> bool:
+    """Whether distinct whole numbers count persons or rows."""
     of_text = np.full(len(column.is_value), np.nan)
     of_text[column.is_value] = column.numbers
     return is_numbering(column.texts.name, of_text[column.texts.codes])
 
 
-def _refuse_mixed(column: _Column) -> None:
-    """Refuse a column of numbers with some text: only the steward knows what the text means."""
+def _refuse_mixed(column: _RawColumn) -> None:
+    """Refuse a column of numbers with some text, whose meaning only the steward knows."""
     odd = column.not_a_number()
     counts = column.texts.counts[column.is_value]
     is_code = has_leading_zero(column.values).any()
@@ -547,19 +554,21 @@ def _refuse_mixed(column: _Column) -> None:
         )
 
 
-def _refuse_mixed_dates(column: _Column) -> None:
-    """Refuse a column of dates with some text, as one of numbers, or with two formats."""
+def _refuse_mixed_dates(column: _RawColumn) -> None:
+    """Refuse a column of dates with some text, or in two formats."""
     counts = column.texts.counts[column.is_value]
-    found = mixed_formats(column.values)
-    if not found or sum(counts[mask].sum() for _, mask in found) < MOSTLY * counts.sum():
+    formats = mixed_formats(column.values)
+    if not formats or sum(counts[mask].sum() for _, mask in formats) < MOSTLY * counts.sum():
         return
-    (form, mask), others = found[0], found[1:]
+    (form, mask), others = formats[0], formats[1:]
     named = "".join(f" and dates like {other} in {column.where(odd)}" for other, odd in others)
     raise _beside_dates(column, form, ~mask, f"has dates like {form}{named}" if others else "")
 
 
-def _beside_dates(column: _Column, form: str, odd: BoolArray, fault: str = "") -> UnreadableColumn:
-    """Return the problem of texts among dates, missing codes if the dates are most."""
+def _beside_dates(
+    column: _RawColumn, form: str, odd: BoolArray, fault: str = ""
+) -> UnreadableColumn:
+    """Return the problem of texts among dates; its cure takes a few of them for missing codes."""
     counts = column.texts.counts[column.is_value]
     mostly = fault == "" or counts[odd].sum() <= (1 - MOSTLY) * counts.sum()
     beside = column.beside(odd) if mostly else None
@@ -574,12 +583,11 @@ def _beside_dates(column: _Column, form: str, odd: BoolArray, fault: str = "") -
     )
 
 
-def _guess_text(column: _Column) -> tuple[Kind, str]:
+def _guess_text(column: _RawColumn) -> tuple[Kind, str]:
     if column.is_named_like_id:
         return Kind.ID, "named like an identifier"
     if column.all_distinct:
-        free = "; but leave it out (`drop`) if it is free text: the output has 1, 2, 3, ..."
-        return Kind.ID, f"{DISTINCT}{free if column.is_prose else ''}"
+        return Kind.ID, FREE_TEXT if column.is_prose else DISTINCT
     distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):
         raise UnreadableColumn(
@@ -592,7 +600,7 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
     return Kind.CATEGORICAL, "text"
 
 
-def _coded(column: _Column) -> dict[str, Any]:
+def _coded(column: _RawColumn) -> dict[str, Any]:
     levels = column.declaration.levels
     if levels is None:
         levels = _levels(column)
@@ -612,16 +620,16 @@ def _coded(column: _Column) -> dict[str, Any]:
     return {"levels": levels}
 
 
-def _levels(column: _Column) -> tuple[str, ...]:
+def _levels(column: _RawColumn) -> tuple[str, ...]:
     texts = column.texts
-    if texts.ordered is not None:  # categories of the source, whether they occur or not
+    if texts.ordered is not None:  # all categories of the source, also unused ones
         return tuple(texts.picked(~texts.among(column.missing)))
     levels = sorted(column.values.to_pylist())
     if column.number.all():
         sizes = parse(pa.array(levels), texts.format)
-        return tuple(levels[place] for place in np.argsort(sizes, kind="stable"))
-    if column.declaration.declared_kind in (None, Kind.ORDERED) and (found := scale_order(levels)):
-        return found
+        return tuple(levels[i] for i in np.argsort(sizes, kind="stable"))
+    if column.declaration.declared_kind in (None, Kind.ORDERED) and (scale := scale_order(levels)):
+        return scale
     if column.declaration.kind is Kind.ORDERED:
         raise UnreadableColumn(
             "is declared ordered, but its levels are words; declare `levels` in order"
@@ -629,27 +637,29 @@ def _levels(column: _Column) -> tuple[str, ...]:
     return tuple(levels)
 
 
-def _check_levels(column: _Column, levels: tuple[str, ...]) -> None:
+def _check_levels(column: _RawColumn, levels: tuple[str, ...]) -> None:
     if len(set(levels)) != len(levels) or set(levels) & set(column.missing):
         raise UnreadableColumn(
-            "has `levels` that are named twice or are missing codes; name each once"
+            "has `levels` that occur twice or are missing codes; write each once"
         )
     odd = column.is_value & ~column.texts.among(levels)
     if odd.any():
         raise UnreadableColumn(
-            f"has {int(odd.sum())} texts that are not in its declared `levels`, in "
+            f"has {plural(int(odd.sum()), 'text')} that its declared `levels` lack, in "
             f"{column.texts.where(odd)}",
             "add them to `levels` or `missing`",
             every_row="add them to `levels`, or correct these cells",
         )
 
 
-def _boolean(column: _Column) -> dict[str, Any]:
+def _boolean(column: _RawColumn) -> dict[str, Any]:
     words = column.values.to_pylist()
     if column.texts.source is not None and pa.types.is_boolean(column.texts.source):
         words = ["false", "true"]
     if len(words) > 2:
-        raise UnreadableColumn(f"is declared boolean but has {len(words)} distinct values")
+        raise UnreadableColumn(
+            f"is declared boolean, but has {len(words)} distinct values; write kind: categorical"
+        )
     words = next((list(pair) for pair in BOOLEANS if set(words) <= set(pair)), words)
     in_order = sorted(words, key=lambda text: (text.lower() not in FALSE_WORDS, text))
     levels = column.declaration.levels or tuple(in_order)
@@ -657,17 +667,17 @@ def _boolean(column: _Column) -> dict[str, Any]:
     return {"levels": levels}
 
 
-def _numeric(column: _Column) -> dict[str, Any]:
+def _numeric(column: _RawColumn) -> dict[str, Any]:
     texts = column.texts
     odd = column.not_a_number()
     if odd.all():
         raise UnreadableColumn(
-            "has no numbers, but must be numeric (`kind: numeric`, a weight or a count); name "
+            "contains no numbers, but must be numeric (`kind: numeric`, a weight or a count); name "
             "another column, or declare `kind: categorical`"
         )
     if odd.any():
         raise UnreadableColumn(
-            f"is numeric, but has other texts in {column.where(odd)}",
+            f"is numeric, but contains texts in {column.where(odd)}",
             "declare them as `missing`, or `kind: categorical`",
             every_row=CORRECT,
         )
@@ -693,18 +703,19 @@ def _numeric(column: _Column) -> dict[str, Any]:
     return {"decimals": decimals, "storage": {"style": style, **texts.format.storage}}
 
 
-def _check_decimals(column: _Column, decimals: int) -> None:
+def _check_decimals(column: _RawColumn, decimals: int) -> None:
     if decimals < 0:
         raise UnreadableColumn("has negative `decimals`; they must be 0 or more")
     numbers = column.numbers
     odd = ~np.isclose(np.round(numbers, decimals), numbers, rtol=1e-14, atol=1e-14)
     if odd.any():
         raise UnreadableColumn(
-            f"has more than the declared {decimals} decimals in {column.where(odd)}"
+            f"has more than the declared {decimals} decimals in {column.where(odd)}; declare more, "
+            "or round the values"
         )
 
 
-def _date(column: _Column) -> dict[str, Any]:
+def _date(column: _RawColumn) -> dict[str, Any]:
     native = column.texts.native
     if native is not None and _is_time(native.type):
         days = days_of(native.filter(pa.array(column.is_value)))
@@ -719,7 +730,7 @@ def _date(column: _Column) -> dict[str, Any]:
     }
 
 
-def _dates(column: _Column) -> tuple[str, FloatArray]:
+def _dates(column: _RawColumn) -> tuple[str, FloatArray]:
     form = column.declaration.date_format
     if form is None:
         forms = detect_format(column.values)
@@ -739,13 +750,13 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
     return written, days
 
 
-def _id(column: _Column) -> dict[str, Any]:
-    """Describe the pattern of identifiers, without any of their values."""
+def _id(column: _RawColumn) -> dict[str, Any]:
+    """Return the pattern of identifiers, without their values."""
     pattern = find_pattern(column.values)
     return {"decimals": 0, "storage": {} if pattern is None else pattern.storage}
 
 
-_BUILDERS: Final[Mapping[Kind, Callable[[_Column], dict[str, Any]]]] = {
+_BUILDERS: Final[Mapping[Kind, Callable[[_RawColumn], dict[str, Any]]]] = {
     Kind.CATEGORICAL: _coded,
     Kind.ORDERED: _coded,
     Kind.BOOLEAN: _boolean,

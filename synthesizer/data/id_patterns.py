@@ -1,11 +1,11 @@
-"""Patterns of identifiers: in place of 013-72-4830 another number of that form is written.
+"""Patterns of identifiers: 013-72-4830 becomes another number of the same form.
 
-Letters become letters and digits digits. A character stays where nearly all identifiers, and at
-least five, share it. The rest numbers the rows: number k is written as step k of a fixed walk
-through all codes of the pattern, which never meets a code twice. The walk is compared with the
-identifiers that were read, and the first of a hundred that avoids them is taken, so none of them
-is written again. Numbers beyond the walk get further digits, more than any identifier has. What a
-saved model contains is the pattern, the number of the walk and its length, no identifier.
+Letters become letters and digits digits. A character stays if nearly all identifiers, and at least
+five, share it. The others number the rows: number k is step k of a fixed walk through all codes of
+the pattern, which meets each code once. Of a hundred walks the first that avoids all identifiers of
+the data is used, so none of these is written again. Numbers beyond the walk get more digits than
+any identifier of the data. A saved model contains the pattern, the walk's number and its length,
+but no identifier.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from synthesizer.data.table import BoolArray, FloatArray
 from synthesizer.data.values import matches
 
 MIN_HOLDERS: Final = 5
-"""Identifiers that must share a character for it to stay."""
+"""Fewest identifiers with the same character for it to stay."""
 MIN_SHARE: Final = 0.95
-"""Share of identifiers that must have the pattern, and a character for it to stay."""
+"""Least share of identifiers with the pattern, and with a character that stays."""
 SAMPLE_IDS: Final = 100_000
 MAX_WALKS: Final = 100
 MAX_HITS: Final = 5
-"""Identifiers that a walk is expected to meet; with more, none of a hundred avoids them."""
+"""Most identifiers that a walk may be expected to meet."""
 MAX_LENGTH: Final = 64
 MAX_CODES: Final = 2**62
 GOLDEN: Final = (math.sqrt(5) - 1) / 2
@@ -51,7 +51,7 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, kw_only=True)
 class IdPattern:
-    """A numbering of texts of one form.
+    """A numbering that writes row numbers as identifiers of one form.
 
     Examples
     --------
@@ -60,50 +60,50 @@ class IdPattern:
     """
 
     parts: tuple[str, ...]
-    """``=P`` a text, ``n256`` a number below 256, ``d`` or ``h`` a letter of an alphabet."""
+    """``=P`` a text, ``n256`` a number below 256, ``d`` or ``h`` a character set."""
     walk: int = 0
     steps: int = 0
-    """Identifiers that the walk is free of the data's; 0: all get further digits."""
+    """Length of the walk without the data's identifiers; 0: always further digits."""
     further: int = 4
-    """Further digits of numbers beyond."""
+    """Further digits of numbers beyond the walk."""
 
     @classmethod
     def of_storage(cls, storage: Mapping[str, Any]) -> Self | None:
-        """Return the pattern that a variable keeps, None where rows are numbered 1, 2, ..."""
-        kept = storage.get("pattern")
-        return None if kept is None else cls(**{**kept, "parts": tuple(kept["parts"])})
+        """Return the pattern in a variable's storage, None where rows are numbered 1, 2, ..."""
+        stored = storage.get("pattern")
+        return None if stored is None else cls(**{**stored, "parts": tuple(stored["parts"])})
 
     @property
     def storage(self) -> dict[str, Any]:
-        """What a variable keeps."""
+        """The pattern for a variable's storage."""
         return {"pattern": asdict(self) | {"parts": list(self.parts)}}
 
     def texts(self, numbers: FloatArray) -> pa.Array:
         """Return the identifiers of numbers 1, 2, ..., shape (n,)."""
-        places, size = self._places()
+        positions, size = self._positions()
         span = self.steps or size
         turn, step = np.divmod(np.asarray(numbers, dtype=np.int64) - 1, span)
         turn += not self.steps
         start, stride = _walk(self.walk, size)
         codes = np.asarray((start + step.astype(object) * stride) % size, dtype=np.int64)
         cells: list[Any] = []
-        for place in reversed(range(len(self.parts))):
-            part = self.parts[place]
+        for position in reversed(range(len(self.parts))):
+            part = self.parts[position]
             if part[0] == "=":
                 cells.insert(0, part[1:])
                 continue
-            if place in places:
+            if position in positions:
                 codes, values = np.divmod(codes, _radix(part))
             else:
-                values = _mixed(step, place) % _radix(part)
+                values = _mixed(step, position) % _radix(part)
             cells.insert(0, _written(part, values))
-            if place == max(places) and turn.any():
+            if position == max(positions) and turn.any():
                 more = pc.utf8_lpad(pc.cast(pa.array(turn), pa.string()), self.further, "0")
                 cells.insert(1, pc.if_else(pa.array(turn > 0), more, ""))
         return pc.binary_join_element_wise(*cells, "")
 
     def fitted(self, values: pa.Array) -> IdPattern:
-        """Return the numbering that avoids identifiers of the data, shape (k,)."""
+        """Return the numbering that avoids the data's identifiers ``values``, shape (k,)."""
         numbers = [len(part) - 1 for part in self.parts if part[0] == "n"]
         shortest = sum(len(part) - 1 if part[0] == "=" else 1 for part in self.parts)
         longest = max(pc.max(pc.utf8_length(values)).as_py(), shortest + sum(numbers))
@@ -118,24 +118,24 @@ class IdPattern:
                     return IdPattern(parts=self.parts, walk=walk, steps=steps, further=further)
         return IdPattern(parts=self.parts, further=further)
 
-    def _places(self) -> tuple[list[int], int]:
-        """Return the parts that number the rows, and how many codes they have."""
-        places, size = [], 1
-        for place in reversed(range(len(self.parts))):
-            if self.parts[place][0] != "=" and size * _radix(self.parts[place]) <= MAX_CODES:
-                places.append(place)
-                size *= _radix(self.parts[place])
-        return places, size
+    def _positions(self) -> tuple[list[int], int]:
+        """Return the positions of the parts that number the rows, and their number of codes."""
+        positions, size = [], 1
+        for position in reversed(range(len(self.parts))):
+            if self.parts[position][0] != "=" and size * _radix(self.parts[position]) <= MAX_CODES:
+                positions.append(position)
+                size *= _radix(self.parts[position])
+        return positions, size
 
     def _codes(self, values: pa.Array) -> tuple[Codes, int]:
-        """Return the codes of the identifiers that have the pattern, and how many there are."""
-        pattern = "".join(_regex(place, part) for place, part in enumerate(self.parts))
+        """Return the codes of the identifiers with the pattern, and the number of all codes."""
+        pattern = "".join(_regex(position, part) for position, part in enumerate(self.parts))
         groups = pc.extract_regex(values, f"^{pattern}$")
         groups = groups.filter(groups.is_valid())
-        places, size = self._places()
+        positions, size = self._positions()
         codes = np.zeros(len(groups), dtype=np.int64)
-        for place in reversed(places):
-            part, cells = self.parts[place], groups.field(f"p{place}")
+        for position in reversed(positions):
+            part, cells = self.parts[position], groups.field(f"p{position}")
             if part[0] == "n":
                 numbers = pc.cast(cells, pa.int64()).to_numpy(zero_copy_only=False) % _radix(part)
             else:
@@ -148,11 +148,11 @@ def _radix(part: str) -> int:
     return int(part[1:]) if part[0] == "n" else len(_ALPHABETS[part])
 
 
-def _regex(place: int, part: str) -> str:
+def _regex(position: int, part: str) -> str:
     if part[0] == "=":
         return re.escape(part[1:])
     shape = r"\d{1,18}" if part[0] == "n" else f"[{_ALPHABETS[part]}]"
-    return f"(?P<p{place}>{shape})"
+    return f"(?P<p{position}>{shape})"
 
 
 def _written(part: str, values: Codes) -> pa.Array:
@@ -162,24 +162,24 @@ def _written(part: str, values: Codes) -> pa.Array:
 
 
 def _walk(number: int, size: int) -> tuple[int, int]:
-    """Return where a walk through all codes starts, and its stride."""
+    """Return the start and the stride of a walk through all codes."""
     start, stride = (int(size * ((2 * number + k) * GOLDEN % 1)) for k in (1, 2))
     while math.gcd(stride, size) != 1:
         stride += 1
     return start, stride
 
 
-def _mixed(steps: Codes, place: int) -> Codes:
-    """Return numbers that look random, one for each step."""
-    mixed = (steps.astype(np.uint64) + np.uint64(place + 1)) * np.uint64(0x9E3779B97F4A7C15)
+def _mixed(steps: Codes, position: int) -> Codes:
+    """Return a pseudo-random number for each step."""
+    mixed = (steps.astype(np.uint64) + np.uint64(position + 1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= mixed >> np.uint64(29)
     return np.asarray(mixed * np.uint64(0xBF58476D1CE4E5B9) >> np.uint64(33), dtype=np.int64)
 
 
 def find_pattern(values: pa.Array) -> IdPattern | None:
-    """Return the pattern of nearly all distinct identifiers, None where there is none.
+    """Return the pattern of nearly all distinct identifiers, None without a pattern.
 
-    Whole numbers without leading zeros have none: they are numbered 1, 2, ...
+    Whole numbers without leading zeros have no pattern: they are numbered 1, 2, ...
     """
     some = values.slice(0, SAMPLE_IDS)
     is_number = _is_shared(matches(some, r"^\d+$")) and not matches(some, r"^0\d").any()
@@ -192,7 +192,7 @@ def find_pattern(values: pa.Array) -> IdPattern | None:
     if parts is None or all(part[0] == "=" for part in parts):
         return None
     pattern = IdPattern(parts=_joined(parts)).fitted(values)
-    if not pattern.steps:  # digits that stayed number the rows, too
+    if not pattern.steps:  # use fixed digits for numbering, too
         freed = [["d" if c in digits else f"={c}" for c in part[1:]] for part in parts]
         cells = [
             free if part[0] == "=" else [part] for part, free in zip(parts, freed, strict=True)
@@ -206,7 +206,7 @@ def _is_shared(mask: BoolArray) -> bool:
 
 
 def _digit_parts(values: pa.Array) -> list[str] | None:
-    """Return parts where the same text stands around numbers, as in 10.0.118.16 and P00164."""
+    """Return the parts of identifiers with equal text around numbers: 10.0.118.16, P00164."""
     skeletons = pc.replace_substring_regex(values, r"\d+", "0")
     skeleton = Counter(skeletons.to_pylist()).most_common(1)[0][0]
     fits = np.asarray(pc.equal(skeletons, skeleton))
@@ -223,7 +223,7 @@ def _digit_parts(values: pa.Array) -> list[str] | None:
 
 
 def _number_parts(cells: pa.Array, radix: int | None) -> list[str]:
-    """Return the parts of the numbers at one place; those of an IP address are below ``radix``."""
+    """Return the parts of the numbers at one position; in IP addresses below ``radix``."""
     widths = np.bincount(pc.utf8_length(cells).to_numpy())
     value, count = Counter(cells.to_pylist()).most_common(1)[0]
     if count >= max(MIN_HOLDERS, MIN_SHARE * len(cells)):
@@ -235,7 +235,7 @@ def _number_parts(cells: pa.Array, radix: int | None) -> list[str]:
 
 
 def _fixed_parts(values: pa.Array) -> list[str] | None:
-    """Return one part for each character of texts of one length."""
+    """Return one part per character of texts of equal length."""
     lengths = pc.utf8_length(values).to_numpy()
     length = int(np.bincount(lengths).argmax())
     fits = lengths == length
@@ -243,9 +243,9 @@ def _fixed_parts(values: pa.Array) -> list[str] | None:
         return None
     letters = np.array(values.filter(pa.array(fits)).to_pylist(), dtype=f"U{length}")
     parts = []
-    for place in letters.view("U1").reshape(-1, length).T:
-        seen, counts = np.unique(place, return_counts=True)
-        if counts.max() >= max(MIN_HOLDERS, MIN_SHARE * len(place)):
+    for column in letters.view("U1").reshape(-1, length).T:
+        seen, counts = np.unique(column, return_counts=True)
+        if counts.max() >= max(MIN_HOLDERS, MIN_SHARE * len(column)):
             parts.append(f"={seen[counts.argmax()]}")
             continue
         common = set(seen[counts >= MIN_HOLDERS].tolist() or seen.tolist())
@@ -257,7 +257,7 @@ def _fixed_parts(values: pa.Array) -> list[str] | None:
 
 
 def _joined(parts: Sequence[str]) -> tuple[str, ...]:
-    """Return the parts with texts that follow each other in one."""
+    """Return the parts with adjacent texts joined."""
     joined: list[str] = []
     for part in parts:
         if part[0] == "=" and joined and joined[-1][0] == "=":

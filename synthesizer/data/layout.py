@@ -1,7 +1,7 @@
-"""How a source was laid out: what writing needs so that a synthetic file looks like the source.
+"""Layout of a source, so that a synthetic file has the same format.
 
-A layout holds column names, types and separators, never a value of the data, and turns into plain
-dicts, so that a saved model writes the same format later without the data.
+A layout contains column names, types and separators, never a value of the data. A saved model
+contains it and writes the same format without the data.
 """
 
 from __future__ import annotations
@@ -16,20 +16,19 @@ import pyarrow as pa
 from synthesizer.data.codec import as_text
 
 Form = str
-"""``csv``, ``json``, ``parquet``, ``pandas``, ``arrow``, ``polars``, ``sql``, or that of a format
-of `data.formats`."""
+"""``csv``, ``json``, ``parquet``, ``pandas``, ``arrow``, ``polars``, ``sql``, of an extension."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quoting:
-    """When the cells of one CSV column are quoted."""
+    """Quoting of one CSV column."""
 
     always: bool = False
-    """Every cell is quoted (R quotes text like this); otherwise only where it is needed."""
+    """Every cell is quoted (R quotes text so); otherwise only where needed."""
     empty: bool = False
     """An empty cell is written ``""``."""
     bare: tuple[str, ...] = ()
-    """Texts that stay unquoted in a column that is otherwise quoted, such as R's ``NA``."""
+    """Texts without quotes in a quoted column, such as R's ``NA``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,34 +59,34 @@ class FrameLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class Labelling:
-    """What a file says of a column beside its values.
+    """Labels and attributes of a column in a file.
 
-    Values are named by their texts: ``98``, ``2020-01-31``, or ``.a`` for a missing value that
-    Stata or SAS tell apart by a letter.
+    Values are written as texts: ``98``, ``2020-01-31``, or ``.a`` for an extended missing value of
+    Stata or SAS.
     """
 
     label: str = ""
-    """What the variable is."""
+    """Label of the variable."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """What values mean, whether they occur or not."""
+    """Labels of values, also of unused ones."""
     is_text: bool = False
-    """Whether the program holds texts, not numbers."""
+    """Whether the values are texts, not numbers."""
     missing: tuple[str, ...] = ()
-    """Missing codes that are declared, or that occur in the range that is."""
+    """Missing codes: declared, or observed in the declared range."""
     missing_range: tuple[float, float] | None = None
-    """SPSS: from lowest to highest number that means that a value is missing."""
+    """SPSS: range of numbers that are missing values."""
     is_date: bool = False
     """Whether the numbers are dates, or dates with a time."""
     format: str = ""
-    """How the program shows the values, such as F8.2 or %td."""
+    """Display format, such as F8.2 or %td."""
     measure: Literal["", "nominal", "ordinal", "scale"] = ""
-    """SPSS: the level of measurement."""
+    """SPSS: level of measurement."""
     width: int = 0
-    """SPSS: letters of the column on the screen."""
+    """SPSS: display width in characters."""
     size: int = 0
     """SPSS: bytes of a text."""
     written: Mapping[str, str] = field(default_factory=dict)
-    """Missing codes that another program needs in other words: 98 of SPSS is .a in Stata."""
+    """Missing codes in another format: 98 of SPSS is .a in Stata."""
 
 
 as_text(
@@ -99,27 +98,27 @@ as_text(
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How a source was laid out."""
+    """Layout of a source."""
 
     form: Form
     names: tuple[str, ...]
     compressed: bool = False
-    """Whether a CSV file was packed."""
+    """Whether a CSV file was compressed."""
     csv: CsvLayout | None = None
     types: pa.Schema | None = field(default=None)
-    """For sources with types of their own."""
+    """For typed sources."""
     frame: tuple[FrameLayout, ...] = ()
     """For pandas frames, one per column."""
     labelled: tuple[Labelling, ...] = ()
-    """Of formats that describe columns, one per column; also where such files are written."""
+    """For formats with labels, one per column."""
 
     @property
     def labellings(self) -> dict[str, Labelling]:
-        """What a file says of its columns, by their names."""
+        """Labels and attributes by column."""
         return dict(zip(self.names, self.labelled, strict=True)) if self.labelled else {}
 
     def holds_numbers(self, name: str) -> bool:
-        """Whether the source holds numbers in a column, so that no word can be among them."""
+        """Whether a column has a numeric type, so that it cannot contain words."""
         if self.labelled:
             return not self.labelled[self.names.index(name)].is_text
         if self.types is None:

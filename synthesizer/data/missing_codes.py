@@ -1,4 +1,4 @@
-"""Which texts of a column stand for a missing value: declared, named by the file, or guessed."""
+"""Missing codes of a column: declared, defined in the file, or guessed."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ TEXT_CODES: Final = (
 )  # fmt: skip
 """Missing codes of any column."""
 FEWEST: Final = 5
-"""Records that have a code which is no usual one, for it to be named on a screen."""
+"""Fewest records with an unusual code that a screen may name."""
 NUMBER_CODES: Final = (*TEXT_CODES, "N", "na", "None", "none", "Na", "-", "*", "..", "Null")
-"""Missing codes among numbers, where they cannot be answers."""
+"""Missing codes among numbers, where they cannot be values."""
 SENTINELS: Final = frozenset(
     {-1, -2, -3, -7, -8, -9, -77, -88, -97, -98, -99, -777, -888, -999, -7777, -8888, -9999}
 )
 """Negative numbers that may stand for a missing value."""
 LETTER: Final = re.compile(r"\.[A-Za-z_]")
-"""A missing value of Stata or SAS, which is told apart by a letter."""
+"""An extended missing value of Stata or SAS, with a letter."""
 CODE_LOOKS: Final = re.compile(r"-?(9{2,}|9+[78]|7{2,}|8{2,})(\.9+)?")
-"""Numbers that people write where a value is missing."""
+"""Numbers that people use as missing codes."""
 FAR: Final = 0.25
-"""Range of the other numbers, beyond which such a number lies far outside."""
+"""Distance of such a code, as a share of the range of other numbers."""
 MAX_ZEROS: Final = 6
-"""Decimals of a missing code that is a whole number."""
+"""Most zero decimals of a whole-number missing code."""
 
 
 def missing_codes(
     texts: Texts, kind: Kind | None, declared: tuple[str, ...] | None = None
 ) -> tuple[str, ...]:
-    """Return the missing codes of a column: declared, named by the file, or guessed.
+    """Return the missing codes of a column: declared, defined in the file, or guessed.
 
-    In a fixed order: as declared, then alphabetically.
+    The order is fixed: as declared, then alphabetical.
     """
     in_file = () if texts.labelling is None else texts.labelling.missing
     if declared is not None:
@@ -67,7 +67,7 @@ def _nulls(texts: Texts) -> list[str]:
 
 
 def as_written(texts: Texts, codes: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """Return the missing codes as the data write them: a declared -8 may be -8.0 in the data."""
+    """Return the missing codes as written in the data: a declared -8 may be -8.0 there."""
     if codes is None:
         return None
     written: list[str] = []
@@ -80,7 +80,7 @@ def as_written(texts: Texts, codes: tuple[str, ...] | None) -> tuple[str, ...] |
 
 
 def far_codes(numbers: FloatArray) -> tuple[float, ...]:
-    """Return numbers such as 99 or -9999 that lie far outside all others, as missing codes do.
+    """Return numbers such as 99 or -9999 far outside all others, which may be missing codes.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def far_codes(numbers: FloatArray) -> tuple[float, ...]:
 
 
 def _codes_among_numbers(texts: Texts) -> BoolArray:
-    """Tell which texts are missing codes if everything else is a number."""
+    """Return which texts are missing codes if all others are numbers."""
     codes = texts.among(NUMBER_CODES)
     others = texts.occurs & ~codes
     if others.any() and is_number(texts.values, texts.format)[others].all():
@@ -108,11 +108,11 @@ def _codes_among_numbers(texts: Texts) -> BoolArray:
 
 
 def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
-    """Tell which texts are negative numbers that stand for a missing value.
+    """Return which texts are negative numbers that are missing codes.
 
-    They must stand alone: one negative number among others that are not negative, several only
-    if none is -1 (numbers that are really negative come close to zero), or one among words. A few
-    words among the numbers change nothing.
+    All other numbers must be non-negative. Several such codes are accepted only if none is -1,
+    since real negative numbers come close to zero. One may also occur among words. A few words
+    among the numbers change nothing.
     """
     sentinels = np.zeros(len(texts.values), dtype=np.bool_)
     where = np.flatnonzero(texts.occurs & ~is_code)
@@ -132,11 +132,11 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
 
 
 def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:
-    """Say which values nobody declared are taken for missing; empty cells need no words.
+    """Return in words the undeclared values that are taken for missing, without empty cells.
 
-    Others than the usual codes are named where several records have them.
+    Unusual codes are named only if several records have them.
     """
-    found: dict[str, list[str]] = {}
+    columns_of_code: dict[str, list[str]] = {}
     for column in table.columns:
         if column.name in declared:
             continue
@@ -144,5 +144,5 @@ def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:
         for number, code in enumerate(column.variable.missing, 1):
             is_known = code in NUMBER_CODES or code in map(str, SENTINELS)
             if code and (is_known or (state == number).sum() >= FEWEST):
-                found.setdefault(code, []).append(column.name)
-    return "; ".join(f"{code} in {listed(names)}" for code, names in found.items())
+                columns_of_code.setdefault(code, []).append(column.name)
+    return "; ".join(f"{code} in {listed(names)}" for code, names in columns_of_code.items())

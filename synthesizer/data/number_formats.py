@@ -1,7 +1,7 @@
-"""Numbers as people write them: money, thousands, units, decimal commas and clock times.
+"""Formats of numbers: money, thousands, units, decimal commas and clock times.
 
-A format is found from the distinct texts of a column. It is kept for the output, and programs
-calculate with the plain number: 1328.55 of ``$1,328.55``, 125 minutes of ``02:05``.
+A format is detected from the distinct texts of a column and used for the output. The program
+calculates with the plain number: 1328.55 for ``$1,328.55``, 125 minutes for ``02:05``.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ import pyarrow.compute as pc
 
 NUMBER: Final = r"^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$"
 MIN_SHARE: Final = 0.9
-"""Share of the texts with digits that must have a format."""
+"""Least share of texts with digits that have the format."""
 SAMPLE_TEXTS: Final = 500
-"""Texts that settle nearly always that a column has no such format."""
+"""Texts of a first test."""
 SPACES: Final = " \u00a0\u202f\u2009'\u2019"
-"""Marks of thousands that are no decimal marks."""
+"""Thousands separators that are never decimal marks."""
 MONEY: Final = re.compile(
     r"(?i)[^\d]{0,4}[$\u00a2-\u00a5\u0e3f\u20a0-\u20cf][^\d]{0,4}"
     r"|(eur|usd|gbp|chf|sek|nok|dkk|pln|jpy|cny|inr|aud|cad|kr|rs|fr|rub|zl)\.?\s?"
 )
-"""What may stand before an amount; other words before whole numbers make identifiers."""
+"""Prefixes of amounts; other words before whole numbers are parts of identifiers."""
 UNIT: Final = re.compile(r"(?![A-Z]$)\s?[^\s\d.,:;/+<>=()-][^\d()]{0,9}")
-"""What may stand behind an amount; one capital letter is part of a code."""
+"""Suffixes of amounts; one capital letter is part of a code."""
 _PARTS: Final = (
     rf"^(?P<before>\D*?)(?P<body>\d(?:[\d.,{SPACES}]*\d)?(?:[eE][+-]?\d+)?)(?P<after>\D*)$"
 )
@@ -42,7 +42,7 @@ _WHOLE: Final = r"^(\d+)(\d{3})(\.|_|$)"
 
 @dataclass(frozen=True, kw_only=True)
 class NumberFormat:
-    """How the numbers of a column are written.
+    """Format of the numbers of a column.
 
     Examples
     --------
@@ -59,41 +59,40 @@ class NumberFormat:
     prefix: str = ""
     suffix: str = ""
     negative: str = "-0"
-    """``-0``: the sign is before the amount; ``0-``: behind it; ``(0)``: brackets around it."""
+    """``-0``: sign before the amount; ``0-``: after it; ``(0)``: brackets."""
     clock: str = ""
-    """Such as ``%H:%M``, ``%-I:%M %p`` or ``%H:%M:00``: numbers are minutes, or seconds where the
-    format has them."""
+    """Such as ``%H:%M``: numbers are minutes, or seconds if it has ``%S``."""
     is_ambiguous: bool = field(default=False, compare=False)
-    """Whether 1,234 may be 1234 as well as 1.234."""
+    """Whether 1,234 may be 1234 or 1.234."""
 
     @classmethod
     def of_storage(cls, storage: Mapping[str, Any]) -> Self:
-        """Return the format that a variable keeps."""
-        kept: dict[str, Any] = {key: str(storage[key]) for key in _KEYS if key in storage}
-        return cls(**kept)
+        """Return the format in a variable's storage."""
+        stored: dict[str, Any] = {key: str(storage[key]) for key in _KEYS if key in storage}
+        return cls(**stored)
 
     @property
     def storage(self) -> dict[str, str]:
-        """What a variable keeps of it."""
+        """The format for a variable's storage."""
         return {key: getattr(self, key) for key in _KEYS if getattr(self, key) != _KEYS[key]}
 
     @property
     def description(self) -> str:
-        """What the numbers are, with an example that is in no data."""
+        """Description with an example that is not from the data."""
         if self.clock:
             unit = "seconds" if "%S" in self.clock else "minutes"
             return f"times like {self.clock}, counted in {unit}"
         return f"numbers written like {self.written(pa.array(['1234']))[0].as_py()}"
 
     def for_decimals(self, decimals: int | None) -> NumberFormat:
-        """Return the reading of ambiguous numbers that has the declared decimals."""
+        """Return the format that reads ambiguous numbers with the declared decimals."""
         if decimals is None or not self.is_ambiguous:
             return self
         mark, thousands = (",", "") if decimals else (".", ",")
         return replace(self, mark=mark, thousands=thousands, is_ambiguous=False)
 
     def plain(self, values: pa.Array) -> pa.Array:
-        """Return texts with a decimal point and nothing else, null where the format is another."""
+        """Return texts as plain numbers with a decimal point, null if the format differs."""
         if self == PLAIN:
             return values
         if self.clock:
@@ -132,7 +131,7 @@ class NumberFormat:
         return pc.if_else(is_negative, minus, plus)
 
     def _ticks(self, values: pa.Array) -> pa.Array:
-        """Return clock times as minutes, or as seconds where the format has such."""
+        """Return clock times as minutes, or as seconds if the format has them."""
         parts, has_seconds = pc.extract_regex(values, _CLOCK), "%S" in self.clock
         half = parts.field("half")
         ticks = np.zeros(len(values), dtype=np.int64)
@@ -152,10 +151,10 @@ class NumberFormat:
         return pc.if_else(pc.and_(pc.and_(fits, halves), parts.is_valid()), joined, None)
 
     def _clocks(self, texts: pa.Array) -> pa.Array:
-        """Return ticks, not negative, as clock times."""
-        found = texts.dictionary_encode()
-        written = [self._clock(text) for text in found.dictionary.to_pylist()]
-        return pa.array(written, pa.string()).take(found.indices)
+        """Return non-negative minutes or seconds as clock times."""
+        distinct = texts.dictionary_encode()
+        written = [self._clock(text) for text in distinct.dictionary.to_pylist()]
+        return pa.array(written, pa.string()).take(distinct.indices)
 
     def _clock(self, text: str) -> str:
         ticks, point, rest = text.partition(".")
@@ -168,7 +167,7 @@ class NumberFormat:
             "%I": f"{hour:02}", "%M": f"{minutes:02}", "%S": f"{seconds:02}{point}{rest}",
             "%p": half, "%P": half.lower(),
         }  # fmt: skip
-        return re.sub("%-?[a-zA-Z]", lambda found: parts[found[0]], self.clock)
+        return re.sub("%-?[a-zA-Z]", lambda match: parts[match[0]], self.clock)
 
 
 _KEYS: Final = {f.name: f.default for f in fields(NumberFormat) if f.compare}
@@ -176,10 +175,10 @@ PLAIN: Final = NumberFormat()
 
 
 def find_format(values: pa.Array, delimiter: str = "") -> NumberFormat:
-    """Return the format of most distinct texts that have a digit; plain where there is none.
+    """Return the format of most distinct texts with a digit; plain if there is none.
 
-    ``delimiter`` of a CSV file decides what is ambiguous: files with semicolons often have decimal
-    commas.
+    The ``delimiter`` of a CSV file decides ambiguous cases: files with semicolons often have
+    decimal commas.
 
     Examples
     --------
@@ -192,12 +191,12 @@ def find_format(values: pa.Array, delimiter: str = "") -> NumberFormat:
     odd = values.filter(pc.invert(pc.match_substring_regex(values, NUMBER)))
     if not len(odd) and not _share(values, r"^[1-9]\d{0,2}\.\d{2}0$"):
         return PLAIN
-    found = PLAIN
+    form = PLAIN
     for some in (odd.slice(0, SAMPLE_TEXTS), values) if len(odd) else (values,):
-        found = _clock_format(some) or _amount_format(some, delimiter)
-        if found == PLAIN or _share(found.plain(some), NUMBER) < MIN_SHARE:
+        form = _clock_format(some) or _amount_format(some, delimiter)
+        if form == PLAIN or _share(form.plain(some), NUMBER) < MIN_SHARE:
             return PLAIN
-    return found
+    return form
 
 
 def _share(values: pa.Array, pattern: str) -> float:
@@ -230,15 +229,15 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
     before, after = (parts.field(name).to_pylist() for name in ("before", "after"))
     pairs = zip(before, after, strict=True)
     affixes = Counter((re.sub("[+(-]", "", a), re.sub("[)-]$", "", b)) for a, b in pairs)
-    found, count = affixes.most_common(1)[0]
-    prefix, suffix = ("" if affix in (".", ",") else affix for affix in found)
+    usual, count = affixes.most_common(1)[0]
+    prefix, suffix = ("" if affix in (".", ",") else affix for affix in usual)
     is_known = (not prefix or MONEY.fullmatch(prefix)) and (not suffix or UNIT.fullmatch(suffix))
     if not is_known or ((prefix or suffix) and count < MIN_SHARE * len(values)):
         return PLAIN
     bodies = parts.field("body") if prefix or suffix else values
     mark, thousands, is_ambiguous = _marks(bodies, delimiter)
-    left, right = "".join(before), "".join(after)
-    signs = {"-0": left.count("-"), "0-": right.count("-"), "(0)": left.count("(")}
+    before_all, after_all = "".join(before), "".join(after)
+    signs = {"-0": before_all.count("-"), "0-": after_all.count("-"), "(0)": before_all.count("(")}
     return NumberFormat(
         mark=mark, thousands=thousands, prefix=prefix, suffix=suffix, is_ambiguous=is_ambiguous,
         negative=max(signs, key=lambda sign: signs[sign]),
@@ -246,7 +245,7 @@ def _amount_format(values: pa.Array, delimiter: str) -> NumberFormat:
 
 
 def _marks(bodies: pa.Array, delimiter: str) -> tuple[str, str, bool]:
-    """Return the decimal mark, the mark of thousands, and whether they may be the other way."""
+    """Return decimal mark, thousands separator, and whether they may be exchanged."""
     text = "".join(bodies.to_pylist())
     marks = [mark for mark in ",." if mark in text]
     usual = "," if delimiter == ";" else "."
@@ -267,7 +266,7 @@ def _marks(bodies: pa.Array, delimiter: str) -> tuple[str, str, bool]:
 
 
 def _both(bodies: pa.Array, usual: str) -> tuple[str, str]:
-    """Return decimal mark and mark of thousands of numbers with commas and points."""
+    """Return decimal mark and thousands separator of numbers with commas and points."""
     if _share(bodies, r"\..*,") or _share(bodies, r",.*\."):
         return (",", ".") if _share(bodies, r"\.[^,]*,[^.,]*$") else (".", ",")
     comma, point = (_are_thousands(bodies, mark) is not False for mark in ",.")
@@ -277,7 +276,7 @@ def _both(bodies: pa.Array, usual: str) -> tuple[str, str]:
 
 
 def _are_thousands(bodies: pa.Array, mark: str) -> bool | None:
-    """Return whether a mark parts thousands, not decimals; None where both are possible."""
+    """Return whether a mark separates thousands, not decimals; None if both are possible."""
     bodies = pc.utf8_trim(bodies, "+-()")
     marked = bodies.filter(pc.match_substring(bodies, mark))
     others = bodies.filter(pc.invert(pc.match_substring(bodies, mark)))

@@ -1,8 +1,7 @@
-"""Options and arguments, checked when they are handed over, with all faults at once.
+"""Checks of options and of the arguments of public functions, with all problems at once.
 
-Options are frozen classes of named settings. Arguments of public functions are checked as they
-are annotated. Every fault is one sentence, "name (value) must be ...", whether the values come from
-Python or from a configuration.
+Options are frozen classes of named settings. Arguments are checked against their annotations. Each
+problem is one sentence, "name (value) must be ...", from Python and from a configuration.
 """
 
 from __future__ import annotations
@@ -46,21 +45,21 @@ from synthesizer.data.errors import OptionError, Problem, Problems, did_you_mean
 from synthesizer.data.plugins import installed
 
 STRICT = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
-"""A whole number serves as a float; text never serves as a number."""
+"""An integer is accepted as a float; text is never accepted as a number."""
 
 MAX_REPEATS = 10_000
 Count = Annotated[int, Strict(), Field(ge=1)]
 NotNegativeCount = Annotated[int, Strict(), Field(ge=0)]
 Repeats = Annotated[int, Strict(), Field(ge=1, le=MAX_REPEATS)]
-"""How often something is made, each time at the cost of the first; more is a slip of the pen."""
+"""Number of repetitions of costly work; a larger number is a typing error."""
 SYNONYMS = {
     **dict.fromkeys(("n", "k", "size", "count", "n_samples", "num_samples"), "rows"),
     "random_state": "seed",
 }
-"""Names of other libraries for ours."""
+"""Names in other libraries, with the names here."""
 MAX_GROUPS = 10_000
 MAX_ROWS = 50_000_000
-"""Of a dataset, which is held in memory."""
+"""Most rows of a dataset, which is in memory."""
 
 
 def no_boolean(value: object) -> object:
@@ -92,10 +91,10 @@ def options(*, strict: bool) -> Callable[[type[Class]], type[Class]]: ...
 
 
 def options(kind: Any = None, *, strict: bool = True) -> Any:
-    """Make a class a frozen, keyword-only dataclass that checks its fields.
+    """Return a class as a frozen, keyword-only dataclass that checks its fields.
 
-    Not ``strict`` are options that are a part of a configuration, which reads maps and lists; their
-    numbers are annotated as strict.
+    ``strict=False`` is for parts of a configuration, which reads maps and lists; their numbers have
+    strict annotations.
 
     Examples
     --------
@@ -132,7 +131,7 @@ def options(kind: Any = None, *, strict: bool = True) -> Any:
 
 
 def alternatives(hint: Any) -> Iterator[Any]:
-    """Yield the types of a union, without what is annotated to them.
+    """Yield the types of a union, without their annotations.
 
     Examples
     --------
@@ -155,7 +154,7 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 
 def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
-    """Make options, also those of a plain dataclass whose own constructor checks no types."""
+    """Return checked options, also of a plain dataclass whose constructor checks no types."""
     try:
         instance = object.__new__(kind)
         _adapter(cast(Any, kind)).validator.validate_python(
@@ -167,7 +166,7 @@ def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
 
 
 def _of_options(faults: Iterable[ErrorDetails]) -> list[str]:
-    """Return one sentence for each fault; all alternatives of a type are one fault."""
+    """Return one sentence for each problem; all alternatives of a type are one problem."""
     by_field: dict[str, list[ErrorDetails]] = {}
     for fault in faults:
         by_field.setdefault(str(fault["loc"][0]) if fault["loc"] else "", []).append(fault)
@@ -182,21 +181,21 @@ def _of_option(name: str, faults: Sequence[ErrorDetails]) -> Iterator[str]:
         yield f"option {name!r} is missing; it has no default"
     elif first["type"] == "unexpected_keyword_argument":
         yield f"unknown option {name!r}"
-    elif not name:  # of several options together: the class words it
+    elif not name:  # of several options together: the class has the sentence
         yield from (fault["msg"].removeprefix("Value error, ") for fault in faults)
     else:
         # of a list that may be a number, too: the entry that is wrong
         inside = [fault for fault in faults if isinstance(fault["loc"][-1], int)]
         if len(inside) < len(faults):
             for fault in inside:
-                place = f"entry {int(fault['loc'][-1]) + 1} of {name}"
-                yield f"{place} ({fault['input']!r}) must be {reason(fault)}"
+                where = f"entry {int(fault['loc'][-1]) + 1} of {name}"
+                yield f"{where} ({fault['input']!r}) must be {reason(fault)}"
             if inside:
                 return
         reasons = " or ".join(dict.fromkeys(reason(fault) for fault in faults))
         value = first["input"]
-        told = type(value).__name__ if is_data(value) else ascii(value)
-        yield f"{name} ({told}) must be {reasons}{_number_hint(value)}"
+        texts = type(value).__name__ if is_data(value) else ascii(value)
+        yield f"{name} ({texts}) must be {reasons}{_number_hint(value)}"
 
 
 _REASONS: Mapping[str, str] = {
@@ -222,7 +221,7 @@ _REASONS: Mapping[str, str] = {
 
 
 def reason(fault: ErrorDetails) -> str:
-    """Say what a value must be."""
+    """Return what a value must be."""
     words, context = _REASONS.get(fault["type"]), fault.get("ctx", {})
     if fault["type"] == "too_short" and context["field_type"] == "Dictionary":
         words = "a map of at least {min_length}"
@@ -231,7 +230,7 @@ def reason(fault: ErrorDetails) -> str:
 
 
 def _number_hint(value: object) -> str:
-    """Explain that YAML reads ``1e-4`` as text."""
+    """Return a hint for numbers such as ``1e-4``, which YAML reads as text."""
     try:
         number = float(value) if isinstance(value, str) else math.nan
     except ValueError:
@@ -242,48 +241,48 @@ def _number_hint(value: object) -> str:
     return f"; it was read as text, write {plain} without quotes"
 
 
-# What is wrong with the content of a file that people write.
+# Problems of a configuration file.
 
 UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
-"""What pydantic calls an unknown key, of a map and of options."""
+"""Error types of pydantic for an unknown key, of a map and of options."""
 
 
 _CODES = {"missing": "missing_key", **dict.fromkeys(UNKNOWN, "unknown_key")}
-"""Codes of problems by what pydantic calls them."""
+"""Codes of problems by error type of pydantic."""
 
 
 def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails]) -> list[str]:
-    """Describe the faults of a configuration that was read as ``kind``, a sentence for each place.
+    """Return the problems of a configuration that was read as ``kind``, one for each position.
 
-    What fits none of several forms has a fault for each: it is told what it may be, or, where
-    it has one of the forms, what is wrong inside.
+    A value that fits none of several forms has one error for each. Its problem lists the forms, or,
+    if the value has one of the forms, the errors inside.
     """
-    places = [tuple(_steps(content, item["loc"])) for item in faults]
-    told: dict[tuple[object, ...], Problem] = {}
-    for item, place in zip(faults, places, strict=True):
+    locations = [tuple(_steps(content, item["loc"])) for item in faults]
+    texts: dict[tuple[object, ...], Problem] = {}
+    for item, where in zip(faults, locations, strict=True):
         is_form = item["type"] not in UNKNOWN and any(map(_is_branch, item["loc"]))
-        if is_form and any(len(p) > len(place) and p[: len(place)] == place for p in places):
+        if is_form and any(len(p) > len(where) and p[: len(where)] == where for p in locations):
             continue
-        if is_form and place in told:
+        if is_form and where in texts:
             shown = _shown(item)
-            text = f"{told[place].removesuffix(shown)} or {reason(item)}{shown}"
-            told[place] = Problem(text, told[place].code)
+            text = f"{texts[where].removesuffix(shown)} or {reason(item)}{shown}"
+            texts[where] = Problem(text, texts[where].code)
         else:
-            text = _sentence(kind, ".".join(place) or "configuration", item)
+            text = _sentence(kind, ".".join(where) or "configuration", item)
             code = _CODES.get(item["type"], "wrong_value")
-            told[(*place, len(told)) if place in told else place] = Problem(text, code)
-    return [*told.values()]
+            texts[(*where, len(texts)) if where in texts else where] = Problem(text, code)
+    return [*texts.values()]
 
 
-def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:
+def _sentence(kind: type[BaseModel], where: str, item: ErrorDetails) -> str:
     location = item["loc"]
     if item["type"] in UNKNOWN:
-        return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
+        return f"{where}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
-        return f"{place}: is needed"
+        return f"{where}: is needed"
     is_own = item["type"] == "value_error"
     message = item["msg"].removeprefix("Value error, ") if is_own else f"must be {reason(item)}"
-    return f"{place}: {message}{_shown(item)}"
+    return f"{where}: {message}{_shown(item)}"
 
 
 def _shown(item: ErrorDetails) -> str:
@@ -293,7 +292,7 @@ def _shown(item: ErrorDetails) -> str:
 
 
 def nearest(name: str, names: Collection[str]) -> str:
-    """Name the known key that is nearest, or all of them and the extensions that may have more."""
+    """Return a suggestion of the most similar key, or all known keys and installed extensions."""
     meant = SYNONYMS.get(name, name)
     name = meant if meant in names else name
     known = f"known: {', '.join(sorted(names))}; " if names else ""
@@ -301,7 +300,7 @@ def nearest(name: str, names: Collection[str]) -> str:
 
 
 def _steps(content: Any, location: tuple[int | str, ...]) -> Iterator[str]:
-    """Yield the parts of a place; entries of lists are counted from 1, as people count."""
+    """Yield the parts of a position; entries of lists are counted from 1."""
     for key in location:
         if _is_branch(key) or _is_tag(key, content):
             continue
@@ -326,7 +325,7 @@ def _is_tag(key: int | str, content: Any) -> bool:
 
 
 def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str]:
-    """Return the keys that are known at a location."""
+    """Return the known keys at a location."""
     kinds: list[Any] = [kind]
     for key in location[:-1]:
         if tagged := [k for k in kinds if any(f.default == key for f in _fields(k).values())]:
@@ -337,12 +336,12 @@ def _siblings(kind: type[BaseModel], location: tuple[int | str, ...]) -> set[str
 
 
 def _fields(kind: Any) -> Mapping[str, Any]:
-    """Return the fields of a part of the configuration, a model or options; none of others."""
+    """Return the fields of a model or options; empty for other types."""
     return getattr(kind, "__pydantic_fields__", {})
 
 
 def _inner(kind: Any, key: int | str) -> Iterator[Any]:
-    """Yield the types that may stand at a key or position of a type."""
+    """Yield the possible types at a key or position of a type."""
     fields = _fields(kind).items()
     if fields:
         inner_types = [field.annotation for name, field in fields if key in (name, field.alias)]
@@ -354,7 +353,7 @@ def _inner(kind: Any, key: int | str) -> Iterator[Any]:
 
 
 def as_label(value: object) -> object:
-    """Write a YAML scalar as it stands in the data: -8 is the code "-8", true is "true"."""
+    """Return a YAML scalar as written in the data: -8 is the code "-8", true is "true"."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if value is None or (isinstance(value, float) and math.isnan(value)):  # R's NA in data frames
@@ -362,30 +361,30 @@ def as_label(value: object) -> object:
     return repr(value) if isinstance(value, int | float) else value
 
 
-def unwritable(content: Any, place: str = "") -> Iterator[str]:
-    """Yield which texts hold what no name, label or path can: half characters and NUL.
+def unwritable(content: Any, where: str = "") -> Iterator[str]:
+    """Yield a problem for each text with a half character or NUL, and for data in place of names.
 
-    YAML and JSON can spell both by escapes; no file in UTF-8 and no path can hold them. Neither can
-    a file hold data, which Python may hand over in place of names: none of its values is shown.
+    YAML and JSON can escape both characters, but no UTF-8 file and no path can contain them. Values
+    of data are not shown.
     """
     if isinstance(content, str):
         if at := next((i + 1 for i, c in enumerate(content) if c == "\0" or _is_half(c)), None):
             what = "a NUL" if content[at - 1] == "\0" else "half a character (a lone surrogate)"
-            yield f"{place}: position {at} of its text is {what}; write the text anew"
+            yield f"{where}: position {at} of its text is {what}; write the text anew"
     elif isinstance(content, Mapping):
         for number, (key, value) in enumerate(content.items(), 1):
-            inner = f"{place}.{key}" if place else str(key)
-            faults = list(unwritable(key, f"{place or 'configuration'}, key {number}"))
+            inner = f"{where}.{key}" if where else str(key)
+            faults = list(unwritable(key, f"{where or 'configuration'}, key {number}"))
             yield from faults or unwritable(value, inner)
     elif is_data(content):
-        yield f"{place}: must be texts, numbers, lists or maps, not {what_data(content)}"
+        yield f"{where}: must be texts, numbers, lists or maps, not {what_data(content)}"
     elif isinstance(content, list | tuple):
         for number, value in enumerate(content, 1):
-            yield from unwritable(value, f"{place}.{number}")
+            yield from unwritable(value, f"{where}.{number}")
 
 
 def is_data(value: object) -> bool:
-    """Whether a value holds data: a frame, a column or an array, but no index, which has names.
+    """Whether a value contains data: a frame, a column or an array, but not an index of names.
 
     Examples
     --------
@@ -399,11 +398,11 @@ def is_data(value: object) -> bool:
 
 
 def what_data(value: object) -> str:
-    """Return what data are, and what to write in their place where they may be a list."""
+    """Return the type of data in words, with a remedy if a list of names was expected."""
     kind = type(value).__name__
     if hasattr(type(value), "columns"):
         return f"a {kind}"
-    return f"a {kind}, which holds data: write a list such as ['age', 'sex']"
+    return f"a {kind}, which contains data: write a list such as ['age', 'sex']"
 
 
 def _is_half(character: str) -> bool:
@@ -425,19 +424,19 @@ _WORDS: Mapping[Any, str] = {
 _LISTS = (Sequence, Iterable, list, tuple)
 _NUMBERS: Mapping[Any, type] = {int: Integral, float: Real}
 _TURNED = ("collect", "to_frame", "to_pandas")
-"""Methods of other libraries that make a frame."""
+"""Methods of other libraries that return a frame."""
 _READ = "RawTable"
-"""Class of a file, or of a frame that streams Arrow, once it is read."""
+"""Class of a file, or of a frame that streams Arrow, after reading."""
 
 
 def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
-    """Check the arguments of a function that users call against its annotations.
+    """Return a public function that checks its arguments against its annotations.
 
     Raises
     ------
     OptionError
-        With every argument of another type, every text that no file can hold, and every frame whose
-        columns cannot be told apart by name. No value of a list or a frame is shown.
+        With every argument of another type, every text with invalid characters, and every frame
+        with ambiguous column names. No value of a list or a frame is shown.
 
     Examples
     --------
@@ -470,14 +469,14 @@ def public(function: Callable[P, Returned]) -> Callable[P, Returned]:
             unknown = [word for word in words if word not in known and not takes_any]
             problems = [f"{name} has no parameter {w!r}{nearest(w, known)}" for w in unknown]
             raise OptionError(problems or [f"{name}: {error}"]) from None
-        found = Problems()
+        wrong = Problems()
         for name, hint in hints().items():
             if name in bound.arguments:
-                with found.gathered():
+                with wrong.gathered():
                     value = _taken(name, _listed(bound.arguments[name], hint), hint)
                     bound.arguments[name] = value
-                    found += faults(name, value, hint)
-        found.settle(OptionError)
+                    wrong += faults(name, value, hint)
+        wrong.settle(OptionError)
         return function(*bound.args, **bound.kwargs)
 
     return checked
@@ -488,27 +487,27 @@ def _is_hinted(parameter: Parameter) -> bool:
     return parameter.annotation is not Parameter.empty and parameter.kind not in several
 
 
-def faults(place: str, value: Any, hint: Any) -> Iterator[str]:
-    """Yield what is wrong with a value of which an annotation says what it must be."""
+def faults(where: str, value: Any, hint: Any) -> Iterator[str]:
+    """Yield the problems of a value that must have the type of an annotation."""
     kinds = [*alternatives(hint)]
     if not any(_is_of(value, kind) for kind in kinds):
-        yield f"{place} must be {_in_words(kinds)}{_instead(value, kinds)}"
+        yield f"{where} must be {_in_words(kinds)}{_instead(value, kinds)}"
     elif isinstance(value, str | Mapping):
-        yield from unwritable(value, place)
+        yield from unwritable(value, where)
     elif _is_frame(value) or type(value).__name__ == _READ:
         from synthesizer.data.sources import name_problems
 
-        yield from name_problems(value.columns if _is_frame(value) else value.names, place)
+        yield from name_problems(value.columns if _is_frame(value) else value.names, where)
     elif isinstance(value, Sequence):
         inside = [get_args(kind)[0] for kind in kinds if get_origin(kind) in _LISTS]
         for number, entry in enumerate(value if inside else (), 1):
-            yield from faults(f"{place}.{number}", entry, inside[0])
+            yield from faults(f"{where}.{number}", entry, inside[0])
 
 
 def _is_of(value: Any, kind: Any) -> bool:
-    """Whether a value has the outer form of a type: what is in a list is looked at later."""
+    """Whether a value has the outer form of a type; entries of lists are checked later."""
     origin = get_origin(kind) or kind
-    if origin is Literal:  # which of its words, the function tells with what else is wrong
+    if origin is Literal:  # the function checks the word itself
         return isinstance(value, str)
     if origin in _LISTS:
         return isinstance(value, Sequence) and not isinstance(value, str | bytes)
@@ -519,8 +518,8 @@ def _is_of(value: Any, kind: Any) -> bool:
 
 
 def _in_words(kinds: Sequence[Any]) -> str:
-    *said, last = dict.fromkeys(_word(kind) for kind in kinds if kind is not NoneType)
-    return f"{', '.join(said)} or {last}" if said else last
+    *words, last = dict.fromkeys(_word(kind) for kind in kinds if kind is not NoneType)
+    return f"{', '.join(words)} or {last}" if words else last
 
 
 def _word(kind: Any) -> str:
@@ -537,19 +536,19 @@ def _word(kind: Any) -> str:
 
 
 def _instead(value: Any, kinds: Sequence[Any]) -> str:
-    """Say what came in place of what must, and what to do where that is plain."""
+    """Return in words the type of a wrong value, with a remedy if it is obvious."""
     if isinstance(value, str):
         is_list = any(get_origin(kind) in _LISTS and get_args(kind)[0] is str for kind in kinds)
         return f", not a text{f': write [{value!r}]' if is_list else ''}"
     if _is_frame(value):
         return ", not a frame" + (": Synthesizer(...).fit takes one" if Path in kinds else "")
-    said = _WORDS.get(type(value), "None" if value is None else type(value).__name__)
+    words = _WORDS.get(type(value), "None" if value is None else type(value).__name__)
     if any(map(_is_pandas, kinds)) and value is not None:
         remedy = next((way for way in _TURNED if hasattr(type(value), way)), "")
-        return f", not {said}: use {f'frame.{remedy}()' if remedy else 'pandas.DataFrame(...)'}"
+        return f", not {words}: use {f'frame.{remedy}()' if remedy else 'pandas.DataFrame(...)'}"
     if is_data(value) and any(get_origin(kind) in _LISTS for kind in kinds):
         return f", not {what_data(value)}"
-    return f", not {said}"
+    return f", not {words}"
 
 
 def _is_pandas(kind: Any) -> bool:
@@ -560,7 +559,7 @@ def _is_frame(value: Any) -> bool:
     return _is_pandas(type(value)) and hasattr(value, "columns")
 
 
-def _taken(place: str, value: Any, hint: Any) -> Any:
+def _taken(where: str, value: Any, hint: Any) -> Any:
     """Return a frame that streams Arrow (of polars, DuckDB, ...), or a list of them, as read."""
     kinds = [*alternatives(hint)]
     if not any(map(_is_pandas, kinds)):
@@ -569,7 +568,7 @@ def _taken(place: str, value: Any, hint: Any) -> Any:
         inside = next((get_args(kind)[0] for kind in kinds if get_origin(kind) in _LISTS), None)
         problems = Problems()
         taken = [
-            problems.attempt(_taken, f"{place}.{n}", one, inside) for n, one in enumerate(value, 1)
+            problems.attempt(_taken, f"{where}.{n}", one, inside) for n, one in enumerate(value, 1)
         ]
         problems.settle(OptionError)
         return taken
@@ -578,13 +577,13 @@ def _taken(place: str, value: Any, hint: Any) -> Any:
         return value
     from synthesizer.data.sources import from_arrow
 
-    return from_arrow(value, place)
+    return from_arrow(value, where)
 
 
 def _listed(value: Any, hint: Any) -> Any:
-    """Return the names of an index or a generator as the list that is asked for.
+    """Return the names of an index or a generator as a list, if a list is expected.
 
-    A column or an array is data, whose values a message about names would show.
+    A column or an array stays: a message about names would show its values.
     """
     kinds = [*alternatives(hint)]
     if not any(get_origin(kind) in _LISTS for kind in kinds) or any(

@@ -1,6 +1,6 @@
-"""Files by their endings: packed text, JSON lines, and Feather or Arrow IPC.
+"""Reading of compressed text, JSON lines, and Feather or Arrow IPC files.
 
-A packed file is unpacked block by block, no further than the limit.
+A compressed file is unpacked block by block, up to the limit.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from synthesizer.data.workers import too_large, unpacked_limit
 CSV_SUFFIXES: Final[Mapping[str, str | None]] = {
     ".csv": None, ".tsv": "\t", ".tab": "\t", ".txt": None,
 }  # fmt: skip
-"""Endings of CSV files, and the delimiters that they promise."""
+"""Endings of CSV files, with their delimiters."""
 JSON_SUFFIXES: Final = (".jsonl", ".ndjson")
 ARROW_SUFFIXES: Final = (".feather", ".arrow")
 UNREADABLE: Final = (
     OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError,
 )  # fmt: skip
-"""Errors of files that are damaged, not there, or packed in an unknown way."""
+"""Errors of files that are damaged, absent, or compressed in an unknown way."""
 _BLOCK: Final = 1 << 24
 _MAX_JSON_BLOCK: Final = 2**31 - 1
 _MIXED: Final = re.compile(r"Column\(/(?P<name>.*)\) changed from (?P<old>\w+) to (?P<new>\w+)")
@@ -42,33 +42,33 @@ def _open_zip(path: Path) -> IO[bytes]:
 
 
 def _member(packed: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
-    """Return the only file of a zip file; a Mac adds some that are hidden."""
+    """Return the only file of a zip file, without the hidden files of macOS."""
     members = [
         member
         for member in packed.infolist()
         if not member.is_dir() and not member.filename.startswith(("__MACOSX/", "."))
     ]
     if len(members) != 1:
-        raise DataError(f"{path}: holds {len(members)} files; unpack it and name one of them")
+        raise DataError(f"{path}: contains {len(members)} files; unpack it and name one of them")
     if members[0].flag_bits & 1:
-        raise DataError(f"{path}: is locked by a password; unpack it and name the file in it")
+        raise DataError(f"{path}: has a password; unpack it and name the file in it")
     return members[0]
 
 
 PACKED: Final[Mapping[str, Callable[[Path], IO[bytes] | Any]]] = {
     ".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zip": _open_zip,
 }  # fmt: skip
-"""Endings of packed text, and how each is opened."""
+"""Endings of compressed text, with the function that opens each."""
 TEXTS: Final = (*CSV_SUFFIXES, *JSON_SUFFIXES, *PACKED)
 
 
 def text_of(path: Path, most: int | None) -> tuple[str, pa.Buffer]:
-    """Return the ending of a text file without its packing, and its bytes.
+    """Return the ending of a text file without that of the compression, and its bytes.
 
     Raises
     ------
     DataError
-        If the file unpacks to more than ``most`` bytes, or holds several files.
+        If the file unpacks to more than ``most`` bytes, or contains several files.
     """
     packing = path.suffix.lower()
     if packing not in PACKED:
@@ -91,7 +91,7 @@ def text_of(path: Path, most: int | None) -> tuple[str, pa.Buffer]:
 
 
 def parse_json(content: pa.Buffer, origin: str) -> pa.Table:
-    """Read JSON lines: an object a line, whose keys are the names of columns."""
+    """Return the table of JSON lines: one object per line, with column names as keys."""
     block = min(max(content.size + 1, 1 << 16), _MAX_JSON_BLOCK)
     options = pj.ReadOptions(use_threads=False, block_size=block)
     try:
@@ -109,22 +109,22 @@ def parse_json(content: pa.Buffer, origin: str) -> pa.Table:
 
 
 def read_arrow(path: Path, most: int | None) -> pa.Table:
-    """Read a Feather file (version 2) or an Arrow IPC file, one batch after the other."""
+    """Return the table of a Feather (version 2) or Arrow IPC file, read batch by batch."""
     size = path.stat().st_size
     limit = unpacked_limit(size) if most is None else most
     batches, total = [], 0
     try:
         with pa.memory_map(str(path)) as source:
             reader = pa.ipc.open_file(source)
-            for place in range(reader.num_record_batches):
-                batches.append(reader.get_batch(place))
+            for number in range(reader.num_record_batches):
+                batches.append(reader.get_batch(number))
                 total += batches[-1].nbytes
                 if total > limit:
                     raise DataError(too_large(path, size, limit))
             return with_common_types(pa.Table.from_batches(batches, reader.schema))
     except (pa.ArrowInvalid, pa.ArrowIndexError, UnicodeDecodeError):
         raise DataError(
-            f"{path}: not a Feather (version 2) or Arrow IPC file, or damaged; write it anew"
+            f"{path}: is damaged, or not a Feather (version 2) or Arrow IPC file; write it anew"
         ) from None
 
 

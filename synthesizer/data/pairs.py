@@ -1,13 +1,12 @@
-"""Turn data sets that are to be compared (frames or files) into tables with one schema.
+"""Conversion of data to compare (frames or files) to tables of codes with one schema.
 
-Tables of codes pass as they are. Of frames and files only the named columns are read, so that a
-fault in another column does not stop a measure.
+Tables of codes stay as they are. Of frames and files only the named columns are read, so an error
+in another column does not stop a measure.
 
-Values that the synthetic file writes in another way are read as the original writes them. Programs
-write a category anew: pandas makes ``3.0`` of the code 3 where a column has empty cells and ``1``
-of the code 01, R makes ``TRUE`` of true and ``NA`` of an empty cell, and a file that is safe for
-spreadsheets has apostrophes. A text is changed only where the original lacks it and one level, or
-one missing code, alone is meant.
+Values that the synthetic file writes differently are read as in the original. pandas writes
+``3.0`` for code 3 in a column with empty cells, and ``1`` for code 01. R writes ``TRUE`` for true
+and ``NA`` for an empty cell. A file that is safe for spreadsheets has apostrophes. A text changes
+only if the original lacks it and exactly one level, or one missing code, has the same value.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from synthesizer.data.values import is_number
 
 FEW_RECORDS = 10
 NEW_CODES = 5
-"""So many texts that are no numbers are taken for missing codes that only this file has."""
+"""Most texts among numbers that are read as new missing codes."""
 Data = Table | pd.DataFrame | RawTable
-"""What measures accept: a table of codes, a pandas frame, or a file that was read."""
+"""Input of measures: a table of codes, a pandas frame, or a file that was read."""
 
 
 def column_names(data: Data) -> tuple[str, ...]:
@@ -51,10 +50,9 @@ def as_table(
     *,
     ids: bool = True,
 ) -> Table:
-    """Return the named columns (those that exist) as a table of codes.
+    """Return the named columns that exist as a table of codes.
 
-    Identifiers count as categories: what is compared are values, and nothing is synthesised.
-    Without ``ids`` they are left out.
+    Identifiers become categories, because values are compared. Without ``ids`` they are excluded.
     """
     if isinstance(data, Table):
         is_kept = {v.name: ids or v.kind is not Kind.ID for v in data.schema}
@@ -86,8 +84,8 @@ def as_tables(
 ) -> tuple[Table, tuple[Table, ...]]:
     """Return the original and every synthetic data set as tables of codes.
 
-    The synthetic ones are read with the original's kinds; levels and codes that it does not have
-    are appended. Only variables under ``persons`` may have no level in common.
+    Synthetic data are read with the kinds of the original; new levels and codes are appended. Only
+    variables in ``persons`` may have no common level.
     """
     names = tuple(dict.fromkeys(names))
     several = [synthetic] if isinstance(synthetic, Data) else list(synthetic or ())
@@ -111,10 +109,10 @@ def read_like(
     names: Iterable[str],
     persons: Collection[str] = (),
 ) -> Table:
-    """Encode the columns that the original has, too; the measure judges missing columns.
+    """Return the columns that the original has, too, with values written as in the original.
 
-    Values are taken as the original writes them. A column that shares no value with the original's
-    is refused, unless it is one of ``persons``.
+    The measure handles missing columns. A column without any value of the original is refused,
+    unless it is one of ``persons``.
     """
     raw = _raw(data, [name for name in names if name in original])
     if raw is None:
@@ -122,8 +120,8 @@ def read_like(
     raw, _ = _read_back(raw, original)
     table = encode_like(raw, original.select(raw.names).schema, new_codes=NEW_CODES)
     problems = [
-        f"column {name!r} shares no {'level' if original[name].is_coded else 'number'} with the "
-        "original: check that both write it alike"
+        f"column {name!r} has no {'level' if original[name].is_coded else 'number'} of the "
+        "original: write it alike in both files"
         for name in table.names
         if name not in persons and _is_foreign(original[name], table[name])
     ]
@@ -133,7 +131,7 @@ def read_like(
 
 
 def written_otherwise(data: Data, original: Table) -> tuple[str, ...]:
-    """Return columns with values that data write otherwise than the original, such as 3.0 for 3.
+    """Return columns with values in another format than in the original, such as 3.0 for 3.
 
     Examples
     --------
@@ -146,35 +144,35 @@ def written_otherwise(data: Data, original: Table) -> tuple[str, ...]:
 
 
 def _is_foreign(original: Column, synthetic: Column) -> bool:
-    """Whether a variable has no level, or no number, in common: every comparison is then zero.
+    """Whether a variable has no common level or number, so that every comparison would be zero.
 
-    A few records may share no value by chance, and other data have other names of persons.
+    A few records may have no common value by chance; names of persons always differ.
     """
     n = min(len(original), len(synthetic))
     if n < FEW_RECORDS:
         return False
     if not original.is_coded:  # its texts were taken for missing codes
         expected = original.is_observed.mean() * len(synthetic)
-        return bool(expected >= _FEW and not synthetic.is_observed.any())
-    ours = {original.variable.labels[code] for code in np.unique(original.data)}
-    theirs = {synthetic.variable.labels[code] for code in np.unique(synthetic.data)}
-    return len(ours) <= n / 2 and not ours & theirs
+        return bool(expected >= _MIN_RECORDS and not synthetic.is_observed.any())
+    first = {original.variable.labels[code] for code in np.unique(original.data)}
+    second = {synthetic.variable.labels[code] for code in np.unique(synthetic.data)}
+    return len(first) <= n / 2 and not first & second
 
 
-_FEW = 10
-"""Records with a code, or expected with it, from which on its absence is no chance."""
-_ALIKE = 2.0
-"""Times one share the other may be, where a level may stand for a missing value."""
+_MIN_RECORDS = 10
+"""Records, observed or expected, from which a code's absence is not chance."""
+_MAX_RATIO = 2.0
+"""Largest ratio of the shares of a level and a missing code that match."""
 _MISSING = frozenset((*NUMBER_CODES, *map(str, SENTINELS)))
 
 
 def missing_otherwise(
     original: Table, other: Table, names: Iterable[str]
 ) -> dict[str, tuple[str, str]]:
-    """Return variables whose missing values two files write in different ways, and both codes.
+    """Return variables with different missing codes in two files, with both codes.
 
-    A missing code of one file never occurs in the other, which has another missing code in its
-    place or, among levels, a text that may stand for a missing value and is about as frequent.
+    A missing code of one file never occurs in the other. The other file has another missing code,
+    or a level that may be one and is about as frequent.
 
     Examples
     --------
@@ -184,66 +182,66 @@ def missing_otherwise(
     >>> missing_otherwise(Table([pay]), Table([Column(written, pay.data)]), ["pay"])
     {'pay': ('', 'N')}
     """
-    found = {}
+    renamed = {}
     for name in names:
         if name not in original or name not in other:
             continue
-        ours, theirs = _codes(original[name]), _codes(other[name])
-        least = _FEW / min(original.n_rows, other.n_rows)
-        both = {code.text for code in ours} & {code.text for code in theirs}
+        first, second = _codes(original[name]), _codes(other[name])
+        least = _MIN_RECORDS / min(original.n_rows, other.n_rows)
+        both = {code.text for code in first} & {code.text for code in second}
         gone, new = (
             [code for code in codes if code.share >= least and code.text not in both]
-            for codes in (ours, theirs)
+            for codes in (first, second)
         )
         pairs = [pair for pair in product(gone, new) if _is_one_code(*pair)]
         if pairs:
             one, two = min(pairs, key=lambda pair: abs(pair[0].share - pair[1].share))
-            found[name] = (one.text, two.text)
-    return found
+            renamed[name] = (one.text, two.text)
+    return renamed
 
 
 class _Code(NamedTuple):
-    """A text that occurs in a column and may stand for a missing value."""
+    """A text in a column that may be a missing code."""
 
     text: str
     share: float
     is_missing: bool
-    """Whether it is a missing code, and not a level."""
+    """Whether it is a missing code, not a level."""
     stands_for_missing: bool
 
 
 def _codes(column: Column) -> list[_Code]:
-    """Return levels and missing codes that occur; of numbers missing codes, and -9 and its like."""
+    """Return the levels and missing codes that occur; for numbers also values such as -9."""
     variable, coded = column.variable, column.is_coded
     texts = variable.labels if coded else ("", *variable.missing)
     counts = np.bincount(column.data if coded else column.missing_state(), minlength=len(texts))
     levels = len(variable.levels) if coded else 1
-    found = list(zip(texts, counts.tolist(), np.arange(len(texts)) >= levels, strict=True))
+    counted = list(zip(texts, counts.tolist(), np.arange(len(texts)) >= levels, strict=True))
     if not coded:
-        found = found[1:]
+        counted = counted[1:]
     if variable.kind is Kind.NUMERIC:
-        found += [(str(code), int((column.data == code).sum()), False) for code in SENTINELS]
+        counted += [(str(code), int((column.data == code).sum()), False) for code in SENTINELS]
     return [
         _Code(text, count / len(column), bool(is_missing), text in _MISSING)
-        for text, count, is_missing in found
+        for text, count, is_missing in counted
         if count
     ]
 
 
-def _is_one_code(ours: _Code, theirs: _Code) -> bool:
-    """Whether both may be the same missing value: two codes, or about as frequent texts."""
-    if ours.is_missing and theirs.is_missing:
+def _is_one_code(first: _Code, second: _Code) -> bool:
+    """Whether both may be the same missing value: two missing codes, or similar shares."""
+    if first.is_missing and second.is_missing:
         return True
-    may_be = all(code.is_missing or code.stands_for_missing for code in (ours, theirs))
-    return may_be and max(ours.share, theirs.share) <= _ALIKE * min(ours.share, theirs.share)
+    may_be = all(code.is_missing or code.stands_for_missing for code in (first, second))
+    return may_be and max(first.share, second.share) <= _MAX_RATIO * min(first.share, second.share)
 
 
 def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None:
-    """Return the named columns that exist, None where there are none."""
+    """Return the named columns that exist, None if there are none."""
     if not isinstance(data, pd.DataFrame | RawTable):
         raise DataError(f"a pandas DataFrame is needed, not {type(data).__name__}")
     if not len(data):
-        raise DataError("the data have no records: give at least one")
+        raise DataError("the data have no records: use data with at least one")
     columns = data.names if isinstance(data, RawTable) else data.columns
     present = [name for name in dict.fromkeys(names) if name in columns]
     if not present:
@@ -253,7 +251,7 @@ def _raw(data: pd.DataFrame | RawTable, names: Iterable[str]) -> RawTable | None
 
 
 def _compared(item: Inferred, texts: Texts) -> Inferred:
-    """Treat an identifier as a number or a category, since its values are compared here."""
+    """Return an identifier as a number or a category, since its values are compared."""
     variable = item.variable
     if variable.kind is not Kind.ID:
         return item
@@ -273,9 +271,9 @@ def check_keys(
     groups: Mapping[str, Groups] | None = None,
     constant_target: bool = False,
 ) -> None:
-    """Raise one DataError that lists every problem of keys, target and groups.
+    """Raise one DataError with every problem of keys, target and groups.
 
-    ``constant_target`` allows a target with one value, for parts of a table that has more.
+    ``constant_target`` allows a target with one value, for parts of a table.
 
     Examples
     --------
@@ -299,11 +297,11 @@ def check_comparable(
     *,
     first: int = 1,
 ) -> None:
-    """Raise one DataError that lists every reason why tables cannot be compared.
+    """Raise one DataError with every reason why tables cannot be compared.
 
     Levels and missing codes may differ, since values are matched by label; kinds may not.
     """
-    problems = [] if original.n_rows else ["the original has no records: give it some"]
+    problems = [] if original.n_rows else ["the original has no records: use a file with records"]
     if not synthetic:
         problems.append("there is no synthetic dataset: generate at least one")
     names = original.names if names is None else names
@@ -316,7 +314,7 @@ def check_comparable(
 
 
 def list_problems(role: str, names: Any) -> tuple[str, ...]:
-    """Refuse a text alone, whose letters would be taken for names.
+    """Return the problem of one text in place of a list of names.
 
     Examples
     --------
@@ -329,7 +327,7 @@ def list_problems(role: str, names: Any) -> tuple[str, ...]:
 
 
 def check_lists(**names: Any) -> None:
-    """Raise one DataError that refuses every text in place of a list of names."""
+    """Raise one DataError with every text in place of a list of names."""
     if problems := [text for role, listed in names.items() for text in list_problems(role, listed)]:
         raise DataError(problems)
 
@@ -391,12 +389,12 @@ def _column_problems(
 ) -> Iterator[str]:
     for name in names:
         if name not in table:
-            yield f"column {name!r} is not in synthetic dataset {number}: generate it too"
+            yield f"column {name!r} is not in synthetic dataset {number}: generate it, too"
             continue
-        ours, theirs = original[name].variable.kind, table[name].variable.kind
-        if ours != theirs and not (ours.is_coded and theirs.is_coded):
+        first, second = original[name].variable.kind, table[name].variable.kind
+        if first != second and not (first.is_coded and second.is_coded):
             yield (
-                f"column {name!r} is {ours} in the original and {theirs} in synthetic dataset "
+                f"column {name!r} is {first} in the original and {second} in synthetic dataset "
                 f"{number}: read both with the same schema"
             )
 
@@ -407,12 +405,12 @@ _TRUTH = pa.array(["false", "true"])
 
 
 def _read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...]]:
-    """Return data as the original writes them, and the columns with values written otherwise.
+    """Return data written as in the original, and the columns that were written differently.
 
-    Cells with an apostrophe that `spreadsheet_safe` wrote are no values written otherwise.
+    Apostrophes of `spreadsheet_safe` do not count as a difference.
     """
     arrow, names = raw.arrow, []
-    for place, texts in enumerate(raw.texts):
+    for position, texts in enumerate(raw.texts):
         if texts.name not in original:
             continue
         variable, written = original[texts.name].variable, texts.values.to_pylist()  # noqa: PD011
@@ -425,38 +423,38 @@ def _read_back(raw: RawTable, original: Table) -> tuple[RawTable, tuple[str, ...
         if spelled != written:
             values = pa.array([None if t == texts.null else t for t in spelled], pa.string())
             cells = values.take(pa.array(texts.codes))
-            arrow = arrow.set_column(place, arrow.schema.names[place], cells)
+            arrow = arrow.set_column(position, arrow.schema.names[position], cells)
     same = arrow is raw.arrow
     return raw if same else RawTable(arrow, raw.layout, raw.origin), tuple(names)
 
 
 def _other_spellings(values: pa.Array, labels: Sequence[str]) -> dict[str, str]:
-    """Return the label of each text that is none of them, where one label has the same value.
+    """Return the label of each other text, if exactly one label has the same value.
 
-    Source: the grammars of whole numbers and truth values that pandas, R and Stata write.
+    Source: the formats of whole numbers and truth values in pandas, R and Stata.
     """
-    own = pa.array(labels, pa.string())
-    new = values.filter(pc.invert(pc.is_in(values, own)))
-    whole, codes = (part.filter(pc.match_substring_regex(part, _WHOLE)) for part in (new, own))
-    found = _meant(whole, codes, lambda text: int(text.partition(".")[0])) if len(codes) else {}
-    words, truths = (part.filter(pc.is_in(pc.utf8_lower(part), _TRUTH)) for part in (new, own))
-    return found | _meant(words, truths, str.lower)
+    known = pa.array(labels, pa.string())
+    new = values.filter(pc.invert(pc.is_in(values, known)))
+    whole, codes = (part.filter(pc.match_substring_regex(part, _WHOLE)) for part in (new, known))
+    meanings = _meant(whole, codes, lambda text: int(text.partition(".")[0])) if len(codes) else {}
+    words, truths = (part.filter(pc.is_in(pc.utf8_lower(part), _TRUTH)) for part in (new, known))
+    return meanings | _meant(words, truths, str.lower)
 
 
 def _other_code(texts: Texts, missing: Sequence[str]) -> dict[str, str]:
-    """Return the only code of an empty cell with that of the original, which the other file lacks.
+    """Return the file's only code of empty cells with that of the original, if they differ.
 
-    Both are texts that no column has as a value, such as ``NA`` and nothing.
+    Both are texts that no column has as a value, such as ``NA`` and the empty text.
     """
-    ours = [code for code in missing if code in TEXT_CODES]
-    theirs = texts.picked(texts.among(TEXT_CODES) & texts.occurs)
-    return {theirs[0]: ours[0]} if len(ours) == len(theirs) == 1 and ours != theirs else {}
+    first = [code for code in missing if code in TEXT_CODES]
+    second = texts.picked(texts.among(TEXT_CODES) & texts.occurs)
+    return {second[0]: first[0]} if len(first) == len(second) == 1 and first != second else {}
 
 
 def _meant(texts: pa.Array, labels: pa.Array, value: Callable[[str], object]) -> dict[str, str]:
-    """Return the label of the same value for each text; none where several labels have it."""
+    """Return the label with the same value for each text; texts with several are left out."""
     by_value: dict[object, list[str]] = {}
     for label in labels.to_pylist():
         by_value.setdefault(value(label), []).append(label)
     meant = {text: by_value.get(value(text), []) for text in texts.to_pylist()}
-    return {text: found[0] for text, found in meant.items() if len(found) == 1}
+    return {text: same[0] for text, same in meant.items() if len(same) == 1}

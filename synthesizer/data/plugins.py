@@ -1,8 +1,8 @@
-"""What installed packages declare as entry points, this one among them: extensions, for a start.
+"""Entry points of installed packages, this one included: extensions and others.
 
-An extension is a capability that the core does without. It enters through the entry-point group
-``synthesizer.extensions``, and its entry is an `Extension`. An extension whose module is not there
-counts as not installed: its folder can be removed, and all else works.
+An extension is a capability that the core does not need. Its entry in the entry-point group
+``synthesizer.extensions`` is an `Extension`. An extension whose module is absent counts as not
+installed: its folder can be removed, and all else works.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ T = TypeVar("T")
 
 
 def entries(group: str, kind: type[T], *, removable: str = "") -> dict[str, T]:
-    """Return the entries of a group by name, without those whose module is gone, if it is below
-    ``removable``.
+    """Return the entries of a group by name, without those whose ``removable`` module is absent.
 
     Raises
     ------
     ConfigError
-        If one cannot be imported, is of another type, or has the name of another one.
+        If an entry cannot be imported, is of another type, or repeats a name.
     """
     points = {(point.name, point.value): point for point in entry_points(group=group)}
     names = Counter(name for name, _ in points)
@@ -53,7 +52,7 @@ def _loaded(point: EntryPoint, kind: type[T], removable: str) -> T | None:
             return None  # its folder was removed
         raise ConfigError(_broken(where, error)) from error
     if not isinstance(entry, kind):
-        raise ConfigError(f"{where} is no {kind.__name__}")
+        raise ConfigError(f"{where} is not of type {kind.__name__}; update its package")
     return entry
 
 
@@ -66,7 +65,7 @@ EXTENSIONS: Final = "synthesizer.extensions"
 
 
 def is_gone(module: str) -> bool:
-    """Whether a module is one of an extension whose folder was removed."""
+    """Whether a module belongs to an extension whose folder was removed."""
     folder = ".".join(module.split(".")[:3])
     return folder.startswith(f"{EXTENSIONS}.") and find_spec(folder) is None
 
@@ -77,7 +76,7 @@ Command = Callable[..., None]
 
 @dataclass(frozen=True)
 class CommandGroup:
-    """Commands under one name, which ends the names of their functions."""
+    """Commands under one name, the end of the names of their functions."""
 
     name: str
     about: str
@@ -86,7 +85,7 @@ class CommandGroup:
 
 
 Hook = Callable[..., Any]
-"""A function of an extension. It is imported when it is called, see `late`."""
+"""A function of an extension, imported at the first call; see `late`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,56 +94,65 @@ class Key:
 
     name: str
     options: str
-    """``module:class`` of the section: a dataclass, or a model of pydantic. ``true`` takes its
-    defaults. Its module is imported before the configuration is there, which it must not import."""
+    """``module:class`` of the section: a dataclass, or a model of pydantic.
+
+    ``true`` means the defaults. The module must not import the configuration."""
     description: str
     makes_datasets: bool = False
-    """Whether it makes whole datasets of categories, in place of the chain or after it; models draw
-    the other variables given these. Then ``method: NAME`` asks for it, too."""
+    """Whether it makes whole datasets of categories, in place of the chain or after it.
+
+    Models draw the other variables given these. ``method: NAME`` selects it, too."""
     apart: str = ""
-    """Why it goes with whole files of single rows or persons only, such as "adds periods to a
-    panel": not with keys that arrange rows, samples that are drawn anew, or sources that are read
-    in parts. What makes whole datasets never goes with these."""
+    """Why it cannot be combined with keys that arrange rows, new samples, or sources in parts.
+
+    For example "adds periods to a panel". Keys that make whole datasets never can."""
     finishers: Sequence[str] = ()
-    """``module:class`` of each `Finisher` of ``engine/chain.py`` that it may add to a chain."""
-    places: Mapping[str, str] = field(default_factory=dict)
-    """Where its options are, if not under ``name``: each is a key under ``data``, ``output`` or
-    ``workers``. Every configuration has the section then, and `plan` may return None."""
+    """``module:class`` of each `Finisher` (``engine/chain.py``) that it may add."""
+    placements: Mapping[str, str] = field(default_factory=dict)
+    """Section of each option that is not under ``name``: ``data``, ``output`` or ``workers``.
+
+    Every configuration has these sections, and `plan` may return None."""
     switches: Mapping[str, str] = field(default_factory=dict)
-    """Options under ``output`` that `run` has in words, too, and what each does if it is there."""
+    """Options under ``output`` that are also options of `run`, with their help."""
     arrange: Hook | None = None
-    """Groups the rows of the source instead of ``panel``: takes the options, an `Arranging`, and
-    the table of the source; returns `Draft` of an `Arranged`, or of None after problems."""
+    """Arranges the rows of the source, in place of ``panel``.
+
+    Takes the options (an `Arranging`) and the source's table; returns `Draft` of an `Arranged`, or
+    of None after problems."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
             raise ValueError("the name of a key must be small letters, digits and _")
-        if not {*self.places.values()} <= {"data", "output", "workers"}:
-            raise ValueError("places must be data, output or workers")
-        if any(self.places.get(name) != "output" for name in self.switches):
-            raise ValueError("switches must be options that are placed under output")
+        if not {*self.placements.values()} <= {"data", "output", "workers"}:
+            raise ValueError("placements must be data, output or workers")
+        if any(self.placements.get(name) != "output" for name in self.switches):
+            raise ValueError("switches must be options under output")
 
     @property
     def paths(self) -> set[str]:
-        """Its name, and where its options are."""
-        return {self.name, *(f"{place}.{option}" for option, place in self.places.items())}
+        """Paths of the key and of its options elsewhere."""
+        return {self.name, *(f"{section}.{option}" for option, section in self.placements.items())}
 
     def gathered(self, config: Any) -> Any:
-        """Return its options from where they are in a configuration, others by default."""
-        parts = ((option, getattr(config, place, None)) for option, place in self.places.items())
-        return self.type(**{name: getattr(own, name) for name, own in parts if hasattr(own, name)})
+        """Return its options from the sections of a configuration, others by default."""
+        parts = (
+            (option, getattr(config, section, None)) for option, section in self.placements.items()
+        )
+        return self.type(
+            **{name: getattr(part, name) for name, part in parts if hasattr(part, name)}
+        )
 
     @property
     def type(self) -> Any:
         """The class of its section."""
-        found = found_at(self.options)
-        if not is_dataclass(found) and not hasattr(found, "model_fields"):
-            raise ConfigError(f"key {self.name!r}: {self.options!r} is no dataclass or model")
-        return found
+        kind = found_at(self.options)
+        if not is_dataclass(kind) and not hasattr(kind, "model_fields"):
+            raise ConfigError(f"key {self.name!r}: {self.options!r} is not a dataclass or model")
+        return kind
 
 
 def found_at(target: str) -> Any:
-    """Return what an extension names as ``module:name``."""
+    """Return the object that an extension names as ``module:name``."""
     module, _, name = target.partition(":")
     try:
         return getattr(import_module(module), name)
@@ -165,10 +173,10 @@ def late(target: str) -> Hook:
 
 @dataclass(frozen=True, kw_only=True)
 class Extension:
-    """What an extension adds. Each hook is optional.
+    """The hooks of an extension, all optional.
 
-    Where it has a key, `plan` is called for a configuration with this key, and the hooks of results
-    for a run that has its result.
+    With a key, `plan` is called for a configuration with this key, and the hooks of results for a
+    run with its result.
     """
 
     key: Key | None = None
@@ -176,7 +184,7 @@ class Extension:
     """Takes a `PlanRequest` of ``plan/extended.py``; returns `Draft` of a `Planned`, or of
     None after problems."""
     sentences: str = ""
-    """Package whose ``sentences.toml`` has the sentences of these problems, by code."""
+    """Package with ``sentences.toml``, the sentences of these problems by code."""
     result: Hook | None = None
     """Reads its part of ``checks.json`` and returns its result."""
     page: Hook | None = None
@@ -184,15 +192,14 @@ class Extension:
     screen: Hook | None = None
     """Takes a record and yields blocks: tables, words and notes."""
     codebook: Hook | None = None
-    """Takes facts of the release and returns facts by name, for the sentences of ``codebook.yaml``
-    in the package of ``sentences``."""
+    """Takes facts of the release and returns facts by name, for its ``codebook.yaml``."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Names that ``synthesizer`` has in Python, and the module of each."""
+    """Public names in ``synthesizer``, with the module of each."""
     task: str = "Further commands"
-    """Heading of its commands in ``synthesizer --help``; it may be one that is there."""
+    """Heading of its commands in ``synthesizer --help``, new or existing."""
     commands: Callable[[], Sequence[Command | CommandGroup]] = tuple
     former_commands: Mapping[str, str] = field(default_factory=dict)
-    """Commands of earlier versions, and what to type in their place."""
+    """Commands of earlier versions, with their replacements."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.key, Key | None):
@@ -201,12 +208,12 @@ class Extension:
 
 @cache
 def extensions() -> Mapping[str, Extension]:
-    """Return the extensions that are installed, by name.
+    """Return the installed extensions by name.
 
     Raises
     ------
     ConfigError
-        If one cannot be imported, or its entry is no `Extension`.
+        If one cannot be imported, or its entry is not an `Extension`.
     """
     return entries(EXTENSIONS, Extension)
 
@@ -217,32 +224,32 @@ def commands_of(name: str) -> Sequence[Command | CommandGroup]:
     Raises
     ------
     ConfigError
-        If they cannot be had, or are none.
+        If they cannot be imported, or are not commands.
     """
     where = f"commands of extension {name!r}"
     with guarded(where):
-        found = tuple(extensions()[name].commands())
-    if not all(callable(one) or isinstance(one, CommandGroup) for one in found):
+        commands = tuple(extensions()[name].commands())
+    if not all(callable(one) or isinstance(one, CommandGroup) for one in commands):
         raise ConfigError(f"{where} must be functions or CommandGroups")
-    return found
+    return commands
 
 
 def installed() -> str:
-    """Return which extensions there are, for who asks for another one."""
+    """Return the installed extensions in words, for the problem of an absent one."""
     names = ", ".join(extensions()) or "none; reinstall synthesizer (pip install .)"
     return f"installed extensions: {names}"
 
 
 @cache
 def keyed() -> Mapping[str, Extension]:
-    """Return the extensions that have a key, by its name.
+    """Return the extensions with a key, by the name of the key.
 
     Raises
     ------
     ConfigError
         If two have the same key.
     """
-    found: dict[str, Extension] = {}
+    by_key: dict[str, Extension] = {}
     owners: dict[str, str] = {}
     for name, one in extensions().items():
         for path in () if one.key is None else sorted(one.key.paths):
@@ -250,8 +257,8 @@ def keyed() -> Mapping[str, Extension]:
                 both = f"{owner!r} and {name!r}"
                 raise ConfigError(f"extensions {both} have key {path!r}; remove a package")
         if one.key is not None:
-            found[one.key.name] = one
-    return found
+            by_key[one.key.name] = one
+    return by_key
 
 
 def extension_keys() -> dict[str, Key]:
@@ -259,29 +266,31 @@ def extension_keys() -> dict[str, Key]:
     return {name: one.key for name, one in keyed().items() if one.key is not None}
 
 
-def placed(place: str) -> dict[str, Any]:
-    """Return the options of extensions under a key of the core, as fields of pydantic."""
-    found: dict[str, Any] = {}
+def placed(section: str) -> dict[str, Any]:
+    """Return the options of extensions in a section of the core, as fields of pydantic."""
+    fields_by_name: dict[str, Any] = {}
     for key in extension_keys().values():
-        with guarded(f"key {key.name!r}: places"):
+        with guarded(f"key {key.name!r}: placements"):
             fields = {
-                n: key.type.__pydantic_fields__[n] for n, at in key.places.items() if at == place
+                n: key.type.__pydantic_fields__[n]
+                for n, at in key.placements.items()
+                if at == section
             }
-            found |= {name: (one.annotation, one) for name, one in fields.items()}
-    return found
+            fields_by_name |= {name: (one.annotation, one) for name, one in fields.items()}
+    return fields_by_name
 
 
 def switches() -> dict[str, str]:
-    """Return the options of `run` that extensions have, and what each does."""
+    """Return the options of `run` from extensions, with their help."""
     keys = extension_keys().values()
     return {f"--{name}": words for key in keys for name, words in key.switches.items()}
 
 
 def hooks(kind: str, names: Container[str]) -> Iterator[tuple[str, Hook]]:
-    """Yield a hook of the extensions whose keys are among ``names``, with the key.
+    """Yield a hook of each extension whose key is in ``names``, with the key.
 
-    It returns lists in place of iterators. What it did not expect is a `ConfigError` that shows no
-    value.
+    Hooks return lists in place of iterators. An unexpected error becomes a `ConfigError` without
+    values.
     """
     for name, one in keyed().items():
         if name in names and (hook := getattr(one, kind)) is not None:
@@ -296,7 +305,7 @@ def _guarded(where: str, hook: Hook, *given: Any) -> Any:
 
 @contextmanager
 def guarded(where: str) -> Iterator[None]:
-    """Make an error that an extension did not expect a `ConfigError` that shows no value."""
+    """Turn an unexpected error of an extension into a `ConfigError` without values."""
     try:
         yield
     except SynthesizerError:
@@ -306,7 +315,7 @@ def guarded(where: str) -> Iterator[None]:
 
 
 def texts_of(file: str) -> Iterator[tuple[str, str]]:
-    """Yield key and text of a file in the packages of extensions that have it."""
+    """Yield key and text of a file in each extension's package that contains it."""
     for name, one in keyed().items():
         with suppress(OSError, ValueError, TypeError, ImportError):
             yield name, files(one.sentences).joinpath(file).read_text("utf-8")
@@ -318,5 +327,5 @@ def makers() -> list[Any]:
 
 
 def arranging_keys() -> dict[str, Key]:
-    """Return the keys that say how rows belong together, by name."""
+    """Return the keys that arrange rows, by name."""
     return {name: key for name, key in extension_keys().items() if key.arrange is not None}

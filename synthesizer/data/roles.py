@@ -1,7 +1,7 @@
-"""A role for every column, also for those that no guess is safe for, and what a person should see.
+"""The kind of every column for a starter configuration, and what the steward should check.
 
-A run refuses a column that it cannot read for certain. A starter configuration has to run, so here
-such a column is read in the way that loses least, with the reason, or left out.
+A run refuses an ambiguous column. A starter configuration must run: it reads such a column in the
+way that loses least, or drops it, and gives the reason.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ REPEATS: Final = "an identifier whose values repeat"
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """What is made of the columns of a source."""
+    """How each column of a source is read."""
 
     raw: RawTable
     """The columns that stay."""
     declared: Mapping[str, Declaration]
-    """What has to be said of them, so that they can be read."""
+    """Declarations that these columns need."""
     inferred: tuple[Inferred, ...]
-    """These columns, in order."""
+    """The variables of these columns, in order."""
     dropped: Mapping[str, str] = field(default_factory=dict)
-    """Columns that are left out, and why."""
+    """Columns that are left out, with the reason."""
     looks: Mapping[str, str] = field(default_factory=dict)
-    """Columns of which a person should decide something, and what."""
+    """Columns that the steward should check, with the reason."""
 
 
 def roles_of(
@@ -42,73 +42,85 @@ def roles_of(
     fixed: Collection[str] = (),
     repeats: bool = False,
 ) -> Roles:
-    """Give every column a role.
+    """Return how each column is read.
 
     Parameters
     ----------
     raw : RawTable
         The source.
     declared : mapping
-        What is known of columns.
+        Declarations by column.
     drop : collection of str
-        Columns that somebody has asked to leave out; they are not looked at.
+        Columns to leave out unread.
     fixed : collection of str
-        Columns that cannot be left out: their problems are errors.
+        Columns that must stay: their problems are errors.
     repeats : bool
-        Whether identifiers may repeat: units have several rows.
+        Whether identifiers may repeat, as they do where units have several rows.
 
     Raises
     ------
     DataError
-        With every problem of the fixed columns, and where no column is left.
+        With every problem of the fixed columns, or if no column is left.
     """
-    kept = raw.select([name for name in raw.names if name not in drop])
+    wanted = raw.select([name for name in raw.names if name not in drop])
     declared, dropped, looks = dict(declared), dict.fromkeys(drop, ""), {}
     inferred: dict[str, Inferred] = {}
     problems = []
-    for name, found in infer_each(kept, declared):
-        if isinstance(found, Inferred):
-            inferred[name] = found
-            if found.repeats and not repeats and name not in fixed:
+    for name, item in infer_each(wanted, declared):
+        if isinstance(item, Inferred):
+            inferred[name] = item
+            if item.repeats and not repeats and name not in fixed:
                 dropped[name] = REPEATS
-            elif found.doubt or (found.variable.kind is Kind.ID and name not in declared):
-                reason, _, doubt = found.reason.partition("; but ")
-                looks[name] = f"{reason}. Write {doubt}" if doubt.startswith("`") else found.reason
+            elif item.doubt or (item.variable.kind is Kind.ID and name not in declared):
+                looks[name] = item.reason.replace("; if wrong", ". If wrong")
+            elif item.variable.kind is Kind.CATEGORICAL and (spellings := _spellings(item)):
+                looks[name] = spellings
         elif name in fixed:
-            sentence = found.in_every_row if declared[name].every_row else str(found)
+            sentence = item.in_every_row if declared[name].every_row else str(item)
             problems.append(f"{raw.origin}: column {name!r} {sentence}")
-        elif found.cure is not None and (cured := _cured(kept, name, found.cure)):
+        elif item.cure is not None and (cured := _cured(wanted, name, item.cure)):
             inferred[name] = cured
-            declared[name], looks[name] = found.cure, f"{found.fault}: {found.cured}"
+            declared[name], looks[name] = item.cure, f"{item.fault}: {item.cured}"
         else:
-            dropped[name] = found.fault
+            dropped[name] = item.fault
     if problems:
         raise DataError(problems)
-    left = kept.select([name for name in kept.names if name not in dropped])
-    if not left.names:
-        raise DataError(_nothing_left(raw, dropped, drop))
-    declared = {name: said for name, said in declared.items() if name in left.names}
+    usable = wanted.select([name for name in wanted.names if name not in dropped])
+    if not usable.names:
+        raise DataError(_no_column(raw, dropped, drop))
     return Roles(
-        raw=left,
-        declared=declared,
-        inferred=tuple(inferred[name] for name in left.names),
+        raw=usable,
+        declared={name: one for name, one in declared.items() if name in usable.names},
+        inferred=tuple(inferred[name] for name in usable.names),
         dropped=dropped,
         looks=looks | {n: f"left out: {why}" for n, why in dropped.items() if n not in drop},
     )
 
 
+def _spellings(item: Inferred) -> str:
+    """Return a note on levels that differ by case or outer blanks only; empty without any."""
+    levels = item.variable.levels
+    n_more = len(levels) - len({level.strip().casefold() for level in levels})
+    return (
+        f"{n_more} of {len(levels)} levels repeat another one in other case or with blanks: "
+        "write them alike in the file"
+        if n_more
+        else ""
+    )
+
+
 def _cured(raw: RawTable, name: str, cure: Declaration) -> Inferred | None:
-    """Read a column as the cure of its problem says; None where it cannot be read so."""
+    """Return a column read with the declaration that cures its problem; None if it fails."""
     ((_, again),) = infer_each(raw.select([name]), {name: cure})
     return again if isinstance(again, Inferred) else None
 
 
-def _nothing_left(raw: RawTable, dropped: Mapping[str, str], drop: Collection[str]) -> list[str]:
-    """Say why no column is left."""
+def _no_column(raw: RawTable, dropped: Mapping[str, str], drop: Collection[str]) -> list[str]:
+    """Return the problems of a source without a usable column."""
     if set(drop) >= set(raw.names):
         return [f"{raw.origin}: every column is dropped; keep one that can be synthesised"]
     return [
-        f"{raw.origin}: no column is left that can be synthesised; say what they are (--id)"
+        f"{raw.origin}: no column can be synthesised; name the identifiers of persons (--id)"
     ] + [
         f"{raw.origin}: column {name!r} {why}" for name, why in dropped.items() if name not in drop
     ]

@@ -1,4 +1,4 @@
-"""Sources of confidential data: files, databases, pandas frames; their distinct texts."""
+"""Reading of sources (files, databases, frames), and the distinct texts of their columns."""
 
 from __future__ import annotations
 
@@ -57,21 +57,21 @@ class Texts:
     values: pa.Array
     """Distinct texts, shape (k,)."""
     codes: npt.NDArray[np.int32]
-    """Position in ``values`` of each row, shape (n,)."""
+    """Index into ``values`` of each row, shape (n,)."""
     counts: npt.NDArray[np.int64]
-    """Rows of each text, shape (k,); 0 for categories of a typed source that do not occur."""
+    """Rows of each text, shape (k,); 0 for unused categories of a typed source."""
     null: str | None = None
-    """The text that stands for a null of a typed source."""
+    """Text for a null of a typed source."""
     source: pa.DataType | None = None
-    """Type of the values in a typed source (of the dictionary for dictionary columns)."""
+    """Type of the values in a typed source (dictionaries: of their values)."""
     ordered: bool | None = None
-    """Whether a typed source has ordered categories; None where it has no categories."""
+    """Whether categories of a typed source are ordered; None without categories."""
     native: pa.Array | None = None
-    """The distinct values of a typed source with their own type."""
+    """Distinct values of a typed source in their type."""
     format: NumberFormat = PLAIN
-    """How its numbers are written."""
+    """Format of its numbers."""
     labelling: Labelling | None = None
-    """What a file says of the column."""
+    """Labels and attributes of the column in a file."""
 
     @property
     def n_rows(self) -> int:
@@ -80,19 +80,19 @@ class Texts:
 
     @property
     def occurs(self) -> BoolArray:
-        """Which texts occur at all, shape (k,)."""
+        """Which texts occur, shape (k,)."""
         return np.asarray(self.counts > 0)
 
     @property
     def is_text(self) -> bool:
-        """Whether the source holds text."""
+        """Whether the source contains text."""
         if self.labelling is not None:
             return self.labelling.is_text
         kind = self.source
         return kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
     def among(self, texts: Iterable[str]) -> BoolArray:
-        """Tell which distinct texts are in ``texts``, shape (k,)."""
+        """Return which distinct texts are in ``texts``, shape (k,)."""
         wanted = pa.array(list(texts), pa.string())
         return np.asarray(pc.is_in(self.values, wanted).to_numpy(zero_copy_only=False))
 
@@ -101,7 +101,7 @@ class Texts:
         return list(self.values.filter(pa.array(mask)).to_pylist())
 
     def where(self, mask: BoolArray) -> str:
-        """Say in how many rows the masked texts are, and name the first few (1 = first)."""
+        """Return in words the number of rows with masked texts, and the first (1 = first)."""
         count = int(self.counts[mask].sum())
         rows = np.flatnonzero(mask[self.codes])[:MAX_POSITIONS] + 1
         named = ", ".join(str(row) for row in rows)
@@ -114,17 +114,17 @@ _SUPPORTED: Final = (
     "bool", "int", "uint", "halffloat", "float", "double", "decimal", "string", "large_string",
     "date", "timestamp", "null",
 )  # fmt: skip
-"""How the names of types begin that can be turned into text."""
+"""Beginnings of the names of types that can be converted to text."""
 _REFUSED: Final = (
     (pa.types.is_struct, "records of several fields"),
     (pa.types.is_nested, "lists"),
     (lambda kind: "binary" in str(kind), "bytes"),
 )
-"""What others are called."""
+"""Names of other types."""
 
 
 def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts:
-    """Encode a column by its distinct values and write these as text."""
+    """Return a column encoded by its distinct values as text."""
     is_category = pa.types.is_dictionary(column.type)
     encoded = as_dictionary(column)
     native = encoded.dictionary
@@ -154,7 +154,7 @@ def distinct_texts(name: str, column: pa.ChunkedArray, **about: object) -> Texts
 
 def as_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
     """Return a column as one array of codes into its distinct values."""
-    if pa.types.is_null(_value_type(column.type)):  # Arrow has no dictionary of nothing
+    if pa.types.is_null(_value_type(column.type)):  # Arrow has no dictionary of nulls
         column = pa.chunked_array([pa.nulls(len(column), pa.string())])
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
@@ -180,10 +180,9 @@ _NOT_THERE: Final = re.compile(
 
 
 def read_sql(url: str, query: str) -> RawTable:
-    """Read the result of one SELECT or WITH statement at an SQLAlchemy URL.
+    """Return the result of one SELECT or WITH statement at an SQLAlchemy URL.
 
-    Besides, SQLite and PostgreSQL are told that the connection only reads, and no transaction is
-    ever committed.
+    For SQLite and PostgreSQL the connection is also set to read only. No transaction is committed.
     """
     if find_spec("sqlalchemy") is None:
         raise DataError("SQL sources need SQLAlchemy: pip install 'microdata-synthesizer[sql]'")
@@ -205,33 +204,32 @@ def read_sql(url: str, query: str) -> RawTable:
 
 
 _PASSWORD: Final = re.compile(r"(://[^:/@\s]*):\S*@")
-_SECRET_OPTION: Final = re.compile(
+_PASSWORD_OPTION: Final = re.compile(
     r"([?&;]\w*(?:pass|pwd|token|secret|key|credential|auth|odbc_connect)\w*=)[^&;\s]*",
     re.IGNORECASE,
 )
 
 
 def without_password(text: str) -> str:
-    """Hide the password of a database URL, and what its options keep secret.
+    """Return a database URL without passwords, also in its options.
 
     Examples
     --------
     >>> without_password("postgresql://me:secret@host/db?pwd=secret&sslmode=require")
     'postgresql://me:***@host/db?pwd=***&sslmode=require'
     """
-    return _SECRET_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
+    return _PASSWORD_OPTION.sub(r"\1***", _PASSWORD.sub(r"\1:***@", text))
 
 
 def refuse_writing(query: str) -> None:
     """Refuse everything but one statement that reads.
 
-    Databases differ in how they write texts and comments, hence a semicolon that does not end the
-    query is refused wherever it stands.
+    Databases write texts and comments in different ways, so a semicolon is allowed only at the end.
     """
     if ";" in query.strip().removesuffix(";"):
         raise DataError(
-            "`query` must be one SELECT or WITH statement; a semicolon may only end it, also in "
-            "comments and texts"
+            "`query` must be one SELECT or WITH statement, with a semicolon only at the end, "
+            "not in comments or texts"
         )
     bare = _SKIPPED.sub(lambda match: "''" if match["text"] else " ", query).lstrip(" \n\t\r(")
     if not re.match(r"(?i)(select|with)\b", bare) or _WRITES.search(bare):
@@ -239,7 +237,7 @@ def refuse_writing(query: str) -> None:
 
 
 def _reading(url: URL) -> URL:
-    """Refuse a SQLite file that is not there, which connecting would create."""
+    """Return the URL; refuse an absent SQLite file, which connecting would create."""
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         return url
     if url.database.startswith("file:"):
@@ -264,7 +262,7 @@ def _fetch(engine: Engine, query: str) -> tuple[list[str], Any]:
 
 
 def _explained(error: Exception, query: str) -> str:
-    """Name the kind of error and what is not there; a database's own message may quote values."""
+    """Return the kind of error and the absent name; messages of databases may quote values."""
     match = _NOT_THERE.search(str(getattr(error, "orig", "")))
     name = (match["lite"] or match["post"]) if match else ""
     absent = f" (there is no {name})" if name and name in query else ""
@@ -294,16 +292,16 @@ _CELL = 4  # bytes of a code
 
 @dataclass(frozen=True, eq=False)
 class RawTable:
-    """What was read, before anything is decided about kinds."""
+    """A source after reading, before kinds are inferred."""
 
     arrow: pa.Table
-    """The columns: text for CSV files, the source's types otherwise."""
+    """Columns: text for CSV files, otherwise with the types of the source."""
     layout: Layout
-    """How the source was laid out."""
+    """Layout of the source."""
     origin: str
-    """Where it came from, for messages."""
-    found: FileOptions = field(default_factory=FileOptions)
-    """What was found out of how a file is written."""
+    """Name of the source, for messages."""
+    file_options: FileOptions = field(default_factory=FileOptions)
+    """Detected options of the file."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -343,20 +341,20 @@ class RawTable:
 
 @dataclass(frozen=True, kw_only=True)
 class WholeSource:
-    """How much a source holds of which only a sample was read."""
+    """Size of a source of which only a sample was read."""
 
     n_rows: int
     n_units: int
-    """Units: rows, or persons or households with several."""
+    """Number of units: rows, persons or households."""
     numbered: tuple[str, ...] = ()
     """Columns that number all rows."""
 
     def check(self) -> None:
-        """Raise DataError where the source is not what it was."""
+        """Raise DataError if the source has changed."""
 
-    def described(self, raw: RawTable) -> str:
-        """Say of how many rows a sample is."""
-        return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
+    def sentence(self, raw: RawTable) -> str:
+        """Return the note on a sample."""
+        return f"based on a random sample of {raw.n_rows:,} of {self.n_rows:,} rows"
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:
@@ -368,16 +366,16 @@ def read_path(
     *,
     min_rows: int = MIN_ROWS,
     max_unpacked: int | None = None,
-    **said: Unpack[FileOptions],
+    **given: Unpack[FileOptions],
 ) -> RawTable:
-    """Read CSV, JSON lines (both also packed), Parquet, Feather, or a file of another format.
+    """Return a file as read: CSV, JSON lines (also compressed), Parquet, Feather, or other formats.
 
-    A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is refused
-    before it fills the memory.
+    A file that unpacks to more than ``max_unpacked`` bytes (`unpacked_limit` by default) is
+    refused.
     """
     path = Path(path)
     ending = path.suffix.lower()
-    if foreign := [*foreign_keys(path, said.get("of_format") or {})]:
+    if foreign := [*foreign_keys(path, given.get("of_format") or {})]:
         raise DataError(f"{path}: {problem}" for problem in foreign)
     try:
         if not path.exists():
@@ -387,29 +385,29 @@ def read_path(
         if ending in ARROW_SUFFIXES:
             return typed(read_arrow(path, max_unpacked), "parquet", path.name, min_rows=min_rows)
         if (form := format_of(path)) is None:
-            return _read_text(path, said, min_rows, max_unpacked)
-        table, layout, found = _read_format(form, path, said, max_unpacked)
+            return _read_text(path, given, min_rows, max_unpacked)
+        table, layout, options = _read_format(form, path, given, max_unpacked)
     except UNREADABLE as error:
         reason = getattr(error, "strerror", None) or "the file is damaged or cut short"
         raise DataError(f"{path}: cannot be read: {reason}; name another file") from None
-    return _checked(RawTable(table, layout, path.name, found), min_rows)
+    return _checked(RawTable(table, layout, path.name, options), min_rows)
 
 
-def _read_format(form: FileFormat, path: Path, said: FileOptions, most: int | None) -> Read:
-    """Read a file by its format; what its reader did not expect is said without a value."""
+def _read_format(form: FileFormat, path: Path, given: FileOptions, most: int | None) -> Read:
+    """Return what the reader of a format returns; unexpected errors are shown without values."""
     try:
-        table, layout, found = form.read(path, said, most)
+        table, layout, options = form.read(path, given, most)
         why = "" if tuple(table.column_names) == layout.names else "its columns have other names"
     except (SynthesizerError, MemoryError, *UNREADABLE):
         raise
     except Exception as error:
         why = type(error).__name__
     if why:
-        raise DataError(f"{path}: cannot be read ({why}); mend it, or name another file")
-    return table, layout, found
+        raise DataError(f"{path}: cannot be read ({why}); correct it, or name another file")
+    return table, layout, options
 
 
-def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -> RawTable:
+def _read_text(path: Path, given: FileOptions, min_rows: int, most: int | None) -> RawTable:
     ending, content = text_of(path, most)
     if ending in JSON_SUFFIXES:
         return typed(parse_json(content, path.name), "json", path.name, min_rows=min_rows)
@@ -418,43 +416,43 @@ def _read_text(path: Path, said: FileOptions, min_rows: int, most: int | None) -
         more = (ending for form in formats() for ending in form.endings)
         others = ", ".join((".parquet", *ARROW_SUFFIXES, *more))
         raise DataError(
-            f"{path}: type {ending!r} is unknown; the file must be {texts} (also "
-            f"{', '.join(PACKED)}), {others}, a directory of .parquet, or of an installed extension"
+            f"{path}: type {ending!r} is unknown; use {texts} (also {', '.join(PACKED)}), "
+            f"{others}, a directory of .parquet, or a format of an installed extension"
         )
-    delimiter = said.get("delimiter") or CSV_SUFFIXES[ending]
-    arrow, csv, found = parse_csv(content, path.name, {**said, "delimiter": delimiter})
+    delimiter = given.get("delimiter") or CSV_SUFFIXES[ending]
+    arrow, csv, options = parse_csv(content, path.name, {**given, "delimiter": delimiter})
     layout = Layout(
         form="csv",
         names=tuple(arrow.column_names),
         compressed=path.suffix.lower() in PACKED,
         csv=csv,
     )
-    return _checked(RawTable(arrow, layout, path.name, found), min_rows)
+    return _checked(RawTable(arrow, layout, path.name, options), min_rows)
 
 
 def csv_bytes(path: Path) -> pa.Buffer | None:
-    """Return the text of a CSV file; None of other files, and of one that cannot be read."""
+    """Return the text of a CSV file; None for other or unreadable files."""
     try:
         if not path.is_file() or not path.stat().st_size or path.suffix.lower() not in TEXTS:
             return None
         ending, content = text_of(path, None)
     except UNREADABLE:
-        return None  # `read_path` says why
+        return None  # `read_path` reports the reason
     return content if ending in CSV_SUFFIXES else None
 
 
 def parquet_files(path: Path) -> list[Path]:
-    """Return the files of a Parquet source in order; none where it is no such source.
+    """Return the files of a Parquet source in order; empty for other sources.
 
-    As Arrow and Spark do, what begins with a dot or an underscore is left out.
+    As in Arrow and Spark, names that begin with a dot or an underscore are skipped.
     """
     if not os.path.isdir(path):  # also where the system refuses the name
         is_parquet = path.suffix.lower() in (".parquet", ".pq") and os.path.isfile(path)
         return [path] if is_parquet else []
-    found = (file for file in path.glob("**/*.parquet") if file.is_file())
+    candidates = (file for file in path.glob("**/*.parquet") if file.is_file())
     return sorted(
         file
-        for file in found
+        for file in candidates
         if not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
     )
 
@@ -477,11 +475,10 @@ def _read_parquet(path: Path, origin: str, min_rows: int, most: int | None) -> R
 
 
 def _unpacked_size(files: Sequence[Path], limit: int) -> int:
-    """Return the bytes that the columns of Parquet files take in memory, texts in full.
+    """Return the bytes of the columns of Parquet files in memory, with texts in full.
 
-    A value of a dictionary, or a run of equal values, is stored once, so texts are measured by
-    their dictionaries. What the metadata says of single columns is not asked for: pyarrow ends the
-    process where that is damaged, and reading the columns is an ordinary error.
+    Texts are measured by their dictionaries, which store a repeated value once. The metadata of
+    single columns are not used: if they are damaged, pyarrow ends the process.
     """
     total = 0
     for file in files:
@@ -496,7 +493,7 @@ def _unpacked_size(files: Sequence[Path], limit: int) -> int:
 
 
 def _text_size(column: pa.ChunkedArray) -> int:
-    """Return the bytes of the texts of a column that is stored by dictionary."""
+    """Return the bytes of the texts of a dictionary column."""
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = (
@@ -507,14 +504,14 @@ def _text_size(column: pa.ChunkedArray) -> int:
 
 
 def damaged_parquet(path: Path) -> str:
-    """Say what is wrong with a Parquet file, or a directory of them, that cannot be read."""
+    """Return the problem of a Parquet file, or directory, that cannot be read."""
     if not path.is_dir():
-        return "not a Parquet file, or damaged"
+        return "is damaged, or not a Parquet file; restore a copy or name another file"
     files = [file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._"]
     others = sum(file.suffix.lower() != ".parquet" for file in files)
     if others:
-        return f"{others} of {len(files)} files here are no Parquet files; name one file instead"
-    return "one of the Parquet files is damaged, or they differ in columns"
+        return f"{others} of {len(files)} files here are not Parquet files; name one file"
+    return "one of the Parquet files is damaged, or their columns differ; name one file"
 
 
 def typed(
@@ -524,35 +521,35 @@ def typed(
     frame: tuple[FrameLayout, ...] = (),
     min_rows: int = MIN_ROWS,
 ) -> RawTable:
-    """Wrap a table whose columns have types of their own."""
+    """Return a typed table as a source."""
     layout = Layout(form=form, names=tuple(arrow.column_names), types=arrow.schema, frame=frame)
     return _checked(RawTable(_by_clocks(arrow), layout, origin), min_rows)
 
 
 def _by_clocks(arrow: pa.Table) -> pa.Table:
-    """Return times with a zone as the clocks of the zone show them: midnight stays midnight.
+    """Return times with a zone as local times of the zone: midnight stays midnight.
 
     Times of day become texts such as 10:30:00, durations seconds.
     """
-    for place, column in enumerate(arrow.columns):
-        kind, name = column.type, arrow.schema.names[place]
+    for position, column in enumerate(arrow.columns):
+        kind, name = column.type, arrow.schema.names[position]
         if pa.types.is_timestamp(kind) and kind.tz is not None:
-            arrow = arrow.set_column(place, name, pc.local_timestamp(column))
+            arrow = arrow.set_column(position, name, pc.local_timestamp(column))
         elif pa.types.is_time(kind):
             texts = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
-            arrow = arrow.set_column(place, name, texts)
+            arrow = arrow.set_column(position, name, texts)
         elif pa.types.is_duration(kind):
             ticks = pc.cast(column, pa.int64()).cast(pa.float64(), safe=False)
-            arrow = arrow.set_column(place, name, pc.divide(ticks, A_SECOND[kind.unit]))
+            arrow = arrow.set_column(position, name, pc.divide(ticks, A_SECOND[kind.unit]))
     return arrow
 
 
 def _checked(raw: RawTable, min_rows: int) -> RawTable:
-    """Refuse what no kind could cure."""
+    """Return a source; refuse problems that no declared kind can solve."""
     names = raw.arrow.column_names
     problems = [*name_problems(names, raw.origin)]
     if not names:
-        problems.append(f"{raw.origin}: no columns")
+        problems.append(f"{raw.origin}: has no columns; name another file")
     elif raw.n_rows < min_rows:
         problems.append(
             f"{raw.origin}: {plural(raw.n_rows, 'data row')}; at least {min_rows} are needed"
@@ -560,15 +557,15 @@ def _checked(raw: RawTable, min_rows: int) -> RawTable:
     for name, column in zip(names, raw.arrow.columns, strict=True):
         if not _is_text(column):
             problems.append(
-                f"{raw.origin}: column {name!r} holds bytes that are not UTF-8; write the file "
-                "anew from text"
+                f"{raw.origin}: column {name!r} contains bytes that are not UTF-8; write its texts "
+                "as UTF-8"
             )
         kind = _value_type(column.type)
         if not str(kind).startswith(_SUPPORTED):
             what = next((words for test, words in _REFUSED if test(kind)), f"values of type {kind}")
             problems.append(
-                f"{raw.origin}: column {name!r} holds {what}, which cannot be synthesised; "
-                "store it as text, numbers or dates, or write the file without it"
+                f"{raw.origin}: column {name!r} contains {what}, which cannot be synthesised; "
+                "store it as text, numbers or dates, or remove it"
             )
     if problems:
         raise DataError(problems)
@@ -585,17 +582,17 @@ def _is_text(column: pa.ChunkedArray) -> bool:
 
 
 def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
-    """Take a frame of polars, an Arrow table, a DuckDB relation: all that stream Arrow (PyCapsule).
+    """Return a source from any object that streams Arrow (PyCapsule): polars, Arrow, DuckDB.
 
-    Nothing is refused yet: a measure looks at its own columns only, and `from_frame` at all.
+    Nothing is refused yet: a measure checks only its columns, `from_frame` checks all.
     """
     kind, home = type(frame).__name__, type(frame).__module__.partition(".")[0].lstrip("_")
     try:
         arrow = pa.table(frame)
-    except Exception as error:  # of any library, and its words may quote a value
+    except Exception as error:  # of any library; its text may quote a value
         raise DataError(
-            f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); a "
-            "frame of texts, dates and numbers of at most 64 bits is needed"
+            f"{origin}: Arrow cannot read {home}.{kind} as a table ({type(error).__name__}); use "
+            "a frame of texts, dates and numbers of at most 64 bits"
         ) from None
     arrow = with_common_types(arrow)
     form: Form = "polars" if home == "polars" else "arrow"
@@ -604,20 +601,20 @@ def from_arrow(frame: Any, origin: str = "the frame") -> RawTable:
 
 
 def from_frame(frame: pd.DataFrame | RawTable, *, min_rows: int = MIN_ROWS) -> RawTable:
-    """Take a pandas frame, or what `from_arrow` took, with at least ``min_rows`` rows."""
+    """Return a pandas frame, or a result of `from_arrow`, as a source with ``min_rows`` or more."""
     if isinstance(frame, RawTable):
         return _checked(frame, min_rows)
     return from_pandas(frame, min_rows=min_rows)
 
 
 def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
-    """Take a pandas frame with at least ``min_rows`` rows; its index is left out.
+    """Return a source from a pandas frame with at least ``min_rows`` rows, without its index.
 
     Warns
     -----
     UserWarning
-        If the index looks like data: it has a name or several levels, or holds no whole numbers.
-        Whole numbers without a name are what is left of a filter or a sort.
+        If the index looks like data: it has a name or several levels, or other values than whole
+        numbers. Unnamed whole numbers remain after a filter or a sort.
     """
     origin = "the frame"
     if not isinstance(frame, pd.DataFrame):
@@ -627,8 +624,8 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
         )
     if frame.index.names != [None] or not pd.api.types.is_integer_dtype(frame.index.dtype):
         warnings.warn(
-            f"{origin}: its index{_index_names(frame.index)} is no column and is left out; use "
-            "frame.reset_index() if it holds data, frame.reset_index(drop=True) if not",
+            f"{origin}: its index{_index_names(frame.index)} is not a column and is left out; use "
+            "frame.reset_index() if it contains data, frame.reset_index(drop=True) if not",
             stacklevel=2,
         )
     names = list(frame.columns)
@@ -646,14 +643,14 @@ def from_pandas(frame: pd.DataFrame, *, min_rows: int = MIN_ROWS) -> RawTable:
     layouts = tuple(map(_frame_layout, frame.dtypes))
     if problems and not columns:
         raise DataError(problems)
-    with problems.gathered():  # what is wrong with the other columns is told at once
+    with problems.gathered():  # with the problems of all other columns
         raw = typed(pa.table(columns), "pandas", origin, layouts, min_rows)
     problems.settle(DataError)
     return raw
 
 
 def name_problems(names: Sequence[Any], origin: str) -> Iterator[str]:
-    """Yield why the columns of a frame cannot be told apart, or written, by their names."""
+    """Yield the problems of the column names of a frame."""
     if any(isinstance(name, tuple) for name in names):
         yield (
             f"{origin}: column names must be text, one level of them; use frame.columns = "
@@ -667,7 +664,7 @@ def name_problems(names: Sequence[Any], origin: str) -> Iterator[str]:
             yield f"{origin}: column {name!r} has {HALVES}; rename it"
     for name, count in Counter(names).items():
         if count > 1:
-            yield f"{origin}: column {name!r} is there twice; rename one"
+            yield f"{origin}: column {name!r} occurs twice; rename one"
 
 
 def _index_names(index: pd.Index[Any]) -> str:
@@ -681,10 +678,10 @@ def _is_writable(text: str) -> bool:
 
 
 def _plain(values: Any) -> Any:
-    """Return what Arrow has no type for as what a statistician takes it for.
+    """Return values of pandas types that Arrow lacks in an equivalent type.
 
-    Intervals (of ``pandas.cut``) are ordered categories, periods the dates on which they begin, and
-    durations numbers of seconds; a sparse column has the values of a common one.
+    Intervals (of ``pandas.cut``) become ordered categories, periods their first dates, durations
+    seconds, and sparse columns ordinary ones.
     """
     dtype: Any = values.dtype
     if isinstance(dtype, pd.SparseDtype):

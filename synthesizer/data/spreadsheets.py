@@ -1,8 +1,8 @@
-"""Cells that a spreadsheet takes for formulas and runs when it opens a CSV file.
+"""Cells of a CSV file that a spreadsheet would run as formulas.
 
 Source: OWASP, CSV Injection: cells that begin with ``=``, ``+``, ``-``, ``@``, a tab, a carriage
-return or a line feed, also in their wide forms. Here blanks and quotes may stand before the sign,
-since programs strip them; a sign alone and a number, such as -8, are no formulas.
+return or a line feed, also in their wide forms. Blanks and quotes before the sign are skipped,
+since programs remove them. A sign alone and a number, such as -8, are not formulas.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FORMULA = '(?:[ "]*[=+\\-@\uff1d\uff0b\uff0d\uff20].|[\\t\\r\\n])'
 
 
 def are_formulas(texts: Sequence[str], before: str = "") -> BoolArray:
-    """Return which texts a spreadsheet runs, shape (k,); ``before`` is a pattern they follow.
+    """Return which texts a spreadsheet runs, shape (k,); ``before`` is a pattern before them.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def are_formulas(texts: Sequence[str], before: str = "") -> BoolArray:
 
 
 def formula_cells(table: Table) -> Counter[str]:
-    """Return the number of such cells of each variable that has any."""
+    """Return the number of formula cells of each variable with any."""
     cells: Counter[str] = Counter()
     for column in table.columns:
         labels = column.variable.labels if column.is_coded else column.variable.missing
@@ -51,7 +51,7 @@ def formula_cells(table: Table) -> Counter[str]:
 def spreadsheet_safe(table: Table) -> Table:
     """Return a table with an apostrophe before texts that a spreadsheet runs.
 
-    Texts that begin so already get another one, so that every text can be read back.
+    Texts that already begin so get a second one, so every text can be read back.
     """
     return Table([_safe(column) for column in table.columns], table.n_rows)
 
@@ -65,7 +65,7 @@ def _safe(column: Column) -> Column:
 
 
 def safe_texts(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return texts as a file for spreadsheets has them.
+    """Return texts as written in a file for spreadsheets.
 
     Examples
     --------
@@ -79,8 +79,8 @@ def safe_texts(texts: Sequence[str]) -> tuple[str, ...]:
 def without_apostrophes(values: Sequence[str], labels: Collection[str]) -> list[str]:
     """Return distinct texts without the apostrophes of `spreadsheet_safe`.
 
-    One is taken away where ``labels`` of the original have the text without it, and neither have
-    they the text with it nor have ``values`` the text without it.
+    An apostrophe is removed if ``labels`` of the original contain the text without it, but not
+    with it, and ``values`` do not contain the text without it.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def without_apostrophes(values: Sequence[str], labels: Collection[str]) -> list[
 
 
 def formula_notes(cells: Counter[str], names: Sequence[str], *, safe: bool) -> Iterator[str]:
-    """Yield what a steward must know of cells of CSV files that spreadsheets run."""
+    """Yield notes for the steward on cells of CSV files that spreadsheets run."""
     end = (
         "they have an apostrophe before them (spreadsheet_safe)"
         if safe
@@ -112,6 +112,6 @@ def formula_notes(cells: Counter[str], names: Sequence[str], *, safe: bool) -> I
     for name, runs in zip(names, are_formulas(names), strict=True):
         if runs:
             yield (
-                f"the name of column {name!r} begins like a formula, which a spreadsheet runs: "
+                f"the name of column {name!r} begins like a formula and a spreadsheet runs it: "
                 "rename it in the source"
             )

@@ -1,4 +1,4 @@
-"""Numbers that are sums or differences of others, or their mean."""
+"""Search for sums, differences and means of several numbers."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from synthesizer.data.table import FloatArray
 MIN_PARTS = 2
 """Fewest numbers of a sum."""
 MAX_PARTS = 40
-"""Numbers that are tried together."""
+"""Most numbers of one search."""
 ROWS_PER_PART = 3
-"""Rows of the first fit, for each number that is tried."""
+"""Rows of the first fit for each number."""
 ROUNDS = 4
-"""Fits; each adds rows in which the one before was wrong."""
-NEAR = 0.2
-"""Distance from -1, 0 or 1 (times a common factor) up to which a coefficient is taken for it."""
+"""Most fits; each adds rows in which the previous fit was wrong."""
+MAX_ERROR = 0.2
+"""Largest error of a coefficient -1, 0 or 1 (times a common factor)."""
 INDEPENDENT = 1e-9
-"""Share of a number's length that is not explained by those tried before it, at least."""
+"""Least share of a number's norm that earlier numbers do not explain."""
 
 
 def sum_text(
@@ -27,20 +27,20 @@ def sum_text(
     slack: FloatArray,
     parts: FloatArray,
     texts: Sequence[str],
-    places: Sequence[int],
+    positions: Sequence[int],
 ) -> str | None:
-    """Return the sum of some parts that gives the target in all rows; None if there is none.
+    """Return the sum of some parts that equals the target in all rows; None if there is none.
 
     Parameters
     ----------
     target, slack : arrays of shape (n,)
-        The numbers, NaN where missing, and how far each may be from the sum.
+        The numbers, NaN where missing, and the allowed distance of each from the sum.
     parts : array of shape (k, n)
-        Numbers that may be in the sum, the likeliest first, NaN where missing.
+        Numbers that may be in the sum, the most likely first, NaN where missing.
     texts : sequence of str
-        How an expression names each part.
-    places : sequence of int
-        Where each part stands in the file, which orders the sum.
+        Expression of each part.
+    positions : sequence of int
+        Position of each part in the file, which orders the sum.
 
     Examples
     --------
@@ -65,7 +65,9 @@ def sum_text(
             n = np.count_nonzero(signs)
             if n < MIN_PARTS or divisor not in (1, n):
                 return None
-            order = sorted(np.flatnonzero(signs), key=lambda i: (-signs[i], places[int(there[i])]))
+            order = sorted(
+                np.flatnonzero(signs), key=lambda i: (-signs[i], positions[int(there[i])])
+            )
             words = [f"{'+' if signs[i] > 0 else '-'} {texts[int(there[i])]}" for i in order]
             text = " ".join([words[0].removeprefix("+ ").replace("- ", "-", 1), *words[1:]])
             return text if divisor == 1 else f"({text}) / {divisor}"
@@ -76,7 +78,7 @@ def sum_text(
 
 
 def _coefficients(parts: FloatArray, target: FloatArray) -> tuple[FloatArray, int]:
-    """Return signs -1, 0, 1 of the parts, and what their sum is divided by; zeros if none fit."""
+    """Return signs -1, 0, 1 of the parts and the divisor of their sum; zeros if nothing fits."""
     signs = np.zeros(len(parts))
     sizes = np.linalg.norm(parts, axis=1)
     scaled = parts / np.where(sizes > 0, sizes, 1.0)[:, None]
@@ -84,13 +86,13 @@ def _coefficients(parts: FloatArray, target: FloatArray) -> tuple[FloatArray, in
     used = np.flatnonzero(lengths > INDEPENDENT)
     if not len(used):
         return signs, 1
-    found = np.linalg.lstsq(scaled[used].T, target, rcond=None)[0] / sizes[used]
-    largest = np.abs(found).max(initial=0.0)
+    solution = np.linalg.lstsq(scaled[used].T, target, rcond=None)[0] / sizes[used]
+    largest = np.abs(solution).max(initial=0.0)
     if largest <= 0:
         return signs, 1
-    divisor = max(int(np.rint(1 / largest)), 1) if largest < 1 - NEAR else 1
-    whole = np.rint(found * divisor)
-    if (np.abs(found * divisor - whole) > NEAR).any() or np.abs(whole).max() > 1:
+    divisor = max(int(np.rint(1 / largest)), 1) if largest < 1 - MAX_ERROR else 1
+    whole = np.rint(solution * divisor)
+    if (np.abs(solution * divisor - whole) > MAX_ERROR).any() or np.abs(whole).max() > 1:
         return signs, 1
     signs[used] = whole
     return signs, divisor

@@ -1,8 +1,8 @@
-"""Tables of codes: what everything between reading and writing works on.
+"""Tables of codes, the form of all data between reading and writing.
 
 Coded variables (categorical, ordered, boolean) are int32 codes into ``variable.labels``; numeric
 variables and dates are float64 with a parallel int8 array of states for their missing codes.
-No strings live here.
+Tables contain no strings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
     @property
     def is_coded(self) -> bool:
-        """Whether columns of this kind hold level codes (otherwise numbers)."""
+        """Whether columns of this kind contain level codes (otherwise numbers)."""
         return self in (Kind.CATEGORICAL, Kind.ORDERED, Kind.BOOLEAN)
 
 
@@ -47,21 +47,19 @@ class Variable:
 
     name: str
     kind: Kind
-    """What the values are; decides how they are held and modelled."""
+    """Kind of the values, which decides how they are stored and modelled."""
     levels: tuple[str, ...] = ()
-    """Labels of a coded variable in code order, without the missing codes."""
+    """Labels of a coded variable in code order, without missing codes."""
     missing: tuple[str, ...] = ()
-    """Missing codes as they are written in the source: ``""`` is an empty cell, others are for
-    example ``"N"`` or ``"-8"``. Each is a value of its own."""
+    """Distinct missing codes as written in the source, such as ``""``, ``"N"`` or ``"-8"``."""
     decimals: int | None = None
-    """Decimals of a numeric variable: 0 for integers, None when the numbers have no fixed
-    precision."""
+    """Decimals of a numeric variable: 0 for integers, None without fixed precision."""
     storage: dict[str, Any] = field(default_factory=dict, compare=False, hash=False)
-    """What reading has to remember for the round trip (plain strings and numbers only)."""
+    """What writing needs beside the values (plain strings and numbers only)."""
 
     @property
     def is_coded(self) -> bool:
-        """Whether columns of this variable hold level codes (otherwise numbers)."""
+        """Whether columns of this variable contain level codes (otherwise numbers)."""
         return self.kind.is_coded
 
     @property
@@ -75,7 +73,7 @@ class Variable:
         return len(self.levels) + len(self.missing)
 
     def check(self) -> None:
-        """Raise ValueError on decimals that no number has; for what comes from a file."""
+        """Raise ValueError on impossible decimals, which only an altered file has."""
         if self.decimals is not None and not 0 <= self.decimals <= 15:
             raise ValueError("decimals must be 0 to 15")
 
@@ -137,12 +135,9 @@ class Column:
 
     variable: Variable
     data: npt.NDArray[np.int32] | npt.NDArray[np.float64]
-    """int32 codes in [0, variable.n_codes) for coded variables; float64 otherwise (dates in days
-    since 1970-01-01), NaN where a value is missing."""
+    """int32 codes below variable.n_codes, or float64 (dates: days since 1970), NaN if missing."""
     states: npt.NDArray[np.int8] | None = None
-    """For numeric variables with missing codes: 0 where a value is observed, k where it is missing
-    code ``variable.missing[k - 1]``. None for coded variables and where the variable has no missing
-    codes."""
+    """Of numeric variables with missing codes: 0 where observed, k for code ``missing[k - 1]``."""
 
     @property
     def name(self) -> str:
@@ -151,12 +146,12 @@ class Column:
 
     @property
     def is_coded(self) -> bool:
-        """Whether ``data`` holds codes."""
+        """Whether ``data`` are codes."""
         return self.variable.is_coded
 
     @property
     def is_observed(self) -> BoolArray:
-        """Where the value is not a missing code, shape (n,)."""
+        """Which values are no missing codes, shape (n,)."""
         if self.is_coded:
             return np.asarray(self.data < len(self.variable.levels))
         if self.states is None:
@@ -179,7 +174,7 @@ class Column:
         return Column(replace(self.variable, name=name), self.data, self.states)
 
     def replaced(self, rows: Rows, other: Column) -> Column:
-        """Return a copy in which ``rows`` hold the values of ``other`` (same variable)."""
+        """Return a copy with ``rows`` replaced by ``other`` (same variable)."""
         data = self.data.copy()
         data[rows] = other.data
         states = self.states
@@ -203,7 +198,7 @@ class Column:
         return np.maximum(state, 0).astype(np.int8)
 
     def check(self) -> None:
-        """Raise ValueError if codes or states are out of range; for what comes from a file."""
+        """Raise ValueError if codes or states are out of range, as in an altered file."""
         name, shape = self.variable.name, self.data.shape
         codes = self.data if self.is_coded else self.states
         most = self.variable.n_codes - 1 if self.is_coded else len(self.variable.missing)
@@ -216,7 +211,7 @@ class Column:
 
     @staticmethod
     def zeros(variable: Variable, n: int) -> Column:
-        """Return n times 0, or the first label, to be replaced."""
+        """Return n zeros, or first labels, as placeholders."""
         if variable.is_coded:
             return Column(variable, np.zeros(n, dtype=np.int32))
         states = np.zeros(n, dtype=np.int8) if variable.missing else None
@@ -224,7 +219,7 @@ class Column:
 
     @staticmethod
     def concatenate(columns: Sequence[Column]) -> Column:
-        """Stack columns of the same variable."""
+        """Return stacked columns of the same variable."""
         first = columns[0]
         states = None
         if first.states is not None:
@@ -279,7 +274,7 @@ class Table(Mapping[str, Column]):
 
     @property
     def n_units(self) -> int:
-        """What is sampled, split and counted: rows here, persons in a panel."""
+        """Number of sampling units: rows here, persons in a panel."""
         return self.n_rows
 
     @property
@@ -288,7 +283,7 @@ class Table(Mapping[str, Column]):
         return None
 
     def take_units(self, units: IntArray) -> Table:
-        """Return all that belongs to some units, at integer positions."""
+        """Return all rows of some units, at integer positions."""
         return self.take(units)
 
     def resampled(self, units: IntArray) -> Table:
@@ -297,18 +292,18 @@ class Table(Mapping[str, Column]):
 
     @property
     def unit_table(self) -> Table:
-        """One row a unit."""
+        """Table with one row per unit."""
         return self
 
     @classmethod
     def _of(cls, columns: dict[str, Column], n_rows: int) -> Self:
-        """Return a table of columns of which is known that they have one length."""
+        """Return a table of columns of equal length, unchecked."""
         table = cls.__new__(cls)
         table._columns, table.n_rows = columns, n_rows
         return table
 
     def _like(self, columns: dict[str, Column], rows: Rows | None = None) -> Any:
-        """Return a table of this sort with other columns of the same rows, or of some of them."""
+        """Return a table of this type with other columns of the same rows, or of some rows."""
         return Table._of(columns, self.n_rows if rows is None else _length(self.n_rows, rows))
 
     def select(self, names: Iterable[str]) -> Self:
@@ -334,7 +329,7 @@ class Table(Mapping[str, Column]):
 
     @staticmethod
     def concatenate(tables: Sequence[Table]) -> Table:
-        """Stack tables with the same schema."""
+        """Return stacked tables with the same schema."""
         names = tables[0].names
         n_rows = sum(table.n_rows for table in tables)
         return Table(
@@ -343,7 +338,7 @@ class Table(Mapping[str, Column]):
 
 
 class OwnedRows(Table):
-    """Rows of which several may be one person's: taken out of a panel, or a bootstrap sample."""
+    """Rows, several of which may belong to one person: part of a panel, or a bootstrap sample."""
 
     def __init__(self, columns: Iterable[Column], owners: IntArray) -> None:
         super().__init__(columns, len(owners))
@@ -359,14 +354,14 @@ class OwnedRows(Table):
 
     @classmethod
     def of_rows(cls, columns: dict[str, Column], owners: IntArray) -> Self:
-        """Return rows, by name, of which is known that they have one length."""
+        """Return a table of columns, by name, of equal length, unchecked."""
         table = cls._of(columns, len(owners))
         table._owners = owners
         return table
 
 
 def _length(n_rows: int, rows: Rows) -> int:
-    """Return how many of the rows are taken."""
+    """Return the number of selected rows."""
     if isinstance(rows, np.ndarray) and rows.dtype.kind != "b":
         return len(rows)
     return len(np.empty(n_rows, dtype=np.bool_)[rows])

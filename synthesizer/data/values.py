@@ -1,4 +1,4 @@
-"""Numbers as text: which texts are numbers, how they were written, how to write others alike.
+"""Text form of numbers and dates: detection, parsing, and writing in the same style.
 
 A style is one of
 
@@ -34,30 +34,30 @@ MAX_EXACT: Final = 2.0**53
 """Whole numbers up to here are exact in float64."""
 
 MAX_DECIMALS: Final = 6
-"""More decimals than this are taken for full precision, not for a unit of measurement."""
+"""Most decimals of a unit of measurement; more are full precision."""
 
 LEADING_ZERO = r"^[+-]?0\d"
 STYLES: Final = ("plain", "point", "bare", "short")
 
 
 def matches(values: pa.Array, pattern: str) -> BoolArray:
-    """Tell which texts a pattern matches; nulls do not."""
-    found = pc.fill_null(pc.match_substring_regex(values, pattern), False)
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    """Return which texts a pattern matches; nulls do not match."""
+    matched = pc.fill_null(pc.match_substring_regex(values, pattern), False)
+    return np.asarray(matched.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def is_number(values: pa.Array, form: NumberFormat = PLAIN) -> BoolArray:
-    """Tell which texts are finite decimal numbers."""
+    """Return which texts are finite decimal numbers."""
     return matches(form.plain(values), NUMBER)
 
 
 def has_leading_zero(values: pa.Array) -> BoolArray:
-    """Tell which texts start with a needless zero, as codes such as ``007`` do."""
+    """Return which texts start with a leading zero, such as code ``007``."""
     return matches(values, LEADING_ZERO)
 
 
 def parse(values: pa.Array, form: NumberFormat = PLAIN) -> FloatArray:
-    """Turn texts that `is_number` accepts into float64; raise pyarrow.ArrowInvalid for others."""
+    """Return texts that `is_number` accepts as float64; raise pyarrow.ArrowInvalid on others."""
     plain = form.plain(values)
     if plain.null_count > values.null_count:
         raise pa.ArrowInvalid("texts of another format")
@@ -65,7 +65,7 @@ def parse(values: pa.Array, form: NumberFormat = PLAIN) -> FloatArray:
 
 
 def finite_number(text: str) -> float | None:
-    """Return the finite number that a text is, None if it is none.
+    """Return the finite number of a text, None if it is not one.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def finite_number(text: str) -> float | None:
 
 
 def style_of(values: pa.Array, form: NumberFormat = PLAIN) -> tuple[int | None, str]:
-    """Return the decimals of distinct numbers, None without fixed ones, and the style they have."""
+    """Return decimals (None without fixed ones) and style of distinct numbers."""
     values = form.plain(values)
     numbers = parse(values)
     scientific = matches(values, "[eE]")
@@ -114,7 +114,7 @@ def _reproduces(values: pa.Array, numbers: FloatArray, decimals: int | None, sty
 def format_numbers(
     numbers: FloatArray, decimals: int | None, style: str = "plain", form: NumberFormat = PLAIN
 ) -> pa.Array:
-    """Write finite numbers in a style, rounded to ``decimals`` unless that is None."""
+    """Return finite numbers as texts in a style, rounded to ``decimals`` unless None."""
     if decimals is not None:
         numbers = rounded(numbers, decimals)
     numbers = numbers + 0.0  # a negative zero becomes a zero
@@ -134,14 +134,14 @@ def format_numbers(
 
 
 def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
-    """Round to decimals; a number too large to have that many in float64 stays as it is."""
+    """Return rounded numbers; those too large for so many decimals in float64 stay."""
     with np.errstate(over="ignore"):
         scaled = numbers * 10.0**decimals
     return np.where(np.abs(scaled) < MAX_EXACT, np.rint(scaled) / 10.0**decimals, numbers)
 
 
 def _fixed(numbers: FloatArray, decimals: int) -> pa.Array:
-    # Arrow switches to scientific notation beyond so many decimals
+    # beyond this many decimals Arrow switches to scientific notation
     if decimals > MAX_DECIMALS or np.abs(numbers).max(initial=0.0) >= MAX_EXACT:
         return pa.array([f"{x:.{decimals}f}" for x in numbers.tolist()], pa.string())
     if decimals == 0:
@@ -150,7 +150,7 @@ def _fixed(numbers: FloatArray, decimals: int) -> pa.Array:
 
 
 def _plain(numbers: FloatArray, *, point: bool) -> pa.Array:
-    """Write the shortest text that reads as the same number, without an exponent."""
+    """Return the shortest text without exponent that reads as the same number."""
     size = np.abs(numbers)
     texts = pc.cast(pa.array(numbers), pa.string())
     if point:
@@ -192,11 +192,11 @@ COMPACT: Final = {
     "%m%d%y": r"[01]\d[0-3]\d{3}",
     "%y%m%d": r"\d{2}[01]\d[0-3]\d",
 }
-"""Dates that are whole numbers."""
+"""Formats of dates that are whole numbers."""
 _DAY_FIRST: Final = ("%d%m%Y", "%m%d%Y")
 _SIX_DIGITS: Final = ("%d%m%y", "%m%d%y", "%y%m%d")
 _MIN_DATES: Final = 50
-"""Distinct values of six digits, at least, that are dates if all can be."""
+"""Fewest distinct six-digit values that are taken for dates."""
 _DAYS: Final = (
     "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
     "%d-%b-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%Y%m%d",
@@ -230,7 +230,7 @@ _SHAPES: Final = {
     )
 }  # fmt: skip
 _BEGINNING: Final = r"^(\d{4}[-/. ]|\d{1,2}[-/. ]|\d{6,8}( |T|$)|[A-Za-z]{3,9}[ -]\d)"
-"""How every one of these shapes begins."""
+"""Beginning of all these shapes."""
 _SHORT_HOUR: Final = re.compile("%-([HI])")
 """An hour without a leading zero, as in 1/5/2019 9:05."""
 _LEADING_ZEROS = r"^0?(\d{1,2})([/.-])0?(\d{1,2})([/.-])"
@@ -238,13 +238,13 @@ _ZERO_BY_NAME: Final = r"(^|[a-z] )0(\d[ ,])"
 _ZONE: Final = re.compile(r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:[\d:.]*(Z|[+-]\d{2}:?\d{2})$")
 _OFFSET: Final = r"[+-]\d{2}:?\d{2}$"
 _MIXED: Final = re.compile(r"\{(.*)\}$")
-"""Ends a format of clock times with differing offsets: the most frequent one."""
+"""End of a format with differing time zones: the most frequent offset."""
 CENTURY: Final = 36_525
 LAST_SHORT_YEAR: Final = 2040
-"""Years of two digits are 1941 to 2040."""
+"""Last year of two digits, which are 1941 to 2040."""
 _FRACTION: Final = re.compile(r"\.%([36])f")
 UNPADDED: Final = "unpadded:"
-"""Marks a format whose days and months are written without leading zeros, as in 1/5/2019."""
+"""Prefix of a format with days and months without leading zeros, as in 1/5/2019."""
 
 
 def _equal(left: pa.Array, right: pa.Array) -> BoolArray:
@@ -253,7 +253,7 @@ def _equal(left: pa.Array, right: pa.Array) -> BoolArray:
 
 
 def detect_format(values: pa.Array) -> tuple[str, ...]:
-    """Return the known formats in which every text is a date; two where it is ambiguous."""
+    """Return the known formats in which every text is a date; two if ambiguous."""
     if zone := _zone(values):
         bare = pc.replace_substring_regex(values, rf"{_OFFSET}|Z$", "")
         return tuple(form + zone for form in detect_format(bare))
@@ -276,12 +276,12 @@ def detect_format(values: pa.Array) -> tuple[str, ...]:
 
 
 def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
-    """Return up to two formats, the most frequent first, and which texts are dates in each."""
-    found: list[tuple[str, BoolArray]] = []
+    """Return up to two formats, the most frequent first, with their texts."""
+    formats: list[tuple[str, BoolArray]] = []
     if not len(values) or 2 * matches(values, _BEGINNING).sum() <= len(values):
-        return found
+        return formats
     rest = np.ones(len(values), dtype=np.bool_)
-    while len(found) < 2 and rest.any():
+    while len(formats) < 2 and rest.any():
         first = values.filter(pa.array(rest)).slice(0, 500)
         counts = {form: matches(first, shape).sum() for form, shape in _SHAPES.items()}
         most = max(counts.values())
@@ -292,13 +292,13 @@ def mixed_formats(values: pa.Array) -> list[tuple[str, BoolArray]]:
             best = max(best, (fits, form), key=lambda each: each[0].sum())
         if not best[0].any():
             break
-        found.append((best[1], best[0]))
+        formats.append((best[1], best[0]))
         rest &= ~best[0]
-    return found
+    return formats
 
 
 def _zone(values: pa.Array) -> str:
-    """Return the time zone that every text ends with, such as Z or +00:00, or how it varies."""
+    """Return the time zone at the end of all texts, such as Z or +00:00, or a mixture."""
     zone = _ZONE.match(values[0].as_py() or "") if len(values) else None
     if zone is None:
         return ""
@@ -311,9 +311,9 @@ def _zone(values: pa.Array) -> str:
 
 
 def parse_dates(values: pa.Array, form: str) -> tuple[str, FloatArray, BoolArray]:
-    """Read distinct texts in a ``strptime`` format.
+    """Return distinct texts in a ``strptime`` format as dates.
 
-    Returns the format to write with (marked where days and months have no leading zeros), days
+    The result is the format for writing (marked if days and months have no leading zeros), days
     since 1970-01-01, and which texts are no such dates.
     """
     plain = form.removeprefix(UNPADDED)
@@ -345,7 +345,7 @@ def _day(year: int) -> int:
 
 
 def days_of(stamps: pa.Array) -> FloatArray:
-    """Turn Arrow dates or timestamps into float days since 1970-01-01 (NaN where null)."""
+    """Return Arrow dates or timestamps as float days since 1970-01-01 (NaN where null)."""
     micro = pc.cast(pc.cast(stamps, pa.timestamp("us"), safe=False), pa.int64())
     ticks = pc.fill_null(micro, 0).to_numpy(zero_copy_only=False)
     # Whole days and the rest apart: a float64 count of microseconds / 86.4e9 alone is as exact.
@@ -354,13 +354,13 @@ def days_of(stamps: pa.Array) -> FloatArray:
 
 
 def instants(days: FloatArray, resolution: int = 1) -> pa.Array:
-    """Turn float days into Arrow timestamps, rounded to ``resolution`` microseconds."""
+    """Return float days as Arrow timestamps, rounded to ``resolution`` microseconds."""
     ticks = np.rint(days * (MICROSECONDS_A_DAY / resolution)).astype(np.int64) * resolution
     return pa.array(ticks).cast(pa.timestamp("us"))
 
 
 def resolution_of(days: FloatArray) -> int:
-    """Return the coarsest unit in microseconds that all dates are multiples of."""
+    """Return the coarsest unit, in microseconds, of which all dates are multiples."""
     ticks: npt.NDArray[np.int64] = np.rint(days * MICROSECONDS_A_DAY).astype(np.int64)
     return next(unit for unit in RESOLUTIONS if not (ticks % unit).any())
 
@@ -371,7 +371,7 @@ def is_of_months(form: str) -> bool:
 
 
 def format_dates(days: FloatArray, form: str, resolution: int = 1) -> pa.Array:
-    """Write float days in a format; months are those that begin nearest."""
+    """Return float days as texts in a format; months are rounded to the nearest first day."""
     if is_of_months(form):
         days = days + 14
     return _write(instants(days, resolution), form)
@@ -398,7 +398,7 @@ def _write(stamps: pa.Array, form: str) -> pa.Array:
 
 
 def single_value(variable: Variable, text: str) -> Column:
-    """Return the value that ``text`` stands for.
+    """Return the value of ``text`` as a column with one row.
 
     Examples
     --------
@@ -409,8 +409,8 @@ def single_value(variable: Variable, text: str) -> Column:
     if variable.is_coded:
         if text not in variable.labels:
             raise DataError(
-                f"{text!r} is no level and no missing code of variable {variable.name!r}; "
-                "write a label as it stands in the data"
+                f"{text!r} is neither a level nor a missing code of variable {variable.name!r}; "
+                "write a label as in the data"
             )
         return Column(variable, np.array([variable.labels.index(text)], dtype=np.int32))
     if text in variable.missing:
@@ -431,6 +431,6 @@ def _number(variable: Variable, text: str) -> float:
     if not math.isfinite(value):
         wanted = "date (YYYY-MM-DD)" if variable.kind is Kind.DATE else "number"
         raise DataError(
-            f"{text!r} is no {wanted} and no missing code of variable {variable.name!r}"
+            f"{text!r} is neither a {wanted} nor a missing code of variable {variable.name!r}"
         )
     return value

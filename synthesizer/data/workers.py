@@ -1,6 +1,6 @@
-"""Long work on this machine: workers of joblib, free memory, and progress for a listener.
+"""Workers of joblib, free memory, and progress of long work for a listener.
 
-Each task has one BLAS thread. Nothing is shown without a listener.
+Each task has one BLAS thread. Without a listener nothing is shown.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 MAX_WORKERS = 1024
-"""More threads than that a system may refuse to start."""
+"""Most workers; a system may refuse more threads."""
 
 _guard = threading.Lock()
 _inside: list[Any] = []  # one entry per caller; only the first holds the limit
 
 
 def worker_problems(workers: int | None) -> list[str]:
-    """Report a number of workers that joblib cannot start; None is the default number.
+    """Return the problem of a number of workers that joblib cannot start; None is the default.
 
     Examples
     --------
@@ -41,8 +41,8 @@ def worker_problems(workers: int | None) -> list[str]:
 def load_blas() -> ThreadpoolController:
     """Return the controller of the BLAS libraries, which the first call loads.
 
-    The first call must not be in a thread of a pool: where memory is short, OpenBLAS interrupts the
-    process from within, and a thread that loads it waits for ever.
+    The first call must not be in a thread of a pool: if memory is short, a thread that loads
+    OpenBLAS waits forever.
     """
     import scipy.linalg  # noqa: F401  # loads its BLAS beside that of numpy
     from threadpoolctl import ThreadpoolController
@@ -54,10 +54,10 @@ def load_blas() -> ThreadpoolController:
 def one_blas_thread() -> Iterator[None]:
     """Run a block, or a decorated function, with one BLAS thread.
 
-    The order of the sums in a matrix product depends on the number of threads, and with it the
-    last bits of coefficients and probabilities. Processes of joblib get fewer threads than the
-    program itself, so every task of joblib runs in here. The limit belongs to the process: the
-    first of several overlapping callers sets it and the last one lifts it, whatever their order.
+    The number of threads changes the order of sums in a matrix product, and so the last bits of
+    coefficients. Processes of joblib have fewer threads than the main program, so every task of
+    joblib runs in this block. The limit belongs to the process: of several overlapping callers the
+    first sets it and the last removes it.
     """
     with _guard:
         if not _inside:
@@ -78,8 +78,8 @@ def one_blas_thread() -> Iterator[None]:
 def _free_limit() -> None:
     """Let this thread set the limit of the process.
 
-    Newer versions of threadpoolctl (3.8) let the thread that set it first do so alone, as long as
-    that thread lives, and do nothing for others, in silence. Here one caller at a time sets it.
+    Since version 3.8 of threadpoolctl only the thread that set a limit first may change it, while
+    it lives; other calls do nothing. Here one caller at a time sets the limit.
     """
     for library in load_blas().lib_controllers:
         free = getattr(library, "clear_controlling_thread", None)
@@ -92,7 +92,7 @@ CONTAINER = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int | None:
-    """Return the bytes that are free, the limit of a container included; None where nobody says."""
+    """Return the free bytes within the limit of the container; None if unknown."""
     try:
         lines = dict(line.split(":", 1) for line in MEMORY_INFO.read_text("utf-8").splitlines())
         free = int(lines["MemAvailable"].split()[0]) * 1024
@@ -107,7 +107,7 @@ def free_memory() -> int | None:
 
 
 def used_memory() -> int:
-    """Return the largest memory of this process so far, bytes; 0 where nobody says."""
+    """Return the peak memory of this process in bytes; 0 if unknown."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -116,24 +116,24 @@ def used_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-MOST_TIMES = 100
-"""A compressed text of microdata unpacks to fewer times its size."""
-SMALL = 256_000_000
-"""Bytes that any file may unpack to."""
+MAX_RATIO = 100
+"""Largest ratio of unpacked to compressed size of microdata."""
+SMALL_BYTES = 256_000_000
+"""Size to which any file may unpack."""
 
 
 def unpacked_limit(size: int | None = None) -> int:
-    """Return the bytes that a file may unpack to: half of the free memory.
+    """Return the bytes to which a file may unpack: half of the free memory.
 
-    With the ``size`` of the packed file also `MOST_TIMES` as many, or what is `SMALL`.
+    With the ``size`` of the packed file, at most `MAX_RATIO` times the size, or `SMALL_BYTES`.
     """
-    limit = sys.maxsize if size is None else max(MOST_TIMES * size, SMALL)
+    limit = sys.maxsize if size is None else max(MAX_RATIO * size, SMALL_BYTES)
     free = free_memory()
     return limit if free is None else min(limit, free // 2)
 
 
 def in_bytes(size: float) -> str:
-    """Write a size in MB or GB.
+    """Return a size in MB or GB.
 
     Examples
     --------
@@ -144,11 +144,11 @@ def in_bytes(size: float) -> str:
 
 
 def too_large(path: Path, size: int, limit: int) -> str:
-    """Say that a file of ``size`` bytes unpacks to more than the limit."""
+    """Return the problem of a file of ``size`` bytes that unpacks to more than the limit."""
     return (
         f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for such a "
         "file or for the free memory; if it is sound, allow it (data: {max_unpacked_mb: ...}), or "
-        "take a part of it"
+        "use a part of it"
     )
 
 
@@ -157,29 +157,29 @@ Advance = Callable[[int], None]
 
 @runtime_checkable
 class Listener(Protocol):
-    """Shows the phases of a run; ``start`` returns what is called as the phase advances."""
+    """Display of the phases of a run."""
 
     def start(self, phase: str, total: int | None) -> Advance:
-        """Begin a phase of ``total`` parts (None: unknown)."""
+        """Begin a phase of ``total`` parts (None: unknown); return its advance function."""
 
     def tell(self, phase: str, text: str) -> None:
-        """Show how far a phase has come in words."""
+        """Show the progress of a phase in words."""
 
     def expect(self, phase: str, seconds: float) -> None:
-        """Say what a phase will take from here, where its parts do not tell."""
+        """Show the expected remaining time of a phase whose parts do not show it."""
 
     def stop(self, phase: str) -> None:
         """End a phase."""
 
     def say(self, text: str) -> None:
-        """Show a line that stays."""
+        """Show a permanent line."""
 
 
 class Silent:
-    """Shows nothing."""
+    """Listener that shows nothing."""
 
     def start(self, phase: str, total: int | None) -> Advance:  # noqa: ARG002
-        """Count nothing."""
+        """Do nothing."""
         return lambda _: None
 
     def tell(self, phase: str, text: str) -> None:
@@ -199,7 +199,7 @@ silent: Listener = Silent()
 
 
 def counted(listener: Listener, phase: str) -> Callable[[int, int], None]:
-    """Return a function that shows how much of a phase is done."""
+    """Return a function that shows the finished share of a phase."""
     advance: Advance | None = None
 
     def show(done: int, total: int) -> None:
@@ -214,9 +214,9 @@ def counted(listener: Listener, phase: str) -> Callable[[int, int], None]:
 
 
 class Phases:
-    """Times the phases of a run and passes them on to a listener.
+    """Timer of the phases of a run, which it reports to a listener.
 
-    A phase inside another one does not count for the outer one.
+    The time of an inner phase does not count for the outer one.
     """
 
     def __init__(self, listener: Listener = silent) -> None:
@@ -226,7 +226,7 @@ class Phases:
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Advance]:
-        """Time a phase; phases of one name are added up."""
+        """Time a phase; phases of the same name are added up."""
         start, outer, self._inner = perf_counter(), self._inner, 0.0
         advance = self.listener.start(name, total)
         try:

@@ -1,4 +1,4 @@
-"""Writing tables of codes as files and pandas frames, in the layout of their source."""
+"""Writing of tables of codes as files and frames, in the layout of their source."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from synthesizer.data.values import (
 
 
 def decode(table: Table, layout: Layout) -> pa.Table:
-    """Turn a table of codes into an Arrow table with the types of the source."""
+    """Return a table of codes as an Arrow table with the types of the source."""
     arrays, fields = [], []
     for column in table.columns:
         if layout.types is None:
@@ -51,13 +51,12 @@ def decode(table: Table, layout: Layout) -> pa.Table:
             field = pa.field(column.name, array.type)
         arrays.append(array)
         fields.append(field)
-    # What the source says beside its data (attributes, numbers of rows and of categories) is
-    # about confidential data and stays out.
+    # Metadata of the source (attributes, numbers of rows and categories) are confidential.
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def default_type(variable: Variable) -> pa.DataType:
-    """Return the type of a variable in a typed file when its source had none."""
+    """Return the type of a variable in a typed file if its source had no types."""
     if variable.is_coded:
         words = {level.lower() for level in variable.levels}
         if variable.kind is Kind.BOOLEAN and words == {"false", "true"}:
@@ -71,7 +70,7 @@ def default_type(variable: Variable) -> pa.DataType:
 
 
 def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
-    """Write the values of a numeric, date or id variable; NaN becomes null."""
+    """Return the values of a numeric, date or id variable as texts; NaN becomes null."""
     missing = np.isnan(data)
     filled = np.where(missing, 0.0, data)
     storage = variable.storage
@@ -90,7 +89,7 @@ def number_texts(variable: Variable, data: FloatArray) -> pa.Array:
 
 
 def as_text(column: Column) -> pa.Array:
-    """Return the cells of a column as a CSV file has them, null where a cell is null."""
+    """Return the cells of a column as written in a CSV file, null where a cell is null."""
     variable = column.variable
     if column.is_coded:
         codes = pa.array(np.asarray(column.data, dtype=np.int32))
@@ -102,7 +101,7 @@ def as_text(column: Column) -> pa.Array:
 
 
 def _of_state(column: Column, codes: pa.Array) -> pa.Array:
-    """Return the value of the missing code of each row, null where it is observed."""
+    """Return the missing code of each row as a value, null where the row is observed."""
     state = column.missing_state().astype(np.int32)
     return codes.take(pa.array(state - 1, mask=state == 0))
 
@@ -137,7 +136,7 @@ def _instants(variable: Variable, data: FloatArray, kind: pa.DataType) -> pa.Arr
     stamps = pc.if_else(pa.array(missing), None, pc.cast(stamps, pa.timestamp("us")))
     zone = getattr(kind, "tz", None)
     if zone is not None:
-        # the hour that clocks show twice is the first, the one they leave out is the next
+        # at changes of clocks: a repeated hour is the first, a skipped hour the next
         stamps = pc.assume_timezone(stamps, zone, ambiguous="earliest", nonexistent="latest")
     return pc.cast(stamps, kind, safe=False)
 
@@ -168,8 +167,7 @@ def _coded(column: Column, kind: pa.DataType) -> pa.Array:
     if not pa.types.is_dictionary(kind):
         labels = _labels_as(variable.labels, kind, null)
         return labels.take(pa.array(np.asarray(column.data, dtype=np.int32)))
-    # Nulls of a dictionary column are nulls of its codes, not an entry of the dictionary; nor are
-    # levels that do not occur: a level of one confidential person would be told without a record.
+    # The dictionary contains no null and no unused level: that would reveal a confidential level.
     occurs = np.bincount(column.data, minlength=len(variable.labels)) > 0
     listed = occurs & ~np.array([_is_null(x, null) for x in variable.labels], dtype=np.bool_)
     texts = [label for label, is_listed in zip(variable.labels, listed, strict=True) if is_listed]
@@ -185,7 +183,7 @@ def _is_null(label: str, null: Any) -> bool:
 
 
 def _labels_as(labels: Any, kind: pa.DataType, null: Any) -> pa.Array:
-    """Turn labels into values of a type; the null's label and unreadable labels become null."""
+    """Return labels as values of a type; the null's label and unreadable labels become null."""
     texts = pa.array([None if _is_null(x, null) else x for x in labels], pa.string())
     if pa.types.is_time(kind) or pa.types.is_duration(kind):
         form = NumberFormat(clock="%H:%M:%S") if pa.types.is_time(kind) else PLAIN
@@ -209,15 +207,15 @@ def _one(text: str | None, kind: pa.DataType) -> Any:
 
 
 Format = str
-"""``csv``, ``csv.gz``, ``parquet``, or a form that a format of `data.formats` writes."""
+"""``csv``, ``csv.gz``, ``parquet``, or a form of a format of `data.formats`."""
 ROWS_A_CHUNK: Final = 65_536
 PLAIN_KEYS: Final = {"style", "null"}
-"""What a variable keeps that needs no quotes in a CSV file."""
+"""Keys of a variable's storage that need no quotes in a CSV file."""
 GZIP_LEVEL: Final = 6
 
 
 def suffix(layout: Layout, format: Format | None = None) -> str:  # noqa: A002
-    """Return the ending of a file name, such as ``.csv.gz``; sources without a file give .csv."""
+    """Return the ending of a file name, such as ``.csv.gz``; .csv without a source file."""
     return f".{format or _source_format(layout)}"
 
 
@@ -236,11 +234,11 @@ def write(
     *,
     format: Format | None = None,  # noqa: A002
 ) -> None:
-    """Write a table to a new file as its source was written; the same table, the same bytes."""
+    """Write a table to a new file in the layout of its source; equal tables give equal bytes."""
     format = format or _source_format(layout)  # noqa: A001
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     if (writing := writing_of(format)) is not None:
-        if layout.form != format:  # nobody has planned it
+        if layout.form != format:  # not planned
             layout, problems, _ = writing.laid_out(layout, table, {}, format)
             if problems:
                 raise OutputError(f"{path.name}: {problem}" for problem in problems)
@@ -273,7 +271,7 @@ def header_cell(csv: CsvLayout, name: str, k: int, table: Table) -> str:
 
 
 def following_encoding(encoding: str) -> str:
-    """Return the encoding of what follows in a file: a byte order mark of utf-16 stands once."""
+    """Return the encoding after the start of a file, where utf-16 has no byte order mark."""
     return {"utf-16": "utf-16-le", "utf-32": "utf-32-le"}.get(encoding.lower(), encoding)
 
 
@@ -316,7 +314,7 @@ def csv_pieces(table: Table, csv: CsvLayout, *, header: bool = True) -> Iterator
         rows = pc.binary_join_element_wise(*cells, csv.delimiter)
         end = pa.scalar(csv.line_end, rows.type)
         rows = pc.binary_join_element_wise(rows, end, pa.scalar("", rows.type))
-        # The rows stand one after the other in the array's buffer: that is the text of the file.
+        # the array's buffer is the text of the file: row after row
         size = pc.sum(pc.binary_length(rows)).as_py()
         text = rows.buffers()[2].slice(0, size)
         if stop == table.n_rows and not csv.final_newline:
@@ -325,7 +323,7 @@ def csv_pieces(table: Table, csv: CsvLayout, *, header: bool = True) -> Iterator
 
 
 class CellWriter:
-    """Writes the cells of one column; labels are quoted once, not row by row."""
+    """Writer of the cells of one column; each label is quoted once, not row by row."""
 
     def __init__(self, column: Column, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> None:
         variable = column.variable
@@ -350,7 +348,7 @@ class CellWriter:
 
 
 def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -> pa.Array:
-    """Quote texts that the source always quotes, and texts that need quotes to be read back."""
+    """Return texts with quotes where the source always has them or reading needs them."""
     special = (
         f"[\\{csv.quote}\\r\\n" + ("\\" + csv.delimiter if csv.delimiter != "\t" else "\\t") + "]"
     )
@@ -368,9 +366,9 @@ def _quoted(texts: pa.Array, quoting: Quoting, csv: CsvLayout, *, alone: bool) -
 
 
 def to_frame(table: Table, layout: Layout) -> Any:
-    """Return a frame of the library that the table came from, with its types.
+    """Return a frame of the library of the source, with the types of the source.
 
-    Files give a pandas frame. A relation of DuckDB gives an Arrow table, which DuckDB queries.
+    Files become a pandas frame. A DuckDB relation becomes an Arrow table, which DuckDB can query.
     """
     if layout.form not in ("arrow", "polars"):
         return to_pandas(table, layout)
@@ -380,7 +378,7 @@ def to_frame(table: Table, layout: Layout) -> Any:
 
 
 def to_pandas(table: Table, layout: Layout) -> pd.DataFrame:
-    """Return a frame with the dtypes of the frame that the table came from."""
+    """Return a pandas frame with the dtypes of the source frame."""
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     arrow = decode(table, typed_layout(table, layout))
     if not layout.frame:
@@ -433,10 +431,10 @@ def _series(column: pa.ChunkedArray, frame: FrameLayout) -> Any:
 
 
 def _categories(labels: Sequence[Any], dtype: str | None) -> pd.Index[Any]:
-    """Return categories with the type that they had; intervals are read from their texts."""
+    """Return categories with their original type; intervals are read from their texts."""
     if not str(dtype).startswith("interval"):
         return pd.Index(labels, dtype=dtype)
     kind: Any = pd.IntervalDtype(dtype)
     ends = np.array([label[1:-1].split(", ") for label in labels], dtype=object).reshape(-1, 2)
-    left, right = (pd.Index(ends[:, side]).astype(kind.subtype) for side in (0, 1))
-    return pd.IntervalIndex.from_arrays(left, right, closed=kind.closed)
+    lows, highs = (pd.Index(ends[:, side]).astype(kind.subtype) for side in (0, 1))
+    return pd.IntervalIndex.from_arrays(lows, highs, closed=kind.closed)

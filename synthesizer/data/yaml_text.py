@@ -1,4 +1,4 @@
-"""Reading YAML without surprises: labels stay text, doubled keys are errors.
+"""Strict reading of YAML: labels stay text, repeated keys are errors.
 
 YAML 1.1 turns ``NO`` into false, ``010`` into 8 and ``2020-01-01`` into a date, which would
 damage missing codes and labels. Here only ``true`` and ``false`` are booleans, numbers have no
@@ -23,13 +23,12 @@ INFINITIES: Final[Mapping[str, float]] = {
     **dict.fromkeys((".inf", "inf", "+.inf", "infinity", "+inf"), math.inf),
     **dict.fromkeys(("-.inf", "-inf", "-infinity"), -math.inf),
 }
-"""Texts, in lower case, that are infinite where a number is expected.
+"""Lower-case texts that are infinite where a number is expected.
 
-They stay text in reading, since a label may be written so, and in files, since JSON has no such
-number.
+They stay text in reading, since they may be labels, and in files, since JSON has no such number.
 """
 
-MEND = "look there for an open quote or bracket, indentation, or a colon without a space"
+MEND = "check quotes, brackets and indentation there, and for a colon without a space"
 PLAIN = frozenset(
     f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq")
 )
@@ -53,7 +52,7 @@ for _tag, _pattern, _starts in (
 
 
 def packaged_yaml(package: str, name: str) -> dict[str, Any]:
-    """Return the content of a YAML file that lies in a package, such as its sentences."""
+    """Return the content of a YAML file of a package, such as its sentences."""
     text = resources.files(package).joinpath(name).read_text(encoding="utf-8")
     return parse_yaml(text, origin=name)
 
@@ -82,7 +81,7 @@ def parse_yaml(text: str, *, origin: str) -> dict[str, Any]:
         raise ConfigError(f"{origin}: a value cannot be read; put it in quotes") from None
     if not isinstance(content, dict):
         raise ConfigError(
-            f"{origin}: must hold keys such as 'data:' and 'm:', got none; write lines "
+            f"{origin}: has no keys such as 'data:' and 'm:'; write lines "
             "'key: value', or let 'synthesizer init DATA' write them"
         )
     return content
@@ -94,7 +93,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises
     ------
     ConfigError
-        If the file cannot be read, or is no map.
+        If the file cannot be read, or is not a map.
     """
     try:
         text = read_text(path)
@@ -106,7 +105,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def without_infinities(value: Any) -> Any:
-    """Write infinite numbers as YAML does, also in lists and maps; everything else stays.
+    """Return a value with infinite numbers as in YAML, also in lists and maps.
 
     Examples
     --------
@@ -125,12 +124,12 @@ def without_infinities(value: Any) -> Any:
 def _position(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None)
-    place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-    return f"{place}: {problem}" if problem else place
+    position = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    return f"{position}: {problem}" if problem else position
 
 
 def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
-    """Return the problems of doubled keys and of aliases, which would hide or repeat parts."""
+    """Return the problems of repeated keys, aliases and tags."""
     problems: list[str] = []
     seen: set[int] = set()
     stack: list[tuple[yaml.Node, int]] = [(root, 0)] if root is not None else []
@@ -139,7 +138,7 @@ def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
         line = node.start_mark.line + 1
         if id(node) in seen:
             problems.append(
-                f"{origin}, line {line}: aliases (*name) are not supported; write it out"
+                f"{origin}, line {line}: aliases (*name) are not supported; write the value"
             )
             continue
         seen.add(id(node))
@@ -149,7 +148,7 @@ def _node_problems(root: yaml.Node | None, origin: str) -> list[str]:
         if node.tag not in PLAIN:
             problems.append(
                 f"{origin}, line {line}: tags (!{node.tag.rpartition(':')[2].lstrip('!')}) are not "
-                "supported; take the tag out and write the value plainly"
+                "supported; write the value without it"
             )
         problems += _doubled_keys(node, origin)
         stack += [(child, depth + 1) for child in _children(node)]
@@ -169,9 +168,9 @@ def _doubled_keys(node: yaml.Node, origin: str) -> list[str]:
     for key, _ in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode):
-            problems.append(f"{origin}, line {line}: keys must be plain text")
+            problems.append(f"{origin}, line {line}: the key must be plain text; put it in quotes")
         elif key.value in keys:
-            problems.append(f"{origin}, line {line}: key {key.value!r} is there twice; keep one")
+            problems.append(f"{origin}, line {line}: key {key.value!r} occurs twice; keep one")
         else:
             keys.add(key.value)
     return problems

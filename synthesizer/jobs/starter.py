@@ -339,7 +339,7 @@ def make_starter(
     phases = Phases(listener)
     with phases.phase("read"):
         raw, whole, encoding = _source(data, options)
-        detected = raw.found
+        detected = raw.file_options
         if problems := list(options.problems(raw.names)):
             raise ConfigError(problems)
     with phases.phase("kinds of columns"):
@@ -374,7 +374,7 @@ def make_starter(
         query=data if isinstance(data, SqlConfig) else None,
         path=_from(base, data),
         of_format=[(key, _from(base, value)) for key, value in _of_format(options).items()],
-        sample="" if whole is None else whole.described(raw),
+        sample="" if whole is None else whole.sentence(raw),
         encoding=encoding,
         layout=layout,
         directory=f"{_stem(data)}_synthetic",
@@ -408,7 +408,7 @@ def make_starter(
             *(f"the file is read with {k}: {json.dumps(v)} ({why})" for k, v, why in layout if why),
             *_format_notes(data, raw),
             *_rare_notes(len(done) - len(many)),
-            *reading.rare.left(grouped),
+            *reading.rare.left_notes(grouped),
             *hints_of(
                 reading.table, source, _labels(raw), options.sections, has_form=options.has_form
             ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from synthesizer.data.codes import Combinations
-from synthesizer.data.derivations import are_near
+from synthesizer.data.derivations import agree_with
 from synthesizer.data.errors import DataError, ExpressionError, ModelError
 from synthesizer.data.expressions import Expression
 from synthesizer.data.options import Finite, options
@@ -198,7 +198,7 @@ def agreement(expression: Expression, predictors: Table, target: Column) -> Bool
     if target.is_coded:
         return np.asarray(derived.data == target.data)
     data = np.asarray(target.data, dtype=np.float64)
-    close = are_near(np.asarray(derived.data), data, variable)
+    close = agree_with(np.asarray(derived.data), data, variable)
     same_code = derived.missing_state() == target.missing_state()
     return np.asarray(same_code & (close | ~target.is_observed))
 
@@ -229,7 +229,7 @@ class FittedFollows(FittedModel):
 
     def sample_wider(self, predictors: Table, *, steps: int, rng: np.random.Generator) -> Column:
         """Return the value of each record's code; draw it if the code has several."""
-        index = self.codes.places(predictors, self.known)
+        index = self.codes.positions(predictors, self.known)
         rows = np.flatnonzero(index < 0)
         if len(rows) == len(index):
             return self.others.sample_wider(predictors, steps=steps, rng=rng)

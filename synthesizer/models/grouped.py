@@ -59,7 +59,7 @@ class FittedGrouped(FittedModel):
 
     def _groups(self, predictors: Table) -> Iterator[tuple[FittedModel, IntArray]]:
         """Yield the model and the rows of each group that occurs."""
-        index = self.groups.places(predictors, self.known)  # -1: a small group
+        index = self.groups.positions(predictors, self.known)  # -1: a small group
         for group in np.unique(index).tolist():
             yield (self.others if group < 0 else self.models[group], np.flatnonzero(index == group))
 

@@ -337,7 +337,7 @@ class StructuralZeros:
 
     def broken(self, table: Table) -> BoolArray:
         """Return the rows with a forbidden combination, shape (n,)."""
-        is_known = self.combinations.places(table, self.known) >= 0
+        is_known = self.combinations.positions(table, self.known) >= 0
         return np.asarray(is_known if self.excludes else ~is_known)
 
     def lookup(self, table: Table) -> Lookup | None:

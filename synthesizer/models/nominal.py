@@ -83,7 +83,7 @@ class Nearest:
 
         Positions are -1, and distances infinite, if the combination has no donor.
         """
-        cell = self.cells.places(table, self.known)
+        cell = self.cells.positions(table, self.known)
         low = np.append(0, self.ends)[cell]
         high = np.append(self.ends, 0)[cell]
         low = np.where(cell < 0, high, low)
@@ -232,7 +232,7 @@ class FittedNominal(FittedModel):
 
     def sample(self, predictors: Table, *, rng: np.random.Generator) -> Column:
         """Copy a random or near donor of the combination; by the base model without donors."""
-        cell = self.cells.places(predictors, self.known)  # -1: no donors
+        cell = self.cells.positions(predictors, self.known)  # -1: no donors
         starts = np.append(0, self.ends)[cell]
         size = np.append(self.ends, 0)[cell] - starts
         index = starts + np.floor(rng.random(len(cell)) * size).astype(np.int64)

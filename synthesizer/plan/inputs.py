@@ -369,7 +369,7 @@ def read_to_describe(
 
     ``reading`` are options of `read_path`.
     """
-    sections = {name: key.type() for name, key in extension_keys().items() if key.places}
+    sections = {name: key.type() for name, key in extension_keys().items() if key.placements}
     return _sampled(path, sections, unit) or (read_path(path, **reading), None)
 
 
@@ -442,7 +442,7 @@ def _without_rare(source: Input, config: ChainConfig) -> Input:
         rare = replace(rare, min_count=chosen.min_count, to=chosen.to, scope=chosen.levels)
     table, words = without_words(source.table, rare)
     table, grouped = rare.grouped(table)
-    remaining = tuple(rare.left(table)) if table.n_rows >= _MIN_ROWS_PER_RARE * RARE else ()
+    remaining = tuple(rare.left_notes(table)) if table.n_rows >= _MIN_ROWS_PER_RARE * RARE else ()
     notes = (*words, *grouped, *remaining)
     return replace(
         source, table=table, notes=(*source.notes, *notes), warned=(*source.warned, *notes)

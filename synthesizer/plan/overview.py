@@ -63,7 +63,7 @@ def make_codebook(path: Path) -> Codebook:
     codebook = describe(raw, inferred, encode_inferred(raw, inferred))
     if whole is None:
         return codebook
-    return codebook.model_copy(update={"notes": (whole.described(raw), *codebook.notes)})
+    return codebook.model_copy(update={"notes": (whole.sentence(raw), *codebook.notes)})
 
 
 def describe(raw: RawTable, inferred: Sequence[Inferred], table: Table) -> Codebook:
@@ -96,7 +96,7 @@ def _variable(inferred: Inferred, column: Column) -> CodebookVariable:
         else _levels(column)
         if column.is_coded
         else _percentiles(column),
-        reason=inferred.reason.partition("; but ")[0],
+        reason=inferred.reason.partition("; if wrong, write ")[0],
         instead=inferred.doubt or _INSTEAD.get(variable.kind, "kind: categorical"),
     )
 

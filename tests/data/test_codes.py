@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthesizer.data.codec import Codec
-from synthesizer.data.codes import MOST, OUTSIDE, Combinations, Dictionary
+from synthesizer.data.codes import MAX_COUNTED, OUTSIDE, Combinations, Dictionary
 from synthesizer.data.table import Table
 from tests.tables import coded, numeric
 
@@ -76,7 +76,7 @@ def test_more_combinations_than_a_whole_number_holds():
     columns = [numeric(f"v{i}", np.resize(np.arange(256.0), 3000)) for i in range(9)]
     table = Table([numeric(c.name, rng.permutation(c.data)) for c in columns])
     combinations = Combinations.of(table, table.names)
-    assert MOST < 256**9
+    assert MAX_COUNTED < 256**9
     numbers = combinations.numbers(table)
     assert len(np.unique(numbers)) == 3000
     assert numbers.min() >= 0

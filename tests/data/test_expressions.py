@@ -145,7 +145,7 @@ def test_names_and_equality():
 
 
 MISTAKES = [
-    ("1_000", "position 1", "no number"), ("9" * 1999, "position 1", "too large"),
+    ("1_000", "position 1", "not a number"), ("9" * 1999, "position 1", "too large"),
     ("-" * 1500 + "1", "position", "split"), ("(" * 900 + "1" + ")" * 900, "position", ""),
     ("a b", "position 3", "operators"),
     ("a & b", "position 3", "'and'"), ("a | b", "position 3", "'or'"),
@@ -198,9 +198,9 @@ WRONG = [
     ("incom > 1", "did you mean 'income'?"), ("NA == 1", "missing(x)"),
     ("MSP == 'secret'", "has no level or missing code 'secret'"), ("edu < 3", "variable 'edu'"),
     ("`Jul.93` < 'school'", "declare it as ordered"),
-    ("edu + 1 > 2", "variable 'edu' (ordered) is no number"),
+    ("edu + 1 > 2", "variable 'edu' (ordered) is not a number"),
     ("x == 'abc'", "without quotation marks"), ("d > 3", "YYYY-MM-DD"),
-    ("year(x) == 3", "is no date"), ("x", "is no condition"),
+    ("year(x) == 3", "is not a date"), ("x", "is not a condition"),
     ("missing(x, 'q')", "no missing code 'q'"), ("x in y", "needs a list"),
     ("x in []", "needs a list"), ("x == [1]", "after 'in'"), ("abs(x, y) > 1", "write abs(x)"),
     ("abs([1]) > 1", "takes no list"), ("round(x, y) > 1", "digits"),
@@ -226,7 +226,7 @@ def test_all_problems_are_found_and_no_level_is_told(table):
     assert target.problems(table.schema, condition=False) == []
     assert len(target.problems(table.schema, condition=False, target=MSP)) == 1
     flag = Variable(name="flag", kind=Kind.BOOLEAN, levels=("nein", "ja"))
-    with pytest.raises(ExpressionError, match="true or false"):
+    with pytest.raises(ExpressionError, match="true and false"):
         Expression.parse("flag").condition(Table([codes(flag, 0)]))
 
 
@@ -276,8 +276,8 @@ def test_derive_coded_variables(table):
     ("text", "variable", "message"),
     [
         ("'q'", MSP, "has no level 'q'"), ("edu", MSP, "lacks 3 levels"),
-        ("x * 100", MSP, "no level in 4 rows"), ("x > 1", EDU, "levels that are no numbers"),
-        ("x", DATE, "is no date"), ("d", RESULT, "is no number"), ("edu", RESULT, "is no number"),
+        ("x * 100", MSP, "in 4 rows the expression"), ("x > 1", EDU, "that are not numbers"),
+        ("x", DATE, "not a date"), ("d", RESULT, "not a number"), ("edu", RESULT, "not a number"),
     ],
 )  # fmt: skip
 def test_derive_refuses_what_does_not_fit(table, text, variable, message):

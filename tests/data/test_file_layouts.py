@@ -51,9 +51,9 @@ def test_the_row_of_names_is_found_and_can_be_named(tmp_path, content, row):
     (tmp_path / "x.csv").write_bytes(content)
     raw = read_path(tmp_path / "x.csv")
     assert raw.names == tuple(NAMES)
-    assert raw.found["header_row"] == row
+    assert raw.file_options["header_row"] == row
     assert _cells(tmp_path / "x.csv") == ROWS
-    said = {key: raw.found[key] for key in ("header_row", "comment", "quote")}
+    said = {key: raw.file_options[key] for key in ("header_row", "comment", "quote")}
     assert _cells(tmp_path / "x.csv", **said) == ROWS
     new = [f"v{k}" for k in range(4)]
     assert read_path(tmp_path / "x.csv", **said, names=new).names == tuple(new)
@@ -79,9 +79,9 @@ def test_a_nameless_column_with_a_value_and_names_of_too_few_columns_are_refused
     with pytest.raises(DataError, match="column 3 has no name") as caught:
         read_path(path)
     assert "SECRET" not in str(caught.value)
-    with pytest.raises(DataError, match="names has 2 columns, and most rows have 3 cells"):
+    with pytest.raises(DataError, match="`names` has 2 columns, but most rows have 3 cells"):
         read_path(path, names=["a", "b"])
-    with pytest.raises(DataError, match="has no line 99 with names"):
+    with pytest.raises(DataError, match="line 99 for the names is absent"):
         read_path(path, header_row=99)
 
 
@@ -91,11 +91,11 @@ def test_single_quotes_are_read_and_written(tmp_path):
     content = _text(rows=[[f"'{name}'" for name in NAMES], *quoted])
     (tmp_path / "x.csv").write_bytes(content)
     raw = read_path(tmp_path / "x.csv")
-    assert (raw.names, raw.found["quote"]) == (tuple(NAMES), "'")
+    assert (raw.names, raw.file_options["quote"]) == (tuple(NAMES), "'")
     assert _cells(tmp_path / "x.csv") == rows
     assert copied(tmp_path / "x.csv")[1] == content
     (tmp_path / "x.csv").write_text("a,b\n" + "1,'tis\n2,'s x\n3,y\n" * 5)
-    assert read_path(tmp_path / "x.csv").found["quote"] == '"'
+    assert read_path(tmp_path / "x.csv").file_options["quote"] == '"'
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,11 @@ def test_a_first_person_is_no_row_of_names(tmp_path, rows):
     assert "SECRET" not in str(caught.value)
     names = [f"v{k}" for k in range(len(rows[0]))]
     raw = read_path(path, names=names)
-    assert (raw.names, raw.n_rows, raw.found["header_row"]) == (tuple(names), len(rows), None)
+    assert (raw.names, raw.n_rows, raw.file_options["header_row"]) == (
+        tuple(names),
+        len(rows),
+        None,
+    )
     if "NA" not in rows[0]:  # which is there twice
         assert read_path(path, header_row=1).n_rows == len(rows) - 1
 
@@ -164,11 +168,11 @@ def test_a_zip_file_must_hold_one_file_without_a_password(tmp_path):
     content = bytearray(path.read_bytes())
     content[content.rindex(b"PK\x01\x02") + 8] |= 1  # the flag of a password
     (tmp_path / "y.zip").write_bytes(content)
-    with pytest.raises(DataError, match="locked by a password"):
+    with pytest.raises(DataError, match="has a password"):
         read_path(tmp_path / "y.zip")
     with zipfile.ZipFile(path, "a") as packed:
         packed.writestr("b.csv", _text())
-    with pytest.raises(DataError, match="holds 2 files"):
+    with pytest.raises(DataError, match="contains 2 files"):
         read_path(path)
 
 
@@ -189,7 +193,7 @@ def test_json_lines_have_types_and_nothing_nested(tmp_path, name):
     write(encode(raw), tmp_path / "y.csv", raw.layout)
     assert (tmp_path / "y.csv").read_text().startswith("age,sex,pay\n")
     for text, words in (
-        ('{"a": [1]}\n{"a": [2]}\n', "'a' holds lists"),
+        ('{"a": [1]}\n{"a": [2]}\n', "'a' contains lists"),
         ('{"a": 1}\n{"a": "SECRET"}\n', "'a' mixes number and string"),
         ('[{"a": 1}, {"a": 2}]', "one object"),
         ("SECRET\n", "one object"),

@@ -114,9 +114,9 @@ def test_what_is_in_the_way_is_told_at_once(tmp_path):
     """A directory that is no result, a file, and a name that leaves no room for a draft."""
     (tmp_path / "file").write_text("precious")
     for path, words in (
-        (tmp_path, "no result of a run"),
+        (tmp_path, "not the result of a run"),
         (tmp_path / "file", "is a file"),
-        (tmp_path / "file" / "out", "no directory that can be written"),
+        (tmp_path / "file" / "out", "is not writable"),
         (tmp_path / ("x" * 250), "too long"),
     ):
         (problem,) = check_output(path, overwrite=True)
@@ -183,7 +183,7 @@ def test_what_others_put_in_the_way_is_neither_used_nor_deleted(tmp_path, plant)
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept" / "new").touch()
     plant(tmp_path / ".a.partial")
-    with pytest.raises(OutputError, match="in the way"):
+    with pytest.raises(OutputError, match="blocks it"):
         write_texts({tmp_path / "a": "x"}, overwrite=False)
     assert (tmp_path / "kept" / "new").exists()
     assert os.path.lexists(tmp_path / ".a.partial")

@@ -74,7 +74,7 @@ def test_all_problems_are_told_with_their_dataset():
 def test_categories_without_a_common_level_are_told():
     codes = pd.DataFrame({"town": [f"0{k % 4}" for k in range(40)], "sex": ["f", "m"] * 20})
     other = codes.assign(town=[f"town {k % 4}" for k in range(40)])
-    with pytest.raises(DataError, match="dataset 1: column 'town' shares no level"):
+    with pytest.raises(DataError, match="dataset 1: column 'town' has no level of the original"):
         as_tables(codes, other, ["town", "sex"])
     as_tables(codes, other.iloc[:5], ["town", "sex"])  # five records may well have other levels
 

@@ -149,7 +149,7 @@ def test_numbers_are_left_where_texts_are_asked_for():
     assert grouped["x"] is table["x"]
     assert grouped["z"] is table["z"]
     assert grouped["y"].variable.levels == ("a", "b")
-    (left,) = RareLevels(scope="text").left(grouped)
+    (left,) = RareLevels(scope="text").left_notes(grouped)
     assert "(x 1, z 1)" in left
 
 

@@ -146,7 +146,9 @@ def _frame(n: int = 60) -> pd.DataFrame:
 
 def test_frames_come_back_with_their_types():
     frame = _frame()
-    with pytest.warns(UserWarning, match=r"index \('int'\) is no column .* frame.reset_index\(\)"):
+    with pytest.warns(
+        UserWarning, match=r"index \('int'\) is not a column .* frame.reset_index\(\)"
+    ):
         raw = from_pandas(frame.set_index(frame["int"] + 7))
     layout = Codec().typed(Layout, Codec().plain(Layout, raw.layout))
     for name in ("ordered", "codes"):  # levels that do not occur are not told
@@ -161,7 +163,7 @@ def test_an_index_that_looks_like_data_is_told():
     labels = frame["int"].astype(str).to_list()
     named = pd.RangeIndex(len(frame), name="person")
     for index in (pd.Index(labels), named, pd.MultiIndex.from_arrays([labels, named])):
-        with pytest.warns(UserWarning, match="is no column and is left out"):
+        with pytest.warns(UserWarning, match="is not a column and is left out"):
             from_pandas(frame.set_index(index))
 
 

@@ -44,9 +44,9 @@ REFUSED = [
     ),
     (
         "a,b\nä,ö\nü,é\n".encode() + b"SECRET\xff,1\n",
-        r"4 other places are, .* correct these bytes; in any other encoding the rest would",
+        r"4 other positions are, .* correct these bytes; any other encoding would",
     ),
-    (b'a,b\n1,"SECRET\n3,4\n', "not closed"),
+    (b'a,b\n1,"SECRET\n3,4\n', "still open"),
     (b"a,b\n1,\x00\n3,4\n", "1 NUL bytes, the first on line 2"),
     (b"a,\xed\xa0\x80\n1,2\n3,4\n", r"byte 2 \(line 1\) is not UTF-8"),
 ]
@@ -146,10 +146,10 @@ def test_tsv_gzip_and_parquet_directories(tmp_path):
     assert raw.layout.form == "parquet"
     bytes_ = pa.array([b"a", b"\xed\xa0\x80"]).view(pa.string())
     pq.write_table(pa.table({"a": [1, 2], "b": bytes_}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="column 'b' holds bytes that are not UTF-8"):
+    with pytest.raises(DataError, match="column 'b' contains bytes that are not UTF-8"):
         read_path(tmp_path / "x.parquet")
     (folder / "notes.txt").write_text("no Parquet")
-    with pytest.raises(DataError, match="1 of 3 files here are no Parquet files"):
+    with pytest.raises(DataError, match="1 of 3 files here are not Parquet files"):
         read_path(folder)
 
 
@@ -186,8 +186,8 @@ def test_frames():
         (pd.DataFrame({0: [1, 2]}), "must be text"),
         (pd.DataFrame({"a": [1, "x"]}, dtype=object), "'a' mixes types"),
         (pd.DataFrame({"a": [1j, 2]}), "'a' has type complex128"),
-        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "'a' is there twice"),
-        (pd.DataFrame({"a": [[1], [2]]}), "'a' holds lists"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "'a' occurs twice"),
+        (pd.DataFrame({"a": [[1], [2]]}), "'a' contains lists"),
         (pd.DataFrame({"a": [1], "b": pd.Series(["\ud800"], dtype=object)}), "'b' has half char"),
         (pd.DataFrame({"a": pd.Series([10**30, 2], dtype=object)}), "'a' .* beyond 64 bits"),
         (pd.DataFrame([[1]], columns=pd.Index(["\ud800"], dtype=object)), "half char.*rename"),
@@ -213,7 +213,7 @@ def test_layouts_survive_as_plain_values(tmp_path):
 def test_a_small_file_that_unpacks_to_much_is_refused_before_it_fills_the_memory(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(workers, "SMALL", 1_000_000)
+    monkeypatch.setattr(workers, "SMALL_BYTES", 1_000_000)
     path = _file(tmp_path, b"a,b\n" + b"same,same\n" * 400_000, "bomb.csv.gz")
     assert path.stat().st_size * 100 < 4_000_000
     tracemalloc.start()
@@ -314,7 +314,7 @@ def test_a_byte_in_row_40_000_is_named_by_row_and_column(tmp_path):
     for attempt in (lambda: find_encoding(pa.py_buffer(broken), "x"), lambda: read_path(path)):
         with pytest.raises(DataError, match=r"data row 40,000, column 2.*UTF-8") as caught:
             attempt()
-        assert "50,000 other places are" in str(caught.value)
+        assert "50,000 other positions are" in str(caught.value)
         assert "Köln" not in str(caught.value)
     path.write_bytes(b"n,town\n\n1,x\x81\n2,y\n")
     with pytest.raises(DataError, match=r"line 3, data row 1, column 2\) is not CP1252"):

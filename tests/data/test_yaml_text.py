@@ -17,11 +17,11 @@ def test_labels_stay_text():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\na: 2", "'a' is there twice"), ("a: &x [1]\nb: *x", "aliases"),
-        ("a: &x [*x]", "aliases"), ("", "must hold keys"), ("a: [1, 2", "not valid YAML"),
+        ("a: 1\na: 2", "'a' occurs twice"), ("a: &x [1]\nb: *x", "aliases"),
+        ("a: &x [*x]", "aliases"), ("", "has no keys"), ("a: [1, 2", "not valid YAML"),
         ("a: !!python/object/apply:os.system ['true']", "line 1: tags (!os.system)"),
         ("a: !!timestamp 2020-99-99\nb: !!binary x", "line 2: tags (!binary)"),
-        ("? [1, 2]\n: 3", "keys must be plain text"), ("[" * 700, "nested too deeply"),
+        ("? [1, 2]\n: 3", "must be plain text"), ("[" * 700, "nested too deeply"),
         ("a: !!int x", "cannot be read"), ("a: \x01", "not valid YAML"),
     ],
 )  # fmt: skip

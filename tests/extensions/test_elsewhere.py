@@ -76,7 +76,7 @@ def test_its_format_its_key_and_its_command_are_taken(run: Any, tmp_path: Path) 
     assert "skip: 1" in (tmp_path / "people.yaml").read_text()
     lines = (tmp_path / "people_synthetic" / "synthetic_1.csv").read_text().splitlines()
     assert (lines[0], len(lines)) == ("age,sex", 61)
-    assert "skip belongs to a .blanks file; take the key out" in errors
+    assert "skip belongs to a .blanks file; remove the key" in errors
     assert "a row has more or fewer cells" in errors  # the first line is none of names
     assert "count-rows" in output.partition("Look up:")[2]
 
@@ -84,7 +84,7 @@ def test_its_format_its_key_and_its_command_are_taken(run: Any, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (('endings=(".blanks",)', 'endings=(".csv",)'), "ending '.csv' is read by another one"),
+        (('endings=(".blanks",)', 'endings=(".csv",)'), "ending '.csv' belongs to another format"),
         (('keys={"skip"', 'keys={"path"'), "data.path: an extension has this key of the core"),
         (("def count_rows", "def run"), "command 'run' is"),
         (("import pyarrow", "import nowhere\nimport pyarrow"), "No module named 'nowhere'"),
@@ -152,7 +152,7 @@ def test_hooks_that_fail_lose_no_run_and_show_no_value(run: Any, tmp_path: Path)
 def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
     entry = tmp_path / "synthesizer_random_rows.py"
     text = entry.read_text()
-    places = """places={"alike": "output"}, switches={"alike": "Draw all levels alike."},"""
+    places = """placements={"alike": "output"}, switches={"alike": "Draw all levels alike."},"""
     entry.write_text(text.replace("makes_datasets=True,", places))
     (tmp_path / "run.yaml").write_text("{data: {path: small.csv}, workers: 1}")
     words = ["--set", "output.alike=maybe"]
@@ -161,8 +161,8 @@ def test_options_under_a_key_of_the_core(run: Any, tmp_path: Path) -> None:
     assert re.search(r"--alike +Draw all levels alike", output)
     assert "output.alike: must be true or false (got 'maybe')" in errors
     for wrong, said in (
-        ('places={"none": "data"},', "key 'random_rows': places failed (KeyError)"),
-        ('places={"path": "data"},', "data.path: an extension has this key of the core"),
+        ('placements={"none": "data"},', "key 'random_rows': placements failed (KeyError)"),
+        ('placements={"path": "data"},', "data.path: an extension has this key of the core"),
     ):
         entry.write_text(text.replace("makes_datasets=True,", wrong))
         options = tmp_path / "synthesizer_random_rows_options.py"
@@ -278,7 +278,7 @@ FAULTS = (
      "plan returned no Draft of a Planned"),
     ("random_rows", 'name="random_rows"', 'name="Random Rows"', "small letters, digits and _"),
     ("random_rows", 'name="random_rows"', 'name="data"', "data: an extension has this key"),
-    ("random_rows", ":RandomRowsOptions", ":Field", "is no dataclass or model"),
+    ("random_rows", ":RandomRowsOptions", ":Field", "is not a dataclass or model"),
     ("random_rows", "EXTENSION = Extension(", "EXTENSION = Extension(key='a') and Extension(",
      "key must be a Key"),
 )  # fmt: skip
@@ -291,7 +291,7 @@ def test_a_fault_is_a_sentence_and_leaves_nothing(
     (tmp_path / "run.yaml").write_text(
         "{data: {path: small.csv}, random_rows: true, workers: 1, random_key: none, checks: false}"
     )
-    place = name if words != "is no dataclass or model" else "random_rows"
+    place = name if words != "is not a dataclass or model" else "random_rows"
     module = tmp_path / f"synthesizer_{place}.py"
     assert right in module.read_text()
     module.write_text(module.read_text().replace(right, wrong))

@@ -113,13 +113,13 @@ def test_what_is_refused_is_refused_at_once() -> None:
     with pytest.raises(SynthesizerError) as found:
         drawn(table)
     said = "\n".join(found.value.problems)
-    for words in ("'t' holds lists", "'u' holds records", "'v' holds bytes"):
+    for words in ("'t' contains lists", "'u' contains records", "'v' contains bytes"):
         assert words in said
     assert "secret" not in said
     twice = pa.table([pa.array([1, 2]), pa.array([1, 2])], names=["a", "a"])
     with pytest.raises(SynthesizerError) as found:
         check(twice, [pd.Series([1, 2]), 3], keys=["a"], target="a")  # type: ignore[arg-type]
     first, second, third = found.value.problems
-    assert first == "original: column 'a' is there twice; rename one"
+    assert first == "original: column 'a' occurs twice; rename one"
     assert second.startswith("synthetic.1 must be a Table, a pandas DataFrame")
     assert third.endswith("not a whole number: use pandas.DataFrame(...)")

@@ -157,7 +157,7 @@ def test_parameters_are_the_keys_of_a_configuration_by_name() -> None:
     named = {**inspect.signature(Synthesizer).parameters}
     assert named.pop("extensions").kind is inspect.Parameter.VAR_KEYWORD
     keys = {*ChainConfig.model_fields} - {"version"}
-    assert {*named} | {n for n, key in extension_keys().items() if not key.places} == {
+    assert {*named} | {n for n, key in extension_keys().items() if not key.placements} == {
         *keys,
         "infer_missing",
         "registry",

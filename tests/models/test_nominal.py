@@ -59,7 +59,7 @@ def test_a_combination_fixes_its_value_by_its_pairs_or_those_of_wider_ones(n_giv
         return False
 
     one_each = Table(cells(*np.array(list(values)).T))
-    positions = model.cells.places(one_each, model.known)
+    positions = model.cells.positions(one_each, model.known)
     assert model.lagged is not None
     expected = [is_fixed(one) for one in values]
     assert model.lagged.fixed[positions].tolist() == expected

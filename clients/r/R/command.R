@@ -109,7 +109,7 @@ in_words_of_r <- function(problems) {
 r_words <- c(
   "^Invalid value for '?-{1,2}([a-z-]+)'?: (?:Input should be|input should be) (.*)" = "\\1: must be \\2",
   "^Invalid value for '?-{1,2}([a-z-]+)'?: " = "\\1: ",
-  "(?:say |name another )?--overwrite(?: \\((?:output\\.overwrite: true|overwrite=True in Python)\\))?" =
+  "(?:say |write |name another )?--overwrite(?: \\((?:output\\.overwrite: true|overwrite=True in Python)\\))?" =
     "write overwrite = TRUE",
   "write models: \\{([a-z_]+): \\{([a-z_]+): \\.\\.\\.\\}\\}" = "write \\1.\\2 = ...",
   "write ([a-z]+): \\{([a-z_]+): \\.\\.\\.\\}" = "write \\1 = list(\\2 = ...)",

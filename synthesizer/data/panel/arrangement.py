@@ -1,4 +1,4 @@
-"""Turn a source's form of a panel into persons and periods, and back."""
+"""Conversion between the form of a source and persons and periods."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from synthesizer.data.panel.view import ABSENT, OTHERS, person_summary, row_summ
 from synthesizer.data.table import Column, FloatArray, IntArray, Kind, Schema, Table, Variable
 
 BLOCK_ROWS, BLOCK_PERSONS = 50_000, 20_000
-"""Rows, or persons, drawn with one generator; constants, since the draws depend on them."""
+"""Rows, or persons, per generator; the draws depend on these constants."""
 
 
 @dataclass(frozen=True)
 class RowFrame:
-    """The frame of a plain table: a row is a unit, and there are no careers."""
+    """The frame of a plain table, where a row is a unit and there are no careers."""
 
     career = time = drawn_career = None
     derived: ClassVar[tuple[str, ...]] = ()
@@ -27,7 +27,7 @@ class RowFrame:
 
     @property
     def block(self) -> int:
-        """Rows drawn with one generator."""
+        """Rows per generator."""
         return BLOCK_ROWS
 
     def started(self, n_rows: int) -> Table:
@@ -35,7 +35,7 @@ class RowFrame:
         return Table((), n_rows)
 
     def opened(self, *careers: object) -> Table:  # noqa: ARG002
-        """Refuse careers; a plain table has none unless a saved chain was altered."""
+        """Raise TypeError: only an altered saved chain has careers in a plain table."""
         raise TypeError("rows have no careers")
 
     def completed(self, table: Table) -> Table:
@@ -43,7 +43,7 @@ class RowFrame:
         return table
 
     def finished(self, table: Table, schema: Schema, first: int = 0) -> Table:
-        """Return the schema's columns of what was drawn, with ids numbered from ``first`` + 1."""
+        """Return the drawn columns of the schema, with ids numbered from ``first`` + 1."""
         numbers = np.arange(first + 1, first + table.n_rows + 1, dtype=np.float64)
         return Table(
             (
@@ -60,16 +60,16 @@ Columns = tuple[Column, ...]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Frame:
-    """The periods of a panel, and what follows from who is there when."""
+    """The periods of a panel, and the variables that follow from careers."""
 
     periods: Column
-    """One row a period, in order: what the variable of time holds."""
+    """Values of the time variable, one row per period, in order."""
     times: FloatArray
-    """Moments of the periods, shape (T,)."""
+    """Times of the periods as numbers, shape (T,)."""
     career: str | None = None
-    """The variable of the careers; None where only presence is a career."""
+    """The variable of the careers; None if careers are presence only."""
     counted: str | None = None
-    """The variable with the number of rows of a unit, in place of the attributes of careers."""
+    """Variable with the number of rows of a unit, replacing attributes of careers."""
     n_careers: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -79,27 +79,27 @@ class Frame:
 
     @property
     def block(self) -> int:
-        """Persons drawn with one generator."""
+        """Persons per generator."""
         return BLOCK_PERSONS
 
     @property
     def time(self) -> str:
-        """Name of the variable of time."""
+        """Name of the time variable."""
         return self.periods.name
 
     @property
     def drawn_career(self) -> str:
-        """The variable with which careers are drawn: the one of time where they have no states."""
+        """The variable that careers are drawn with; without states the time variable."""
         return self.career or self.time
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """Names of the variables that follow from the careers: time and attributes."""
+        """Names of the variables that follow from careers: time and attributes."""
         return (self.time, *self.personal, *self._names[1])
 
     @property
     def personal(self) -> tuple[str, ...]:
-        """Names of the attributes that have one value for each person."""
+        """Names of the attributes with one value per person."""
         return self._names[0]
 
     @property
@@ -128,12 +128,12 @@ class Frame:
         return PanelTable((), PanelIndex.of_persons(n_persons, self.times))
 
     def opened(self, table: Table, index: PanelIndex, states: Column | None) -> PanelTable:
-        """Return the rows of the careers, with everything that follows from them."""
+        """Return the rows of the careers, with the variables that follow from them."""
         panel = as_panel(table).opened(index)
         return self.completed(panel if states is None else panel.with_column(states))
 
     def completed(self, table: Table) -> PanelTable:
-        """Add time and the attributes of the careers: predictors of what is drawn later."""
+        """Return a panel with time and the attributes of careers, predictors of later draws."""
         table = as_panel(table)
         index = table.index
         states = None if self.career is None else table[self.career]
@@ -142,21 +142,21 @@ class Frame:
         return table.with_columns([periods, *map(table.spread, personal), *of_rows])
 
     def finished(self, table: Table, schema: Schema, first: int = 0) -> Table:  # noqa: ARG002
-        """Return the schema's columns of what was drawn; the form numbers the persons."""
+        """Return the drawn columns of the schema; the form numbers the persons."""
         return table.select(schema.names)
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """How a source arranges its units, fixed when the data are read: here a row is a unit."""
+    """The form of the units in a source, fixed at reading; in this class a row is a unit."""
 
     form: ClassVar[str] = "plain"
-    """Its name in a saved model."""
+    """Name in a saved model."""
     unit: ClassVar[str] = "row"
     row: ClassVar[str] = "row"
-    """What is drawn as a whole, and what one row of it is, in a word."""
+    """Words for a unit and for one of its rows."""
     step: ClassVar[str] = "period"
-    """What a unit has a row for."""
+    """Word for what each row of a unit is for."""
 
     @property
     def frame(self) -> Frame | RowFrame:
@@ -165,7 +165,7 @@ class Arrangement:
 
     @property
     def person_column(self) -> str | None:
-        """The column of the source that says who, where there is one."""
+        """The identifier of persons in the source, if there is one."""
         return None
 
     @property
@@ -191,11 +191,11 @@ class Arrangement:
         return other
 
     def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
-        """Say why another file with these columns cannot be modelled like the source."""
+        """Return the problems of modelling another file with these columns like the source."""
         return []
 
     def other_notes(self, other: Table) -> Iterator[str]:  # noqa: ARG002
-        """Say what is odd in another file that is modelled like the source."""
+        """Yield notes on another file that is modelled like the source."""
         yield from ()
 
     def with_room(self, tables: Sequence[Table]) -> Self:  # noqa: ARG002
@@ -203,14 +203,14 @@ class Arrangement:
         return self
 
     def restored(self, table: Table, first: int = 0) -> Table:  # noqa: ARG002
-        """Return what the chain drew in the form of the source.
+        """Return the draws of the chain in the form of the source.
 
-        ``first`` units of the dataset stand before these: persons are numbered on.
+        ``first`` is the number of earlier units of the dataset; numbering continues after them.
         """
         return table
 
     def viewed(self, table: Table) -> Table:
-        """Return one row a unit, for checks that count units."""
+        """Return a table with one row per unit, for checks that count units."""
         return table
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
@@ -218,78 +218,76 @@ class Arrangement:
         return (variable,)
 
     def follows(self, name: str) -> bool:  # noqa: ARG002
-        """Whether a name is of what follows from the arrangement, and of no variable."""
+        """Whether a name is one of derived columns of the arrangement, not of a variable."""
         return False
 
     def about(self, name: str) -> str:
-        """Return the variable of which a column of the chain holds some values."""
+        """Return the variable of a column of the chain."""
         return name
 
 
 class Arranging:
-    """Base class of options that say how rows belong together, beside `Section`: of ``panel``, and
-    of keys that have ``arrange``.
-    """
+    """Base class, beside `Section`, of options that arrange rows, such as ``panel``."""
 
     unit: ClassVar[str] = "person"
-    """What rows belong to, in a word."""
+    """Word for the unit of rows."""
     option: ClassVar[str] = "id"
-    """Option that names the column which rows of one unit share."""
+    """Option that names the identifier of units."""
     of_rules: ClassVar[tuple[str, ...]] = ("rules",)
-    """Options whose faults leave open nothing else."""
+    """Options whose errors do not prevent other checks."""
 
     @property
     def key_columns(self) -> Sequence[str]:
-        """Columns that say which unit a row is of, and which of its rows; no cell may be empty."""
+        """Identifier of units and number of their rows; no cell may be empty."""
         return ()
 
     @property
     def unit_column(self) -> str | None:
-        """The column that rows of one unit share, where there is one."""
+        """The identifier of units, if there is one."""
         return next(iter(self.key_columns), None)
 
     def needed(self, names: Sequence[str]) -> Sequence[str]:  # noqa: ARG002
-        """Return the columns that another file must have; ``names`` are those of the source."""
+        """Return the columns that another file needs; ``names`` are those of the source."""
         return ()
 
     def completed(self, table: Table) -> Self:  # noqa: ARG002
-        """Return the options with what a table suggests beside them, for `init`."""
+        """Return the options with additional ones that a table suggests, for `init`."""
         return self
 
     def lines(self, table: Table) -> Iterator[str]:  # noqa: ARG002
-        """Yield the lines that `init` writes of them, where comments are to propose more."""
+        """Yield the lines for `init`, if comments propose more options."""
         yield from ()
 
     @classmethod
     def numbers(cls, column: Column) -> bool:  # noqa: ARG003
-        """Whether a column looks like the numbers of units, each in several rows."""
+        """Whether a column looks like an identifier of units with several rows each."""
         return False
 
     @classmethod
     def suits(cls, table: Table, name: str, owners: IntArray) -> bool:  # noqa: ARG003
-        """Whether a table looks like one of these units; ``owners`` are numbers of one column."""
+        """Whether a table looks like one of these units; ``owners`` are the units of rows."""
         return False
 
 
 @dataclass(frozen=True)
 class Plain(Arrangement):
-    """One row a unit: there is nothing to arrange."""
+    """A table with one row per unit."""
 
 
 PLAIN: Final = Plain()
 
 MIN_PERSONS = 2
-"""Fewest persons, as there are fewest rows of other files."""
+"""Fewest persons of a panel."""
 FEW_PERSONS = 20
-"""Below so many persons each of them can be recognised."""
-NO_RELEASE = "do not release what is made of them"
-"""Words of the note on them, which no screen leaves out."""
+"""With fewer persons, each of them can be recognised."""
+NO_RELEASE = "do not release synthetic data made from them"
+"""End of the note on few persons, which every screen shows."""
 RARE_PERIOD = 5
 """A period with fewer persons is rare."""
 
 
 def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator[str]:
-    """Say where there are few persons, with counts only.
+    """Yield notes on few persons and thin periods, with counts only.
 
     Examples
     --------
@@ -297,32 +295,29 @@ def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator
     >>> [note.partition(":")[0] for note in thin_notes(np.array([40, 1, 3]), 40)]
     ['panel.time']
     >>> [note.partition(";")[0] for note in thin_notes(np.array([9, 1]), 9)]
-    ['panel: there are 9 persons only, so few that each of them can be recognised']
+    ['panel: only 9 persons, so each of them can be recognised']
     """
     if total < FEW_PERSONS:  # all periods are rare then
-        yield (
-            f"panel: there are {total} persons only, so few that each of them can be recognised; "
-            + NO_RELEASE
-        )
+        yield (f"panel: only {total} persons, so each of them can be recognised; " + NO_RELEASE)
         return
     rare = int((persons < RARE_PERIOD).sum())
     if rare:
         have = "has" if rare == 1 else "have"
         sparse = f"{rare} of {len(persons)} periods {have} fewer than {RARE_PERIOD} persons"
         if wide:
-            yield f"panel.wide: {sparse}: what is drawn there points to them; leave the columns out"
+            yield f"panel.wide: {sparse}: values there may identify them; drop these columns"
             return
         yield (
-            f"panel.time: {sparse}: a period is written as it stands, so that one that few have "
-            "points to them; leave the rows out of the file, or write periods coarser (the month "
-            "in place of the day)"
+            f"panel.time: {sparse}: periods are released unchanged, so rare ones may identify "
+            "persons; remove these rows from the file, or use coarser periods (months in place of "
+            "days)"
         )
 
 
 def label_problems(
     variable: Variable, *, career: bool = False, allowed: tuple[str, ...] = ()
 ) -> Iterator[str]:
-    """Yield a problem for each label of a variable that has another meaning in the checks.
+    """Yield a problem for each label of a variable that has a special meaning in the checks.
 
     Examples
     --------
@@ -335,19 +330,19 @@ def label_problems(
     for label, meaning in _MEANINGS[: 2 if career else 1]:
         if label in labels and label not in allowed:
             yield (
-                f"panel: variable {variable.name!r} has the level {label!r}, by which the checks "
-                f"mean {meaning}; rename the level in the file"
+                f"panel: variable {variable.name!r} has the level {label!r}, which in the checks "
+                f"means {meaning}; rename the level in the file"
             )
 
 
-_MEANINGS = ((ABSENT, "that a person is not there"), (OTHERS, "rare states together"))
+_MEANINGS = ((ABSENT, "that a person is absent"), (OTHERS, "rare states together"))
 
 PERSON = "person"
-"""Name of the column of persons where the source has none: the wide form."""
+"""Name of the column of persons in the wide form."""
 
 
 def person_name(person: str | None, names: tuple[str, ...]) -> str:
-    """Return the name of the column of persons; an underscore is added to one that is taken.
+    """Return the name of the column of persons, with an underscore if it is taken.
 
     Examples
     --------
@@ -358,14 +353,14 @@ def person_name(person: str | None, names: tuple[str, ...]) -> str:
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """Return a name, with as many underscores behind it as it takes to be a new one."""
+    """Return a name, with underscores appended until it is new."""
     while name in taken:
         name += "_"
     return name
 
 
 def panel_rows(table: PanelTable, person: str) -> Table:
-    """Return one row a person and period with the person's number, 1 to n_persons.
+    """Return one row per person and period, with the person's number from 1 to n_persons.
 
     Examples
     --------

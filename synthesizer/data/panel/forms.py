@@ -1,4 +1,4 @@
-"""The forms in which a source may hold a panel: a row or a column for each period."""
+"""The forms of a panel in a source: one row or one column per period."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from synthesizer.data.codec import ClassRegistry
-from synthesizer.data.codes import places_in
+from synthesizer.data.codes import positions_in
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
 from synthesizer.data.panel.arrangement import (
@@ -54,7 +54,7 @@ from synthesizer.data.table import (
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LongForm(Arrangement):
-    """Columns of a person and a time: one row a person and period."""
+    """A panel with a person and a time column: one row per person and period."""
 
     form: ClassVar[str] = "long"
     unit: ClassVar[str] = "person"
@@ -62,17 +62,17 @@ class LongForm(Arrangement):
     """All columns of the source, in order."""
     person: str
     time: str
-    """Which of them say who and when."""
+    """Columns of person and time."""
     periods: Column
     """One row a period, in order: what the time column holds."""
     times: FloatArray
-    """Moments of the periods, shape (T,)."""
+    """Times of the periods as numbers, shape (T,)."""
     career: str | None
     """The variable of the careers."""
     view: tuple[int, ...] = ()
-    """Periods that the checks of persons see."""
+    """Periods in the table of persons for checks."""
     constant: frozenset[str] = frozenset()
-    """Variables that nobody changes in the source."""
+    """Variables that are constant for every person in the source."""
 
     def __post_init__(self) -> None:
         if self.person not in self.schema or self.time not in self.schema:
@@ -91,7 +91,7 @@ class LongForm(Arrangement):
         return self.person
 
     def modelled(self, source: Table) -> PanelTable:
-        """Sort the rows by person and period; persons are numbered."""
+        """Return the rows sorted by person and period, with persons numbered."""
         period = self._periods_of(source[self.time])
         if (period < 0).any():
             raise ValueError(f"column {self.time!r} has periods that the source lacks")
@@ -112,7 +112,7 @@ class LongForm(Arrangement):
         return other.take(np.flatnonzero((self._periods_of(column) >= 0) & column.is_observed))
 
     def other_problems(self, other: Table) -> list[str]:
-        """Say where another file lacks persons or periods, repeats them or has other periods."""
+        """Return the problems of another file: missing, repeated or new persons and periods."""
         column = other[self.time]
         problems = [*missing_times(column), *missing_in(other[self.person], "person", "person")]
         period = self._periods_of(column)
@@ -120,23 +120,23 @@ class LongForm(Arrangement):
         if len(rows):
             problems.append(
                 f"panel.time: column {column.name!r} has a period in "
-                f"{row_numbers(rows)} that the original does not have; leave these rows out, or "
-                "write the periods as the original does"
+                f"{row_numbers(rows)} that the original lacks; remove these rows, or "
+                "write the periods as in the original"
             )
         return problems or _repeated(other, self.person, period)
 
     def _periods_of(self, column: Column) -> IntArray:
-        """Return the period of each row, -1 where the source has none such, shape (n,)."""
+        """Return the period of each row, -1 if the source lacks it, shape (n,)."""
         if column.is_coded:
             where = {label: t for t, label in enumerate(period_labels(self.periods))}
             period_of_code = [where.get(label, -1) for label in column.variable.labels]
             return np.asarray(np.array(period_of_code, dtype=np.int64)[column.data])
-        return places_in(np.asarray(self.periods.data, dtype=np.float64), column.data)
+        return positions_in(np.asarray(self.periods.data, dtype=np.float64), column.data)
 
     def restored(self, table: Table, first: int = 0) -> Table:
-        """Number the persons and write the periods; see `Arrangement.restored`.
+        """Return the rows with numbered persons and written periods; see `Arrangement.restored`.
 
-        Other identifiers of a part leave room for all rows that persons before it may have.
+        Other identifiers of a part start after all possible rows of earlier persons.
         """
         panel = as_panel(table)
         names, n_rows = self.schema.names, panel.index.n_rows
@@ -154,7 +154,7 @@ class LongForm(Arrangement):
         return panel[name]
 
     def viewed(self, table: Table) -> Table:
-        """Return one row a person: see `person_view`."""
+        """Return one row per person; see `person_view`."""
         labels = period_labels(self.periods)
         return person_view(
             as_panel(table),
@@ -171,7 +171,7 @@ def _numbered(column: Column) -> IntArray:
 
 
 def _order(person: IntArray, period: IntArray) -> IntArray | slice:
-    """Return what sorts the rows; nothing is moved where they are sorted already."""
+    """Return the order of the rows; a slice if they are sorted already."""
     key = person.astype(np.int64) * (int(period.max(initial=0)) + 1) + period
     return slice(None) if (np.diff(key) > 0).all() else np.argsort(key, kind="stable")
 
@@ -179,7 +179,7 @@ def _order(person: IntArray, period: IntArray) -> IntArray | slice:
 def long_form(
     table: Table, *, person: str, time: str, career: str | None, view: tuple[str, ...] = ()
 ) -> tuple[LongForm, tuple[str, ...]]:
-    """Return the form of a source, and what a steward should know of its periods."""
+    """Return the form of a source, and notes on its periods."""
     problems = Problems()
     with problems.gathered():
         moments = moments_of(table[time])
@@ -188,13 +188,13 @@ def long_form(
     persons = len(np.unique(table[person].data))
     if persons < MIN_PERSONS:
         problems.append(
-            f"panel.person: column {person!r} holds {persons} person; at least {MIN_PERSONS} are "
+            f"panel.person: column {person!r} has {persons} person; at least {MIN_PERSONS} are "
             "needed"
         )
     problems += _repeated(table, person, moments.period)
     labels = period_labels(moments.column)
     problems += [
-        f"panel.view: there is no period {label!r}; the first is {labels[0]!r}, the last "
+        f"panel.view: period {label!r} does not exist; the first is {labels[0]!r}, the last "
         f"{labels[-1]!r}"
         for label in view
         if label not in labels
@@ -225,12 +225,12 @@ def _gap_notes(moments: Moments) -> Iterator[str]:
     if moments.gaps:
         yield (
             f"panel.time: {moments.gaps} of {len(moments.times) - 1} steps between periods are "
-            "longer than the usual one; what advances with time uses the true distance"
+            "longer than the usual one; variables that advance with time use the true distance"
         )
 
 
 def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
-    """Say where one person has two rows in a period."""
+    """Return the problem of persons with two rows in a period."""
     who = _numbered(table[person]).astype(np.int64)
     key = who * (int(period.max(initial=0)) + 1) + period
     order = np.argsort(key, kind="stable")
@@ -240,18 +240,18 @@ def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
     return [
         f"panel: {row_numbers(again)} {'repeats' if len(again) == 1 else 'repeat'} a person and "
         f"period that an earlier row has ({plural(len(np.unique(who[again])), 'person')}); keep "
-        f"one row each. If the source was put together from parts, {person!r} may start anew in "
-        "every part: make it unique"
+        f"one row each. If the source is joined from parts, {person!r} may restart in each part: "
+        "make it unique"
     ]
 
 
 PERIOD = "period"
-"""Name of the variable of time; an underscore is added where the source has such a column."""
+"""Name of the time variable, with an underscore if the source has such a column."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class WideForm(Arrangement):
-    """Columns of one variable in order of time: one row a person, one column a period."""
+    """A panel with one row per person and one column per period."""
 
     form: ClassVar[str] = "wide"
     unit: ClassVar[str] = "person"
@@ -262,9 +262,9 @@ class WideForm(Arrangement):
     variables: tuple[Variable, ...]
     """These variables, with the levels and missing codes of all their columns."""
     absent: tuple[str, ...]
-    """Labels that mean that a person is not there."""
+    """Labels of absent persons."""
     time: str
-    """Name of the variable of time."""
+    """Name of the time variable."""
     career: str | None = None
     """The variable of the careers."""
 
@@ -287,7 +287,7 @@ class WideForm(Arrangement):
         return frozenset(name for names in self.wide.values() for name in names)
 
     def modelled(self, source: Table) -> PanelTable:
-        """Return a row for each person and period in which any variable is there."""
+        """Return one row per person and period with any variable present."""
         stacked = self._stacked(source)
         there = self._there(stacked)
         frame = self.frame
@@ -302,11 +302,11 @@ class WideForm(Arrangement):
         return PanelTable([*longitudinal, *persons, frame.periods.take(index.period)], index)
 
     def presence(self, source: Table) -> BoolArray:
-        """Return who is there when, shape (n, T)."""
+        """Return the presence of each person in each period, shape (n, T)."""
         return self._there(self._stacked(source))
 
     def other_problems(self, other: Table) -> list[str]:
-        """Say how many persons of another file are never there."""
+        """Return the problem of persons of another file that are always absent."""
         return _never_there(self.presence(other))
 
     def _stacked(self, source: Table) -> list[Column]:
@@ -325,7 +325,7 @@ class WideForm(Arrangement):
         return np.asarray(np.any(there, axis=0)).reshape(-1, len(self.frame.times))
 
     def restored(self, table: Table, first: int = 0) -> Table:
-        """Write one row a person, absent periods by the first label that a variable has."""
+        """Return one row per person; absent periods get the first label of absence."""
         panel = as_panel(table)
         owner = {
             name: (variable, period)
@@ -340,7 +340,7 @@ class WideForm(Arrangement):
             elif variable.kind is Kind.ID:
                 numbers = np.arange(1.0, panel.n_units + 1) + first
                 columns.append(Column(variable, numbers))
-            elif variable.name in panel:  # a file of somebody else may lack one
+            elif variable.name in panel:  # another file may lack one
                 columns.append(panel[variable.name].take(panel.index.starts))
         return Table(columns, panel.n_units)
 
@@ -353,11 +353,11 @@ class WideForm(Arrangement):
         return at_period(table, table[source.name], period, longitudinal, absent)
 
     def _blank(self, labels: Sequence[str]) -> int:
-        """Return the code written for absence; 0 where nobody can be absent."""
+        """Return the code for absence; 0 if no person can be absent."""
         return next((labels.index(label) for label in self.absent if label in labels), 0)
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
-        """Return the columns of a longitudinal variable; none of time, which no column holds."""
+        """Return the columns of a longitudinal variable; empty for time."""
         if variable == self.time:
             return ()
         return self.wide.get(variable, (variable,))
@@ -369,7 +369,7 @@ class WideForm(Arrangement):
 
 
 def _is_label(column: Column, labels: Sequence[str]) -> BoolArray:
-    """Return where a column holds one of some labels or missing codes, shape (n,)."""
+    """Return where a column has one of some labels or missing codes, shape (n,)."""
     if column.is_coded:
         codes = [k for k, label in enumerate(column.variable.labels) if label in labels]
         return np.isin(column.data, codes)
@@ -384,9 +384,9 @@ def wide_form(
     absent: Sequence[str],
     career: str | None = None,
 ) -> tuple[WideForm, tuple[str, ...]]:
-    """Return the form of a source, and what a steward should know of its periods.
+    """Return the form of a source, and notes on its periods.
 
-    ``wide`` names the columns of each variable in order of time, or ``first..last``.
+    ``wide`` contains the columns of each variable in order of time, or ``first..last``.
     """
     schema, problems = table.schema, Problems()
     for name, patterns in wide.items():
@@ -423,33 +423,33 @@ def wide_form(
 
 
 def _empty_states(variables: Sequence[Variable], absent: Sequence[str]) -> Iterator[str]:
-    """Say where empty cells are a value of persons who are there."""
+    """Yield a note on each variable with empty cells of persons who are present."""
     for variable in variables:
         labels = variable.labels if variable.is_coded else variable.missing
         if "" in labels and "" not in absent:
             words = ", ".join((*absent, '""'))
             yield (
-                f"panel.wide.{variable.name}: empty cells are a value of persons who are there; "
-                f"if they mean that nobody is, say panel.absent: [{words}]"
+                f"panel.wide.{variable.name}: empty cells are values of present persons; "
+                f"if they mean absence, write panel.absent: [{words}]"
             )
 
 
 def _never_there(presence: BoolArray) -> list[str]:
-    """Say which persons are never there: without a row there is nothing to be drawn of them."""
+    """Return the problem of persons who are absent in every period and so have no row."""
     rows = np.flatnonzero(~presence.any(axis=1))
     if not len(rows):
         return []
     are = "1 person is" if len(rows) == 1 else f"{len(rows)} persons are"
     which = f"{'row' if len(rows) == 1 else 'rows'} {first_numbers(rows)}"
     return [
-        f"panel.absent: {are} absent in every period ({which}); leave "
-        "these rows out of the file, or, if the label is a state of theirs, take it out of "
+        f"panel.absent: {are} absent in every period ({which}); remove "
+        "these rows from the file, or, if the label is a real state, remove it from "
         "panel.absent"
     ]
 
 
 def wide_columns(patterns: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that a list with ranges names; unknown ones are passed over.
+    """Return the columns of a list with ranges; unknown ones are skipped.
 
     Examples
     --------
@@ -472,7 +472,7 @@ def _ends(pattern: str, names: Sequence[str]) -> list[str]:
 
 def _range_problems(name: str, patterns: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     if not patterns:
-        yield f"panel.wide.{name}: names no column; write columns or 'first..last'"
+        yield f"panel.wide.{name}: has no column; write columns or 'first..last'"
     for pattern in patterns:
         ends = _ends(pattern, names)
         unknown = [end for end in ends if end not in names]
@@ -506,7 +506,7 @@ def _shape_problems(wide: Mapping[str, Sequence[str]], schema: Schema) -> list[s
 
 
 def _joint(name: str, variables: Sequence[Variable]) -> Variable:
-    """Join columns into one variable with the levels and missing codes of all of them."""
+    """Return one variable with the levels and missing codes of all columns."""
     first = variables[0]
     missing = tuple(dict.fromkeys(code for v in variables for code in v.missing))
     levels = tuple(dict.fromkeys(level for v in variables for level in v.levels))
@@ -526,16 +526,15 @@ def _absence_problems(absent: Sequence[str], variables: Sequence[Variable]) -> l
         if absent and not set(absent) & set(labels):
             problems.append(
                 f"panel.absent: variable {variable.name!r} has none of the labels "
-                f"{', '.join(map(repr, absent))}; write them as they stand in the data"
+                f"{', '.join(map(repr, absent))}; write them as in the data"
             )
     return problems
 
 
 def _form_of(name: str) -> type[Arrangement]:
-    own: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
-    return (own | entries("synthesizer.forms", type, removable=f"{EXTENSIONS}."))[name]
+    core: dict[str, type[Arrangement]] = {kind.form: kind for kind in (Plain, LongForm, WideForm)}
+    return (core | entries("synthesizer.forms", type, removable=f"{EXTENSIONS}."))[name]
 
 
 FORMS = ClassRegistry(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _form_of)
-"""How a saved model names the form of its source. Other packages add some by the entry-point group
-``synthesizer.forms``."""
+"""Names of forms in saved models; other packages add forms by entry points."""

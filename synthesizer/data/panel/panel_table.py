@@ -1,7 +1,4 @@
-"""Tables whose rows belong to persons and periods: what the models of histories see.
-
-The periods have an order and times between them (`Moments`).
-"""
+"""Tables with rows by person and period, for the models of histories."""
 
 from __future__ import annotations
 
@@ -31,19 +28,19 @@ class PanelIndex:
     """The rows of a panel: sorted by person, and within a person by period."""
 
     person: IntArray
-    """Person of each row, 0 to n_persons - 1, never falling; every person has a row, shape (r,)."""
+    """Person of each row, 0 to n_persons - 1, sorted, shape (r,)."""
     period: IntArray
     """Period of each row, 0 to T - 1, rising within a person, shape (r,)."""
     n_persons: int
-    """Persons."""
+    """Number of persons, each with at least one row."""
     times: FloatArray
-    """The moment of each period, rising; differences are elapsed time, shape (T,)."""
+    """Time of each period as a number, rising, shape (T,)."""
     is_open: bool = True
-    """False before the careers are drawn: one row a person, and the period means nothing."""
+    """False before careers are drawn: one row per person, without a period."""
 
     @classmethod
     def of_persons(cls, n_persons: int, times: FloatArray) -> PanelIndex:
-        """Return one row a person, for what is drawn before the careers."""
+        """Return one row per person, for draws before the careers."""
         return cls(
             person=np.arange(n_persons),
             period=np.zeros(n_persons, dtype=np.int64),
@@ -60,17 +57,17 @@ class PanelIndex:
 
     @property
     def n_rows(self) -> int:
-        """Rows: persons times the periods in which they are seen."""
+        """Number of rows."""
         return len(self.person)
 
     @property
     def n_periods(self) -> int:
-        """Periods T."""
+        """Number of periods T."""
         return len(self.times)
 
     @cached_property
     def is_first(self) -> BoolArray:
-        """Where a person is seen for the first time, shape (r,)."""
+        """Which rows are the first of a person, shape (r,)."""
         return np.asarray(np.diff(self.person, prepend=-1) != 0)
 
     @cached_property
@@ -80,12 +77,12 @@ class PanelIndex:
 
     @cached_property
     def counts(self) -> IntArray:
-        """Rows of each person, shape (n_persons,)."""
+        """Number of rows of each person, shape (n_persons,)."""
         return np.diff(np.append(self.starts, self.n_rows))
 
     @cached_property
     def elapsed(self) -> FloatArray:
-        """Time since the person's row before, 0 at the first one, shape (r,)."""
+        """Time since the person's previous row, 0 at the first one, shape (r,)."""
         step = np.diff(self.times[self.period], prepend=0.0)
         return np.where(self.is_first, 0.0, step)
 
@@ -104,7 +101,7 @@ class PanelIndex:
         return np.asarray(np.repeat(self.starts[persons], counts) + offsets)
 
     def take_persons(self, persons: IntArray) -> PanelIndex:
-        """Return the rows of some persons, numbered anew; a person may come more than once."""
+        """Return the rows of some persons, renumbered; a person may occur more than once."""
         rows = self.rows_of(persons)
         return PanelIndex(
             person=np.repeat(np.arange(len(persons)), self.counts[persons]),
@@ -122,14 +119,14 @@ class PanelIndex:
 
 
 class PanelTable(Table):
-    """A table with a row for each person and period; persons are its units."""
+    """A table with one row per person and period, whose units are persons."""
 
     def __init__(
         self, columns: Iterable[Column], index: PanelIndex, origins: IntArray | None = None
     ) -> None:
         super().__init__(columns, index.n_rows)
         self.index = index
-        self._origins = origins  # of each person: whose copy she is in a bootstrap sample
+        self._origins = origins  # of each person: the original person in a bootstrap sample
 
     @property
     def n_units(self) -> int:
@@ -137,7 +134,7 @@ class PanelTable(Table):
         return self.index.n_persons
 
     def _like(self, columns: dict[str, Column], rows: Rows | None = None) -> Table:
-        """Return some rows of the panel: no panel any more, but each row keeps its person."""
+        """Return some rows as a plain table, in which each row keeps its person."""
         if rows is not None:
             return OwnedRows.of_rows(columns, self.owners[rows])
         table = PanelTable._of(columns, self.n_rows)
@@ -146,17 +143,17 @@ class PanelTable(Table):
 
     @property
     def owners(self) -> IntArray:
-        """Number of the person of each row, shape (r,); copies of a person have hers."""
+        """Number of the person of each row, shape (r,); copies of a person share it."""
         person = self.index.person
         return person if self._origins is None else self._origins[person]
 
     def resampled(self, units: IntArray) -> PanelTable:
-        """Return persons drawn with replacement, numbered anew, whose copies have one owner."""
+        """Return persons drawn with replacement, renumbered; copies share one owner."""
         taken = self.take_units(units)
         return PanelTable(taken.columns, taken.index, units)
 
     def take_units(self, units: IntArray) -> PanelTable:
-        """Return all rows of some persons, who are numbered anew."""
+        """Return all rows of some persons, renumbered."""
         rows = self.index.rows_of(units)
         origins = None if self._origins is None else self._origins[units]
         return PanelTable(self.take(rows).columns, self.index.take_persons(units), origins)
@@ -169,14 +166,11 @@ class PanelTable(Table):
     unit_table = first_rows
 
     def spread(self, column: Column) -> Column:
-        """Return a column with one value a person as one with a value a row."""
+        """Return a column with one value per person as one with a value per row."""
         return column.take(self.index.person)
 
     def until(self, end: int) -> PanelTable:
-        """Return what there is before period ``end``; persons without a row are left out.
-
-        Both keep their order.
-        """
+        """Return the rows before period ``end``, in order, without persons that have none."""
         index = self.index
         rows = np.flatnonzero(index.period < end)
         before = PanelIndex(
@@ -190,12 +184,12 @@ class PanelTable(Table):
         return PanelTable(self.take(rows).columns, before, origins)
 
     def opened(self, index: PanelIndex) -> PanelTable:
-        """Return the person-level columns on the rows of the careers."""
+        """Return the columns of persons repeated on the rows of careers."""
         return PanelTable((column.take(index.person) for column in self.columns), index)
 
     @staticmethod
     def concatenate(tables: Sequence[Table]) -> PanelTable:
-        """Stack panels with the same schema and periods; persons are numbered on."""
+        """Return stacked panels with the same schema and periods; numbering continues."""
         parts = [table for table in tables if isinstance(table, PanelTable)]
         before = np.cumsum([0, *(panel.n_units for panel in parts)])
         index = PanelIndex(
@@ -214,7 +208,7 @@ class PanelTable(Table):
 
 
 def as_panel(table: Table) -> PanelTable:
-    """Return a table that is a panel, or raise TypeError: it was altered, or misplaced."""
+    """Return a table that is a panel; raise TypeError on other tables."""
     if not isinstance(table, PanelTable):
         raise TypeError("needs a PanelTable")
     return table
@@ -230,15 +224,15 @@ class Moments:
     period: IntArray
     """Period of each row, shape (n,)."""
     column: Column
-    """One row a period, in order: what is written for it."""
+    """Values as written, one row per period, in order."""
     times: FloatArray
-    """Numbers and days as they are; positions where the periods are words, shape (T,)."""
+    """Numbers and days; positions if periods are words, shape (T,)."""
 
     @property
     def gaps(self) -> int:
-        """Steps between neighbouring periods that are longer than the usual one.
+        """Number of steps between neighbouring periods that are longer than the usual one.
 
-        Dates on one day of the month are counted in months, which are of different lengths.
+        Dates on the same day of the month are counted in months.
         """
         times = self.times
         if self.column.variable.kind is Kind.DATE:
@@ -249,9 +243,9 @@ class Moments:
 
 
 def _months(days: FloatArray) -> FloatArray | None:
-    """Return dates in months since 1970, None where they are not all on one day of the month.
+    """Return dates in months since 1970, None if they are not all on one day of the month.
 
-    The last day of a shorter month stands for that day, too.
+    The last day of a shorter month counts as that day.
 
     Examples
     --------
@@ -271,12 +265,12 @@ def _months(days: FloatArray) -> FloatArray | None:
 
 
 def first_numbers(rows: IntArray) -> str:
-    """Return the first of some rows as they are counted in the file."""
+    """Return the numbers of the first of some rows in the file."""
     return f"{', '.join(map(str, np.sort(rows)[:3] + 1))}{', ...' if len(rows) > 3 else ''}"
 
 
 def row_numbers(rows: IntArray) -> str:
-    """Say how many rows there are, and name the first of them as they are counted in the file.
+    """Return the number of rows, and the numbers of the first in the file.
 
     Examples
     --------
@@ -288,7 +282,7 @@ def row_numbers(rows: IntArray) -> str:
 
 
 def missing_in(column: Column, key: str, needed: str, section: str = "panel") -> list[str]:
-    """Say in which rows a column that tells who or when has no value."""
+    """Return the problem of rows without a value in a key column of person or time."""
     rows = np.flatnonzero(~column.is_observed)
     if not len(rows):
         return []
@@ -299,14 +293,14 @@ def missing_in(column: Column, key: str, needed: str, section: str = "panel") ->
 
 
 def missing_times(column: Column) -> list[str]:
-    """Say in which rows there is no period."""
-    return missing_in(column, "time", "period: fill it in, or leave these rows out of the file")
+    """Return the problem of rows without a period."""
+    return missing_in(column, "time", "period: fill it in, or remove these rows from the file")
 
 
 def moments_of(column: Column) -> Moments:
-    """Return the periods of a column of times.
+    """Return the periods of a time column.
 
-    Numbers, dates and ordered levels have an order; so have words that are numbers.
+    Numbers, dates, ordered levels, and levels that are numbers have an order.
     """
     problems = missing_times(column)
     kind = column.variable.kind
@@ -314,7 +308,7 @@ def moments_of(column: Column) -> Moments:
         problems.append(_unordered(column))
     if kind is Kind.ID:
         problems.append(
-            f"panel.time: column {column.name!r} is taken for an identifier; declare its kind: "
+            f"panel.time: column {column.name!r} was read as an identifier; declare its kind: "
             "numeric, date or ordered"
         )
     if problems:
@@ -337,7 +331,7 @@ def moments_of(column: Column) -> Moments:
 
 
 def _unordered(column: Column) -> str:
-    """Say that periods are words; where most are numbers, in which rows they are not."""
+    """Return the problem of periods that are words; if most are numbers, of the other rows."""
     name, levels = column.name, column.variable.levels
     declare = (
         f"declare variables.{name}.kind: ordered, and variables.{name}.levels: all in order of time"
@@ -346,9 +340,9 @@ def _unordered(column: Column) -> str:
     rows = np.flatnonzero(np.isin(column.data, odd))
     if 2 * len(rows) < len(column):
         return (
-            f"panel.time: column {name!r} has a period that is no number in "
-            f"{row_numbers(rows)}; correct these cells, or leave the rows out of the "
-            f"file. If these are periods too, {declare}"
+            f"panel.time: column {name!r} has a period that is not a number in "
+            f"{row_numbers(rows)}; correct these cells, or remove the rows from the "
+            f"file. If these are periods, too, {declare}"
         )
     return (
         f"panel.time: the periods of column {name!r} are words without an order; {declare}, or, "
@@ -362,9 +356,9 @@ def are_numbers(levels: Iterable[str]) -> bool:
 
 
 def natural_order(period: str) -> tuple[list[int], list[tuple[int, int, str]]]:
-    """Return what sorts periods that are words: years first, numbers by value, months by name.
+    """Return the sort key of periods that are words: year, then numbers, then names of months.
 
-    A guess from how they are written.
+    The order is a guess.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rules from one period to the next."""
+"""Rules for changes from one period to the next, and predictors from the past."""
 
 from __future__ import annotations
 
@@ -19,22 +19,20 @@ class PathRule:
     variable: str
     """A longitudinal variable."""
     allowed: BoolArray | None = None
-    """Of a coded variable: whether a code (row) may be followed by another (column), shape
-    (n_codes, n_codes)."""
+    """Allowed next codes (columns) after each code (rows), shape (n_codes, n_codes)."""
     non_decreasing: bool = False
-    """Whether an observed value may not fall below the nearest earlier observed one."""
+    """Whether an observed value must be at least the last observed one."""
     text: str = ""
     """The rule in words."""
     is_wish: bool = False
-    """Whether it gives way where other rules or structural zeros leave nothing else: what a model
-    says of most persons, not what the configuration says of all."""
+    """Whether it may be broken if other rules leave no value: a rule of a model."""
 
     def __post_init__(self) -> None:
         if self.allowed is not None and self.allowed.shape != (len(self.allowed),) * 2:
             raise ValueError("the matrix of allowed steps must be square")
 
     def broken(self, before: Column, latest: Column, now: Column) -> BoolArray:
-        """Return where a step breaks the rule, shape (n,); ``latest``: the last observed value."""
+        """Return where a step breaks the rule, shape (n,); ``latest`` are last observed values."""
         bad = np.zeros(len(now), dtype=bool)
         if self.allowed is not None:
             bad |= ~self.allowed[before.data.astype(np.intp), now.data.astype(np.intp)]
@@ -44,9 +42,9 @@ class PathRule:
 
 
 def last_observed(index: PanelIndex, column: Column) -> Column:
-    """Return the person's nearest earlier observed value for every row, shape (r,).
+    """Return the person's last earlier observed value for every row, shape (r,).
 
-    Where there is none, the person's first value, which is then a missing code or the row's own.
+    Without one it is the person's first value: a missing code, or the value of the row itself.
     """
     position = np.arange(index.n_rows)
     here = np.where(column.is_observed, position, -1)
@@ -67,13 +65,13 @@ def broken_steps(index: PanelIndex, column: Column, rules: Sequence[PathRule]) -
 
 
 OWN = "own."
-"""What the names of these predictors start with."""
+"""Prefix of the names of these predictors."""
 
 FORMER = OWN + "former "
-"""What the names of numbers start with that bounds had in the row before."""
+"""Prefix of the names of bounds in the previous row."""
 
 PAST = tuple(OWN + name for name in ("before", "changes", "since"))
-"""The predictors that look back on a person's own values."""
+"""Predictors from a person's earlier values."""
 
 
 def _number(name: str, values: FloatArray) -> Column:
@@ -85,10 +83,10 @@ def _columns(before: Column, changes: FloatArray, since: FloatArray) -> tuple[Co
 
 
 def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Column, ...]:
-    """Return the predictors that look back, for rows that are not the first of a person.
+    """Return predictors from the past, for rows that are not the first of a person.
 
-    The value of the row before, the number of changes before this row, and the time since the
-    last one (or since the first row).
+    They are the previous value, the number of earlier changes, and the time since the last change
+    (or since the first row).
     """
     position = np.arange(index.n_rows)
     changed = changed_rows(column, np.maximum(position - 1, 0)) & ~index.is_first
@@ -100,8 +98,8 @@ def past_columns(index: PanelIndex, column: Column, rows: IntArray) -> tuple[Col
     return _columns(column.take(rows - 1), changes[rows - 1].astype(np.float64), since)
 
 
-class Memory:
-    """The past of every person while a panel is drawn period by period."""
+class PastValues:
+    """Past values of each person while a panel is drawn period by period."""
 
     def __init__(self, variable: Variable, n_persons: int) -> None:
         self.last = Column.zeros(variable, n_persons)
@@ -111,12 +109,12 @@ class Memory:
         self.since = np.zeros(n_persons)
 
     def columns(self, persons: IntArray, moment: float) -> tuple[Column, ...]:
-        """Return what `past_columns` does, for rows of these persons at one moment."""
+        """Return the predictors of `past_columns` for these persons at one time."""
         since = moment - self.since[persons]
         return _columns(self.last.take(persons), self.changes[persons], since)
 
     def learn(self, persons: IntArray, values: Column, moment: float) -> None:
-        """Record the values that were drawn for some persons at one moment."""
+        """Record the drawn values of some persons at one time."""
         new = ~self.seen[persons]
         moved = differing(values, self.last.take(persons)) & ~new
         self.since[persons[new | moved]] = moment

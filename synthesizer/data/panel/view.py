@@ -1,4 +1,4 @@
-"""Attributes of careers, and tables with one row a person for checks that count persons."""
+"""Attributes of careers, and tables with one row per person for checks that count persons."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from synthesizer.data.table import (
 from synthesizer.data.writing import number_texts
 
 PREFIX = "career."
-"""What the names of derived columns start with; they are never written to a dataset."""
+"""Prefix of derived columns, which are never written to a dataset."""
 
 
 def _number(name: str, values: IntArray | FloatArray) -> Column:
@@ -33,11 +33,11 @@ def _number(name: str, values: IntArray | FloatArray) -> Column:
 
 
 def person_summary(index: PanelIndex, states: Column | None = None) -> tuple[Column, ...]:
-    """Return person-level attributes of the careers, each with n_persons values.
+    """Return attributes of careers, each with n_persons values.
 
-    First and last period (as moments), periods, gaps; with ``states`` also the number of moves
-    and of states, and the first, last and most frequent state (ties: the one earlier in the
-    alphabet of the variable).
+    They are first and last period (as times), number of periods, and gaps. With ``states`` also the
+    number of moves and of states, and the first, last and most frequent state (ties: the first
+    level).
     """
     ends = index.starts + index.counts - 1
     jumps = (np.diff(index.period, prepend=0) > 1) & ~index.is_first
@@ -77,14 +77,14 @@ def _of_states(index: PanelIndex, states: Column, ends: IntArray) -> Iterator[Co
 
 
 def moved(index: PanelIndex, states: Column) -> BoolArray:
-    """Return where the state is another one than in the person's row before, shape (r,)."""
+    """Return where the state differs from that of the person's previous row, shape (r,)."""
     return np.asarray((np.diff(states.data, prepend=-1) != 0) & ~index.is_first)
 
 
 def row_summary(index: PanelIndex, states: Column | None = None) -> tuple[Column, ...]:
-    """Return attributes of every row, which only look back: shape (r,).
+    """Return attributes of every row from the past, shape (r,).
 
-    Rows of the person so far; with ``states`` also the rows since the last move.
+    They are the rows of the person so far; with ``states`` also the rows since the last move.
     """
     position = np.arange(index.n_rows)
     columns = [_number("so_far", position - index.starts[index.person] + 1)]
@@ -96,9 +96,9 @@ def row_summary(index: PanelIndex, states: Column | None = None) -> tuple[Column
 
 
 ABSENT = "(absent)"
-"""Missing code of a variable in a period in which the person is not there."""
+"""Missing code of a variable in a period when the person is absent."""
 OTHERS = "(other states)"
-"""Rare states of careers together."""
+"""Level of all rare states of careers."""
 
 
 def period_labels(periods: Column) -> tuple[str, ...]:
@@ -120,7 +120,7 @@ def constant_names(table: PanelTable) -> frozenset[str]:
 def seen_names(
     names: Sequence[str], variables: Collection[str], career: str | None
 ) -> tuple[str, ...]:
-    """Return the columns of a table of persons by which some variables of a panel are seen.
+    """Return the columns of a table of persons that show some variables of a panel.
 
     Examples
     --------
@@ -155,14 +155,14 @@ def differing(column: Column, other: Column) -> BoolArray:
 
 
 class View(Table):
-    """One row a person, as the checks look at it, which knows the chain's rows behind it."""
+    """A table with one row per person for the checks, with the rows of the chain behind it."""
 
     whose: ClassVar[str] = "persons"
-    """Who is seen, in a word."""
+    """Word for the units."""
     shared: frozenset[str] = frozenset()
     """Variables in which all persons of a group agree."""
     groups: IntArray | None = None
-    """Number of each person's group, never falling, shape (n,); None where there are none."""
+    """Group number of each person, sorted, shape (n,); None without groups."""
 
     @property
     def panel(self) -> PanelTable:
@@ -180,7 +180,7 @@ class View(Table):
         return self.panel.names
 
     def follows(self, name: str) -> bool:  # noqa: ARG002
-        """Whether a column follows from the groups, and is no variable of a file."""
+        """Whether a column is derived from groups and not a variable of a file."""
         return False
 
     @abstractmethod
@@ -188,27 +188,27 @@ class View(Table):
         """Return the same persons with some of these variables only."""
 
     def whole(self, names: Sequence[str]) -> Table:
-        """Return the same persons with some columns, and all that is behind."""
+        """Return the same persons with some columns, and all rows behind."""
         return self.select(names)
 
 
 def follows(data: object, name: str) -> bool:
-    """Whether a column of data follows from groups of persons."""
+    """Whether a column is derived from groups of persons."""
     return isinstance(data, View) and data.follows(name)
 
 
 def groups_of(data: object) -> IntArray | None:
-    """Return the number of each person's group; None where there are none."""
+    """Return the number of each person's group; None without groups."""
     return data.groups if isinstance(data, View) else None
 
 
 def heads_of(data: Table) -> Table:
-    """Return the first person of every group; all where there are none."""
+    """Return the first person of every group; all without groups."""
     return data.heads if isinstance(data, View) else data
 
 
 class PersonView(View):
-    """One row a person, which knows the panel behind it: parts of it are parts of the panel."""
+    """A table with one row per person, and the panel behind it; parts keep their panel."""
 
     def __init__(self, columns: Iterable[Column], panel: PanelTable) -> None:
         super().__init__(columns, panel.n_units)
@@ -249,7 +249,7 @@ def person_view(
     periods: Sequence[tuple[str, int]] = (),
     time: str | None = None,
 ) -> PersonView:
-    """Return one row a person, shape (n_persons, ...).
+    """Return one row per person, shape (n_persons, ...).
 
     The columns: attributes of the career, the variables that nobody changes, and of the others the
     value in the person's first and last period (``name@first``, ``name@last``) and in chosen
@@ -276,7 +276,7 @@ def _named(column: Column, label: str) -> Column:
 
 
 def in_period(table: PanelTable, column: Column, period: int) -> Column:
-    """Return the value of every person in one period, ``(absent)`` where there is none."""
+    """Return the value of every person in one period, ``(absent)`` if absent."""
     variable = replace(column.variable, missing=(*column.variable.missing, ABSENT))
     absent = variable.n_codes - 1 if column.is_coded else len(variable.missing)
     return at_period(table, column, period, variable, absent)
@@ -285,7 +285,7 @@ def in_period(table: PanelTable, column: Column, period: int) -> Column:
 def at_period(
     table: PanelTable, column: Column, period: int, variable: Variable, absent: int
 ) -> Column:
-    """Return the value of every person in one period; ``absent`` stands where there is none."""
+    """Return the value of every person in one period, or ``absent``."""
     rows = table.index.by_period[period]
     persons = table.index.person[rows]
     if column.is_coded:

@@ -17,7 +17,7 @@ from synthesizer.data.table import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class BuiltinSample:
     """A sample: a file in the package data of statsmodels, or simulated; and what it holds."""
 
     title: str
@@ -45,9 +45,9 @@ def _workforce() -> dict[str, Declaration]:
     }
 
 
-SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
+SAMPLES: Final[Mapping[str, BuiltinSample]] = MappingProxyType(
     {
-        "fair": Sample(
+        "fair": BuiltinSample(
             title="Extramarital affairs of 6,366 women (Fair 1978)",
             file="fair/fair.csv",
             declarations=_declared(
@@ -58,7 +58,7 @@ SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
                 }
             ),
         ),
-        "randhie": Sample(
+        "randhie": BuiltinSample(
             title="RAND health insurance experiment, 20,190 person years (Newhouse 1993)",
             file="randhie/randhie.csv",
             declarations=_declared(
@@ -68,7 +68,7 @@ SAMPLES: Final[Mapping[str, Sample]] = MappingProxyType(
                 }
             ),
         ),
-        "federal_workforce": Sample(
+        "federal_workforce": BuiltinSample(
             title="Simulated federal careers 1988-2011, 31 variables; no record is of a person",
             file=None,
             declarations=_workforce(),

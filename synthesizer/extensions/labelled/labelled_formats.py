@@ -17,7 +17,7 @@ LABELLED = FileFormat(
     writing=Writing(
         forms=("sav", "zsav", "dta"),
         about="sav, zsav (SPSS) and dta (Stata) hold labels and need the extra 'labelled'",
-        told={
+        descriptions={
             "sav": ("The files are SPSS files (.sav), with labels.", _SPSS),
             "zsav": ("The files are compressed SPSS files (.zsav), with labels.", _SPSS),
             "dta": (

@@ -9,7 +9,7 @@ EXTENSION = Extension(
         name="large_files",
         options=f"{__name__}.large_files_options:LargeFilesOptions",
         description="sources that are not read whole",
-        places={"fit_rows": "data", "resume": "output", "dask": "workers"},
+        placements={"fit_rows": "data", "resume": "output", "dask": "workers"},
         switches={"resume": "Go on with a run in parts (data.fit_rows) that was stopped."},
     ),
     plan=late(f"{__name__}.planned_parts:plan_parts"),

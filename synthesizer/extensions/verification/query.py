@@ -128,7 +128,7 @@ class Query(Terms):
         if self.formula is not None:
             problems += self._outcome_problems(schema)
         if self.formula is not None and not problems:
-            problems.attempt(self.model, schema, place="formula")
+            problems.attempt(self.model, schema, where="formula")
         if not problems:
             problems += self.ask.problems(self, schema)
         return problems

@@ -12,7 +12,7 @@ import numpy as np
 from synthesizer.data.errors import RuleError
 from synthesizer.data.options import Count, Strings, options
 from synthesizer.data.panel.panel_table import PanelTable
-from synthesizer.data.panel.paths import PAST, Memory, PathRule, past_columns
+from synthesizer.data.panel.paths import PAST, PastValues, PathRule, past_columns
 from synthesizer.data.panel.view import differing
 from synthesizer.data.table import BoolArray, Column, IntArray, Table, Variable
 from synthesizer.models.bounds import Bounded
@@ -104,7 +104,7 @@ class FittedLagOne(FittedHistory):
         if self.changes is not None:
             predictors = with_changes(predictors, self.changes)
         predictors = with_former(predictors, self.bounds)
-        memory = Memory(self.first.step.variable, predictors.index.n_persons)
+        memory = PastValues(self.first.step.variable, predictors.index.n_persons)
         return _Walk(self, predictors, limits, rules, must, memory, rng)
 
 
@@ -117,7 +117,7 @@ class _Walk:
     limits: Limits
     rules: PathRules
     must: BoolArray | None
-    memory: Memory
+    memory: PastValues
     rng: np.random.Generator
 
     def column(self) -> Column:

@@ -106,7 +106,7 @@ class SeenMoves:
         self, panel: PanelTable, rows: IntArray
     ) -> Iterator[tuple[IntArray, scipy.sparse.csr_array]]:
         """Yield positions of later rows, and the steps of their context."""
-        contexts = self.contexts.places(_contexts(panel, self.names, rows), self.known)
+        contexts = self.contexts.positions(_contexts(panel, self.names, rows), self.known)
         for context in np.unique(contexts[contexts >= 0]).tolist():
             part = slice(self.ends[context - 1] if context else 0, self.ends[context])
             codes = (self.before[part], self.after[part])

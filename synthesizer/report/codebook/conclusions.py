@@ -250,7 +250,7 @@ def _example(released: Released, time: str) -> tuple[str, str] | None:
 def _reader(form: FileFormat) -> str | None:
     """Return the pandas call for files that define their missing codes; None for others."""
     writing = writing_of(form.type)
-    return None if writing is None else writing.told.get(form.type, ("", None))[1]
+    return None if writing is None else writing.descriptions.get(form.type, ("", None))[1]
 
 
 def _opened(form: FileFormat, *, text: bool = False) -> str:

@@ -301,7 +301,9 @@ def _datasets(codebook: ReleaseCodebook) -> Section:
 
 def _format(form: FileFormat) -> str:
     writing = writing_of(form.type)
-    labelled = {} if writing is None else {kind: text for kind, (text, _) in writing.told.items()}
+    labelled = (
+        {} if writing is None else {kind: text for kind, (text, _) in writing.descriptions.items()}
+    )
     kinds = sentences()["files"] | labelled
     names = {"\t": "tabulator", ",": "comma", ";": "semicolon"}
     text: str = kinds.get(form.type, kinds["text"])

@@ -65,7 +65,7 @@ def test_months_are_of_one_length_for_gaps(dates, gaps):
         ),
         (
             coded("t", [0, 1, 0, 2, 1], ("2000", "2001", "abc")),
-            ["no number in 1 row", "number 4", "correct", "variables.t.levels"],
+            ["not a number in 1 row", "number 4", "correct", "variables.t.levels"],
         ),
         (coded("t", [0, 1], ("1990",), ("",)), ["missing in 1 row", "number 2"]),
         (numeric("t", [1.0, 2.0], [0, 1], missing=("",)), ["missing in 1 row"]),

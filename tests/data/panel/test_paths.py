@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from synthesizer.data.panel.paths import Memory, PathRule, broken_steps, last_observed, past_columns
+from synthesizer.data.panel.paths import (
+    PastValues,
+    PathRule,
+    broken_steps,
+    last_observed,
+    past_columns,
+)
 from synthesizer.data.table import Kind
 from tests.data.panel.panels import TIMES, persons_of, random_column, random_index
 from tests.tables import values_of
@@ -96,7 +102,7 @@ def test_columns_equal_slow_code_and_the_replay(kind, missing, seed):
     assert changes.data.tolist() == [row[1] for row in slow]
     assert since.data.tolist() == [row[2] for row in slow]
 
-    memory = Memory(column.variable, index.n_persons)
+    memory = PastValues(column.variable, index.n_persons)
     place = {int(row): i for i, row in enumerate(later)}
     for period, rows in enumerate(index.by_period):
         known = rows[~index.is_first[rows]]
@@ -112,7 +118,7 @@ def test_columns_equal_slow_code_and_the_replay(kind, missing, seed):
 def test_nearest_observed_value_is_remembered_under_missing_codes():
     index = random_index(n=60, seed=9, share=0.9)
     column = random_column(index, Kind.NUMERIC, 9)
-    memory = Memory(column.variable, index.n_persons)
+    memory = PastValues(column.variable, index.n_persons)
     histories = persons_of(index, column)
     for period, rows in enumerate(index.by_period):
         memory.learn(index.person[rows], column.take(rows), float(TIMES[period]))

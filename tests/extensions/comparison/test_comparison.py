@@ -141,8 +141,8 @@ def contents(where: Path) -> dict[str, bytes]:
     ("page", "numbers", "told"),
     [
         ("link/x.html", "maps/x.html", "x.html is named twice"),
-        ("x.html", "nowhere/x.json", "there is no such directory"),
-        ("link/../other/report.html", "x.json", "one of the files that are read"),
+        ("x.html", "nowhere/x.json", "the directory does not exist"),
+        ("link/../other/report.html", "x.json", "is a file that is read"),
     ],
 )
 def test_files_that_clash_are_found_before_anything_is_written(

@@ -263,7 +263,7 @@ def test_refine_replaces_no_file_that_it_reads(folder: Path, tmp_path: Path) -> 
         before = path.read_bytes()
         result = call(*words, "-o", path, "--overwrite")
         assert result.exit_code == 2, result.output
-        assert "is one of the files that are read" in " ".join(result.output.split())
+        assert "is a file that is read" in " ".join(result.output.split())
         assert path.read_bytes() == before
     twice = call(*words, "-o", tmp_path / "new.csv", "--json", tmp_path / "new.csv")
     assert (twice.exit_code, "named twice" in twice.output) == (2, True)

@@ -328,4 +328,4 @@ def test_free_text_is_doubted(tmp_path):
     pyreadstat.write_sav(frame, tmp_path / "x.sav")
     (found, _) = infer(read_path(tmp_path / "x.sav"))
     assert found.variable.kind is Kind.ID
-    assert "free text" in found.doubt
+    assert "drop:" in found.doubt

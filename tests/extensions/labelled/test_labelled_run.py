@@ -81,7 +81,7 @@ def test_a_catalogue_of_sas_goes_from_init_to_the_report(tmp_path, monkeypatch):
     assert call("init", data, *named).exit_code == 0
     starter = Path("persons.yaml").read_text()
     assert "catalogue: formats.sas7bcat" in starter
-    assert "all its values have labels" in starter
+    assert "all values have labels" in starter
     run("persons.yaml", overrides={"m": 1, "checks": False})
     codes = json.loads(Path("persons_synthetic/codebook.json").read_text())["variables"]
     assert labels(codes[1]["levels"])["A"] == "Aachen"

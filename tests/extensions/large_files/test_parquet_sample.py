@@ -91,11 +91,11 @@ def test_a_damaged_file_is_named(tmp_path):
     path = _write(_panel(), tmp_path / "a", 3)
     whole = (path / "1.parquet").read_bytes()
     (path / "1.parquet").write_bytes(whole[:200] + bytes(400) + whole[600:])
-    with pytest.raises(DataError, match=r"1\.parquet: not a Parquet file, or damaged"):
+    with pytest.raises(DataError, match=r"1\.parquet: is damaged, or not a Parquet file"):
         read_sample(path, 1_000, "id")
     (path / "1.parquet").write_bytes(whole[:-9])
     for read in (parquet_rows, lambda path: read_sample(path, 1_000, "id")):
-        with pytest.raises(DataError, match=r"1\.parquet: not a Parquet file, or damaged"):
+        with pytest.raises(DataError, match=r"1\.parquet: is damaged, or not a Parquet file"):
             read(path)
 
 

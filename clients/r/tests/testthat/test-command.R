@@ -55,7 +55,7 @@ test_that("words of a call reach the command as they are, and files are private 
 
 test_that("options of the command become arguments of R", {
   says <- function(from, to) expect_identical(internal("in_words_of_r")(from), to)
-  says("x exists; name another directory or say --overwrite (output.overwrite: true)",
+  says("x exists; name another directory or write --overwrite (output.overwrite: true)",
        "x exists; name another directory or write overwrite = TRUE")
   says("--risk capp: is no figure", "risk = \"capp\": is no figure")
   says("name codes under codes (--codes), or make more: -m 5", "name codes under codes, or make more: m = 5")

@@ -205,7 +205,7 @@ DEMOTION: Final = 0.002
 QUALITY_STEP: Final = 0.02
 
 
-class Gap(NamedTuple):
+class PayGap(NamedTuple):
     """Gap of log pay to white persons of the same sex in 1988 and in 2011."""
 
     sex: str
@@ -214,7 +214,7 @@ class Gap(NamedTuple):
     last: float
 
 
-GAPS: Final = code_list("gaps", Gap)
+GAPS: Final = code_list("gaps", PayGap)
 LOCALITY_SINCE: Final = 1994
 LOCALITIES: Final = (
     *((0.1416, 0.52), (0.2422, 0.20), (0.2872, 0.06), (0.2716, 0.06)),
@@ -225,7 +225,7 @@ RETENTION: Final = 0.004
 DIFFERENTIAL: Final = 0.01
 
 
-class Plan(NamedTuple):
+class PayPlan(NamedTuple):
     """A pay plan: labels of its grades, and a formula for its table."""
 
     code: str
@@ -252,4 +252,4 @@ class Plan(NamedTuple):
         return tuple(self.first[0] * float(self.ratio) ** k for k in range(len(self.grades)))
 
 
-PLANS: Final = {plan.code: plan for plan in code_list("plans", Plan)}
+PLANS: Final = {plan.code: plan for plan in code_list("plans", PayPlan)}

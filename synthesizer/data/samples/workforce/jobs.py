@@ -76,7 +76,7 @@ def enter(s: State, idx: Integers, plan: Integers, aim: Floats, rng: np.random.G
     below = np.where(old, rng.normal(0.02, 0.05, n), p.ENTRY_DISCOUNT * rng.gamma(2.0, 0.5, n))
     slack = np.minimum(rng.random(n) * np.where(old, 7.0, 2.5), pay.STEPS[plan] - 1)
     s.plan[idx] = plan
-    s.grade[idx], s.step[idx] = pay.place(plan, _ladder(s, idx), aim - below, slack)
+    s.grade[idx], s.step[idx] = pay.nearest_grade(plan, _ladder(s, idx), aim - below, slack)
     wait = pay.WAIT[plan, s.step[idx]] * rng.random(n)
     s.wait[idx] = np.where(old, wait, 0)
     s.since[idx] = old
@@ -87,7 +87,7 @@ def convert(s: State, idx: Integers, plan: Integers, rng: np.random.Generator) -
     now = pay.log_pay(s.plan[idx], s.grade[idx], s.step[idx])
     s.plan[idx] = plan
     slack = rng.random(len(idx)) * 2
-    s.grade[idx], s.step[idx] = pay.place(plan, _ladder(s, idx), now + 0.01, slack)
+    s.grade[idx], s.step[idx] = pay.nearest_grade(plan, _ladder(s, idx), now + 0.01, slack)
     s.wait[idx] = 0
     s.since[idx] = 0
 
@@ -190,20 +190,20 @@ def simulate_jobs(
     """Follow the persons through the years in which they are in post."""
     state = State(world, persons, years, rng)
     rows: list[Integers] = []
-    kept: dict[str, list[Integers]] = {name: [] for name in (*_STATES, "agency", "service")}
+    columns: dict[str, list[Integers]] = {name: [] for name in (*_STATES, "agency", "service")}
     for t, year in enumerate(years):
         idx = np.flatnonzero(careers.agency[t] >= 0)
         agency = careers.agency[t, idx]
         _advance(state, idx, agency, careers.service[t, idx], year, rng)
         rows.append(idx)
-        kept["agency"].append(agency)
-        kept["service"].append(careers.service[t, idx])
+        columns["agency"].append(agency)
+        columns["service"].append(careers.service[t, idx])
         for name in _STATES:
-            kept[name].append(getattr(state, name)[idx])
+            columns[name].append(getattr(state, name)[idx])
     person = np.concatenate(rows).astype(np.int32)
     period = np.repeat(np.arange(len(years), dtype=np.int8), [len(idx) for idx in rows])
     order = np.argsort(person, kind="stable")
-    states = {name: np.concatenate(parts)[order] for name, parts in kept.items()}
+    states = {name: np.concatenate(parts)[order] for name, parts in columns.items()}
     return Jobs(person=person[order], period=period[order], states=states)
 
 
@@ -313,8 +313,8 @@ def _gaps(year: int) -> Floats:
     gaps = np.zeros((len(p.SEXES), len(p.RACES)))
     gaps[p.SEXES.index("F")] = p.WOMEN
     for gap in p.GAPS:
-        place = p.SEXES.index(gap.sex), p.RACES.index(gap.race)
-        gaps[place] += gap.first + done * (gap.last - gap.first)
+        cell = p.SEXES.index(gap.sex), p.RACES.index(gap.race)
+        gaps[cell] += gap.first + done * (gap.last - gap.first)
     return gaps
 
 

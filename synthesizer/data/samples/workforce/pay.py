@@ -81,7 +81,7 @@ def basic_pay(plan: Integers, grade: Integers, step: Integers, year: Integers) -
     return np.asarray(np.rint(pay)).astype(np.int32)
 
 
-def place(
+def nearest_grade(
     plan: Integers, ladder: Integers, wanted: Floats, slack: Floats
 ) -> tuple[Integers, Integers]:
     """Return the grade and step whose pay is nearest to the wanted log pay, in dollars of 2011.

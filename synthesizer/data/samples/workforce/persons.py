@@ -75,8 +75,8 @@ def draw_occupation(world: World, agency: Integers, u: Floats) -> Integers:
     """Return occupations of the agencies, drawn by their share."""
     cumulative = _cumulative_mix(world)
     width = world.mix.shape[1]
-    place = np.searchsorted(cumulative, agency + np.minimum(u, 1 - 1e-9), side="right")
-    return np.asarray(place - agency.astype(np.int64) * width).astype(np.int16)
+    position = np.searchsorted(cumulative, agency + np.minimum(u, 1 - 1e-9), side="right")
+    return np.asarray(position - agency.astype(np.int64) * width).astype(np.int16)
 
 
 @lru_cache(maxsize=1)
@@ -139,7 +139,7 @@ def _races(
 ) -> Integers:
     base = np.array([row.races for row in p.CATEGORY_TABLE])[category]
     base = base * np.exp(p.RACE_TREND * (year - 2000.0))[:, None]
-    native = world.places(_NATIVE)[agency]
+    native = world.agencies_of(_NATIVE)[agency]
     base[native] *= 0.5
     base[native, 0] = p.NATIVE_SERVICES
     race = (np.cumsum(base, axis=1) <= rng.random(len(base))[:, None]).sum(axis=1)
@@ -215,9 +215,9 @@ def _elsewhere(world: World, agency: Integers, year: int, rng: np.random.Generat
     low = np.searchsorted(world.department, world.department[agency], side="left")
     high = np.searchsorted(world.department, world.department[agency], side="right")
     u = total[low] + rng.random(len(agency)) * (total[high] - total[low])
-    near = np.searchsorted(total[1:], u, side="right").astype(np.int16)
+    nearby = np.searchsorted(total[1:], u, side="right").astype(np.int16)
     inside = (rng.random(len(agency)) < p.MOVE_WITHIN_DEPARTMENT) & (total[high] > total[low])
-    return np.where(inside, near, anywhere)
+    return np.where(inside, nearby, anywhere)
 
 
 def _leave_closed(

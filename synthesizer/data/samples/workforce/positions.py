@@ -135,7 +135,7 @@ def _grade_codes() -> Integers:
 def _appointment(world: World, rows: _Rows) -> tuple[Integers, Integers]:
     code = {name: number for number, name in enumerate(APPOINTMENTS)}
     career = rows.service >= 3
-    excepted = world.places(_EXCEPTED)[rows.agency]
+    excepted = world.agencies_of(_EXCEPTED)[rows.agency]
     medical = np.array([family.code == 6 for family in FAMILIES])[world.family[rows.occupation]]
     excepted |= medical & (world.category[rows.occupation] == _P)
     excepted |= np.array([o in ("0905", "0904") for o in world.occupations])[rows.occupation]
@@ -197,7 +197,7 @@ def _unit(world: World, rows: _Rows) -> Integers:
     organised = np.where(rows.category == _B, 0.92, np.where(rows.category == _P, 0.7, 0.82))
     code = np.where(rows.fixed() < organised, 2 + department * UNITS + unit, 0)
     barred = rows.supervisor | rows.executive | rows.political | rows.temporary
-    intelligence = world.places("DJFB ARIN ZZNU")[rows.agency]
+    intelligence = world.agencies_of("DJFB ARIN ZZNU")[rows.agency]
     top = len(DEPARTMENTS) * UNITS + 1
     return np.where(barred | intelligence, 1, np.minimum(code, top)).astype(np.int16)
 
@@ -230,9 +230,9 @@ def _supplements(world: World, rows: _Rows, basic: Integers) -> dict[str, Intege
     senior = rows.executive & (rows.year >= 2004)
     none = (rows.year < p.LOCALITY_SINCE) | _HOURLY[rows.plan] | senior | (rows.plan == _VM)
     scarce = np.isin(world.grade[rows.occupation] >= 13, (True,)) & (rows.category == _P)
-    kept = rows.fixed() < p.RETENTION * np.where(scarce, 4, 1)
+    has_allowance = rows.fixed() < p.RETENTION * np.where(scarce, 4, 1)
     percent = 5 * (1 + (rows.fixed() * 5).astype(np.int64))
-    allowance = np.where(kept & (rows.service >= 2), basic * percent // 100, 0)
+    allowance = np.where(has_allowance & (rows.service >= 2), basic * percent // 100, 0)
     extra = rows.supervisor & (rows.fixed() < p.DIFFERENTIAL) & ~rows.executive
     differential = np.where(extra, 100 * (5 + (rows.fixed() * 40).astype(np.int64)), 0)
     return {

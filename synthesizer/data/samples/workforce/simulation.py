@@ -70,8 +70,8 @@ def _race(persons: Persons, who: Integers, first: Integers, rng: np.random.Gener
     length = np.where(rng.random(n) < p.RACE_CHANGES_BACK, rng.integers(1, 5, n), 99)
     race = np.searchsorted(_RACE_WEIGHTS, rng.random(n), side="right").astype(np.int8)
     race = np.where(race == persons.race, (race + 2) % 5, race).astype(np.int8)
-    place = np.arange(len(who)) - first
-    hit = changes[who] & (place >= begin[who]) & (place < begin[who] + length[who])
+    position = np.arange(len(who)) - first
+    hit = changes[who] & (position >= begin[who]) & (position < begin[who] + length[who])
     return np.where(hit, race[who], persons.race[who])
 
 

@@ -39,7 +39,7 @@ BUREAUS: Final = p.code_list("bureaus", Bureau)
 """The 607 agencies, those of a department together."""
 
 
-class Family(NamedTuple):
+class OccupationGroup(NamedTuple):
     """An occupational group, and where it is at home."""
 
     code: int
@@ -47,7 +47,7 @@ class Family(NamedTuple):
     program: int
 
 
-class Series(NamedTuple):
+class Occupation(NamedTuple):
     """An occupation; ``only`` restricts it to departments or bureaus."""
 
     code: int
@@ -59,13 +59,13 @@ class Series(NamedTuple):
     only: str
 
 
-FAMILIES: Final = p.code_list("families", Family)
+FAMILIES: Final = p.code_list("families", OccupationGroup)
 
-SERIES: Final = p.code_list("series", Series)
+SERIES: Final = p.code_list("series", Occupation)
 """The 803 occupations in order of their code."""
 
 
-class Rule(NamedTuple):
+class PlanRule(NamedTuple):
     """Who is on a plan: categories or series, departments or bureaus, share, years."""
 
     plan: str
@@ -76,7 +76,7 @@ class Rule(NamedTuple):
     last: int
 
 
-RULES: Final = p.code_list("plan_rules", Rule)
+RULES: Final = p.code_list("plan_rules", PlanRule)
 """Later rules take precedence; a share picks (agency, occupation) pairs, once for all."""
 
 
@@ -120,9 +120,9 @@ class World:
     plan: Integers
     """Index of the pay plan, shape (Y, A, O)."""
 
-    def places(self, tokens: str) -> Booleans:
+    def agencies_of(self, tokens: str) -> Booleans:
         """Return which agencies begin with one of the codes (all, if there is none)."""
-        return _places(self.agencies, tokens)
+        return _agencies_of(self.agencies, tokens)
 
 
 @lru_cache(maxsize=1)
@@ -168,7 +168,7 @@ def _sizes() -> Floats:
     return np.asarray(size / size.sum(axis=1, keepdims=True))
 
 
-def _places(codes: tuple[str, ...], tokens: str) -> Booleans:
+def _agencies_of(codes: tuple[str, ...], tokens: str) -> Booleans:
     starts = tuple(tokens.split())
     return np.array([not starts or code.startswith(starts) for code in codes])
 
@@ -181,7 +181,7 @@ def _mix(
     jobs = jobs / jobs.sum()
     like = np.empty((len(codes), len(SERIES)))
     for o, (item, group) in enumerate(zip(SERIES, family, strict=True)):
-        home = _places(codes, item.only or FAMILIES[group].home)
+        home = _agencies_of(codes, item.only or FAMILIES[group].home)
         away = 0.0 if item.only else _ABROAD_BLUE if item.category == "B" else 1 / _HOME
         like[:, o] = np.where(home, 1.0, away)
     like *= np.exp(rng.normal(0, 0.5, like.shape))
@@ -204,7 +204,7 @@ def _plans(rng: np.random.Generator, codes: tuple[str, ...]) -> Integers:
     plan = np.zeros((len(_YEARS), len(codes), len(SERIES)), dtype=np.int8)
     for rule in RULES:
         who = rule.who.split()
-        rows = _places(codes, rule.where)[:, None]
+        rows = _agencies_of(codes, rule.where)[:, None]
         columns = np.array([s.category in who or str(s.code) in who for s in SERIES])
         hit = rows & columns & (chance < rule.share)
         for t, year in enumerate(_YEARS):

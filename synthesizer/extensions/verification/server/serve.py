@@ -168,7 +168,7 @@ def check(path: Path, *, noted: str | None = None) -> Checked:
             log = audit.verify(store, heads)
             for name in store.execute(select(DATASET.c.name)).scalars():
                 ledger = Ledger(engine, dataset=name, within=store)
-                problems.attempt(ledger.check, store, place=f"dataset {name}")
+                problems.attempt(ledger.check, store, where=f"dataset {name}")
     return Checked(log.head, (*log.problems, *problems))
 
 
