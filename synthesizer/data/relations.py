@@ -45,7 +45,7 @@ class Relation:
     """The variable that is computed; of an order the larger one."""
 
     @property
-    def said(self) -> str:
+    def sentence(self) -> str:
         """The relation in words."""
         if self.key == "forbid":
             return f"{self.text.replace(' < ', ' >= ')} in all rows"
@@ -76,7 +76,7 @@ def find_relations(
     >>> names = {"first": first, "last": first + gap * (rng.random(200) < 0.9)}
     >>> variables = {n: Variable(name=n, kind=Kind.NUMERIC, decimals=0) for n in names}
     >>> table = Table(Column(variables[n], v.astype(float)) for n, v in names.items())
-    >>> [relation.said for relation in find_relations(table)]
+    >>> [relation.sentence for relation in find_relations(table)]
     ['last >= first in all rows']
     """
     is_search = derived is None

@@ -662,7 +662,7 @@ def _unkept_relations(plan: Plan, config: ChainConfig) -> Iterator[str]:
     relations = find_relations(plan.table, derived=derived)
     found = [r for r in relations if r.name not in declared and not is_said[r.key]]
     if found:
-        named = "; ".join(f"{r.said} ({r.key}: {r.text})" for r in found)
+        named = "; ".join(f"{r.sentence} ({r.key}: {r.text})" for r in found)
         yield (
             f"synthetic rows may break what all rows keep: {named}; forbid=[...], and follows "
             "under variables, keep it"

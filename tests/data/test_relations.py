@@ -16,7 +16,7 @@ def rng() -> np.random.Generator:
 
 
 def said(*columns: Column) -> list[str]:
-    return [relation.said for relation in find_relations(Table(columns))]
+    return [relation.sentence for relation in find_relations(Table(columns))]
 
 
 def dates(name: str, days: np.ndarray) -> Column:

@@ -51,7 +51,7 @@ def test_relations_are_said_written_and_kept(
 ) -> None:
     frame.to_csv(tmp_path / "d.csv", index=False)
     starter = write_starter(tmp_path / "d.csv", tmp_path / "d.yaml", overwrite=False)
-    assert {relation.said for relation in starter.relations} == {
+    assert {relation.sentence for relation in starter.relations} == {
         "discharged = admitted + stay",
         "total = wages + pension + other",
         "town_name follows from town",

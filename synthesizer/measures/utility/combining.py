@@ -225,11 +225,10 @@ def combine(
     The degrees of freedom are (m - 1)(1 - U / ((1 + 1/m) B))^2 for ``fully`` and
     (m - 1)(1 + U / (B/m))^2 for ``partially`` and ``design``,
     (m - 1)(1 - (1 + k/n) U / ((1 + 1/m) B))^2 for ``redrawn``; ``simple`` and ``proper`` refer to
-    the normal distribution, unless ``df`` says with how many degrees of freedom the variances were
-    estimated.
-    The fully synthetic T may come out negative. Then T* = (k/n) U stands in its place (Reiter
-    2002), with the normal distribution: it estimates the variance in the original alone and no
-    longer rests on B. For such estimates ``n`` and ``k`` are needed.
+    the normal distribution, unless ``df`` gives the degrees of freedom of the variances.
+    The fully synthetic T may be negative. Then T* = (k/n) U replaces it (Reiter 2002), with the
+    normal distribution: it estimates the variance of the original and does not depend on B. Such
+    estimates need ``n`` and ``k``.
 
     Parameters
     ----------

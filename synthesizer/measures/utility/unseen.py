@@ -267,7 +267,7 @@ def _impossible(tables: Sequence[Table], groups: int) -> Iterator[UnseenLook]:
     """Yield the share of impossible records, then those of single relations and cells."""
     made, training, holdout = tables
     rows = {
-        f"broken: {relation.said}": _breaking(relation, training, made)
+        f"broken: {relation.sentence}": _breaking(relation, training, made)
         for relation in find_relations(training)
         if not _breaking(relation, training, holdout).any()
     }
