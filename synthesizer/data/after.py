@@ -1,7 +1,7 @@
 """Statistical disclosure control after synthesis: what is done to every dataset that goes out.
 
 Numbers are rounded and coded at their ends, levels that few records have are blanked, and a
-constant column says that the data are synthetic. All of it happens before the checks look at a
+constant column marks the data as synthetic. All of it happens before the checks look at a
 dataset and before it is written, so that the file that is checked is the file that goes out.
 
 Source: the function ``sdc`` of synthpop; Hundepool et al. (2012), Statistical Disclosure Control,
@@ -27,7 +27,7 @@ NO_CURE = (
     "2312.05114); near copies stay, and those who stand out become rarer than they are. Coarser "
     "variables, rare levels grouped before the fit, or larger leaves protect better"
 )
-"""Why leaving out what is unique and real protects nobody."""
+"""Reason why leaving out records that are unique and real does not protect persons."""
 NOT_DROPPED = (
     "after.uniques: who is unique is learnt from the confidential data, which a saved model does "
     "not have; use 'run', or take uniques out of the configuration"
@@ -60,11 +60,11 @@ class After:
     min_count: int = 0
     """Fewest records, or persons of a long panel, that a level may have."""
     person: str | None = None
-    """The column that says whose row it is; None where rows are counted."""
+    """Column of persons; None if rows are counted."""
     drop_uniques: bool = False
     """Whether records are left out that are unique here and in the original."""
     label: Mapping[str, str] = field(default_factory=dict)
-    """The constant column, and what it says."""
+    """Name and text of the constant column."""
 
     def check(self) -> None:
         """Raise ValueError on steps that no plan makes; for what comes from a file."""
@@ -119,13 +119,13 @@ class After:
         return {name: levels for name, levels in found.items() if levels}
 
     def labelled(self, table: Table) -> Table:
-        """Return a dataset with the column that says what it is."""
+        """Return a dataset with the constant column that marks it as synthetic."""
         rows = np.zeros(table.n_rows, dtype=np.int32)
         return table.with_columns(Column(v, rows) for v in self.label_variables)
 
     @property
     def label_variables(self) -> tuple[Variable, ...]:
-        """The variable that says that the data are synthetic; none without it."""
+        """The constant variable that marks the data as synthetic; None without it."""
         return tuple(
             Variable(name=name, kind=Kind.CATEGORICAL, levels=(text,))
             for name, text in self.label.items()
@@ -133,7 +133,7 @@ class After:
 
     @property
     def sentences(self) -> Iterator[str]:
-        """Say every step, for steward and researchers."""
+        """Yield a sentence for each step, for steward and researchers."""
         for name, base in self.round.items():
             yield f"{name}: rounded to multiples of {base:,.12g} (round)."
         for name, bound in self.bottom.items():
@@ -152,7 +152,7 @@ class After:
                 "were left out (uniques: drop)."
             )
         for name, text in self.label.items():
-            yield f"{name}: says in every record {text!r} (label)."
+            yield f"{name}: is {text!r} in all records (label)."
 
 
 def holders(parts: Sequence[Column], persons: npt.NDArray[np.generic] | None) -> dict[str, int]:

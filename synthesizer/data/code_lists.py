@@ -1,6 +1,6 @@
 """Whole numbers that are codes and no quantities, and labels that stand in an order.
 
-Nothing proves that a number is a code. Three things say so: its name; that the frequencies of
+Nothing proves that a number is a code. Three signs are used: its name; that the frequencies of
 neighbouring numbers go up and down, where those of a quantity rise and fall slowly; and gaps, as
 between the codes of industries. Amounts have both, too, but people name round ones, so numbers
 whose round ones are much more frequent are no codes.
@@ -21,7 +21,7 @@ from synthesizer.data.table import FloatArray, IntArray
 
 QUANTITIES: Final = "; but `kind: numeric` if these are quantities"
 MOST_DENSE: Final = 24
-"""Codes without gaps are at most so many, unless their name says more."""
+"""Largest number of codes without gaps, unless their name indicates codes."""
 MOST_CODES: Final = 1_000
 _ROWS_A_CODE: Final = 10
 _DENSE: Final = 0.3
@@ -42,7 +42,7 @@ _SURE: Final = 2.5
 
 _FEWEST_ROWS: Final = 11
 _SURE_PAIRS: Final = 5
-"""So many equal pairs are expected where none is: the chance of that is below 1 %."""
+"""Expected number of equal pairs at which none occurs with a probability below 1 %."""
 _FEW_ROWS: Final = 5
 """Rows of a person, at most, where they are not together in the file."""
 
@@ -67,12 +67,12 @@ def words_of(name: str) -> list[str]:
 
 
 def is_named_like_code(name: str) -> bool:
-    """Whether a name says that its numbers are codes."""
+    """Whether a name indicates that its numbers are codes."""
     return any(_CODE_NAMES.fullmatch(word) for word in words_of(name))
 
 
 def is_named_like_order(name: str) -> bool:
-    """Whether a name says that its codes stand in an order.
+    """Whether a name indicates that its codes are ordered.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def is_named_like_order(name: str) -> bool:
 
 
 def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
-    """Say why distinct whole numbers, with their rows, are codes; nothing where they are none."""
+    """Return the reason why distinct whole numbers are codes; empty if they are not."""
     order = np.argsort(numbers)
     numbers, counts = numbers[order], counts[order]
     n_rows, k = int(counts.sum()), len(numbers)
@@ -106,7 +106,7 @@ def why_codes(name: str, numbers: FloatArray, counts: IntArray) -> str:
 
 
 def is_numbering(name: str, numbers: FloatArray) -> bool:
-    """Tell whether numbers count persons or rows, with or without gaps.
+    """Return whether numbers count persons or rows, with or without gaps.
 
     ``numbers`` are in the order of the file, NaN where one is missing. Amounts would be twice: of n
     random numbers out of N about n ** 2 / (2 * N) pairs are equal; the tails are left out. Numbers
@@ -159,7 +159,7 @@ def _roundness(numbers: FloatArray, counts: IntArray) -> float:
 
 
 def _has_peaks(numbers: FloatArray, counts: IntArray) -> bool:
-    """Tell whether nearly all fives, or tens, are more frequent than the numbers beside them."""
+    """Return whether nearly all multiples of 5, or 10, are more frequent than their neighbours."""
     for unit in (5, 10):
         places = np.flatnonzero(numbers[1:-1] % unit == 0) + 1
         peaks = counts[places] > np.maximum(counts[places - 1], counts[places + 1])
@@ -232,7 +232,7 @@ def _place(word: str, names: Sequence[str]) -> int | None:
 
 
 def _ends(label: str) -> tuple[float, float] | None:
-    """Return the numbers between which a label says that values are; None if it says none."""
+    """Return the range of numbers in a label; None without one."""
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", label.strip().casefold())
     text = re.sub(r"\s*(years?|yrs?|months?|persons?|people)( old)?$", "", text)
     if match := _RANGE.fullmatch(text):

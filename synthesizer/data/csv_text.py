@@ -6,7 +6,7 @@ columns were quoted is learnt from the first megabyte of the text.
 How bytes stand for letters is found out over the whole file, or refused. UTF-8 and UTF-16 prove
 themselves: hardly any other text can be read as them. Files of one byte a letter prove nothing,
 since every byte is some letter in most of their encodings, so theirs is a guess: cp1252 of Western
-Europe, or latin-1 where cp1252 lacks a byte. Nobody but `init` uses the guess, and says so.
+Europe, or latin-1 where cp1252 lacks a byte. Only `init` uses the guess, with a note.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def parse_csv(
 ) -> tuple[pa.Table, CsvLayout, FileOptions]:
     """Read text as dictionary-encoded columns of text, how it was written, and what was found out.
 
-    The encoding is UTF-8 where none is named, unless a byte order mark says otherwise.
+    The default encoding is that of the byte order mark, else UTF-8.
     """
     data, encoding, bom = as_utf8(data, origin, said.get("encoding"))
     data, delimiter, found = _sound(data, origin, said)
@@ -247,7 +247,7 @@ def _ragged_rows(data: pa.Buffer, delimiter: str, quote: str, width: int) -> lis
 
 
 def _explained(data: pa.Buffer, origin: str, message: str) -> str:
-    """Say what is wrong without Arrow's message, which may quote a row."""
+    """Return a sentence about the fault without Arrow's message, which may quote a row."""
     if failing_byte(data, "utf-8") is not None:
         return not_readable(data, origin, "utf-8")
     if "straddling" in message:
@@ -348,7 +348,7 @@ def failing_byte(data: pa.Buffer, encoding: str) -> int | None:
 def as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buffer, str, bool]:
     """Return text as UTF-8, the encoding that it had, and whether a mark of UTF-8 began it.
 
-    Text that should be UTF-8 is returned as it is; whoever reads it finds out.
+    Text that should be UTF-8 is returned unchecked; reading it shows faults.
     """
     start = data.slice(0, min(4, data.size)).to_pybytes()
     if encoding is None and start.startswith(UTF_16_MARKS):
@@ -367,7 +367,7 @@ def as_utf8(data: pa.Buffer, origin: str, encoding: str | None) -> tuple[pa.Buff
 
 
 def unknown_encoding(name: str) -> str:
-    """Say that an encoding is unknown, and which names are near.
+    """Return a sentence about an unknown encoding, with similar names.
 
     Examples
     --------
@@ -384,7 +384,7 @@ def unknown_encoding(name: str) -> str:
 
 
 def not_readable(data: pa.Buffer, origin: str, encoding: str) -> str:
-    """Say which byte an encoding cannot read, in which row and column, and what reads it."""
+    """Return a sentence about an unreadable byte: row, column, and an encoding that reads it."""
     place = failing_byte(data, encoding)
     if place is None:  # what begins with a mark, or ends in the middle of a letter
         return f"{origin}: cannot be read as {encoding}; set `encoding` to the file's own"
@@ -397,7 +397,7 @@ def not_readable(data: pa.Buffer, origin: str, encoding: str) -> str:
 
 
 def _position(before: str) -> str:
-    """Say in which line, row and column a text ends."""
+    """Return line, row and column at which a text ends, in words."""
     line = len(re.findall(r"\r\n?|\n", before)) + 1
     first = before.splitlines()[0] if before else ""
     delimiter = max(DELIMITERS, key=first.count)

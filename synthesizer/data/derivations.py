@@ -62,7 +62,7 @@ _GROUP_PROBE = 200
 _PROBED_FIRST = 20
 """Rows that a pair is looked for in; it must be found in all but those that may disagree."""
 _MAX_INPUTS = 200
-"""Pairs are sought among so many inputs, those nearest to the target in the file."""
+"""Largest number of inputs of pairs, those nearest to the target in the file."""
 _AT_ONCE = 10_000
 """Pairs that are tried on all probe rows in one go."""
 
@@ -314,7 +314,7 @@ def _nearest(inputs: list[_Input], place: int, table: Table) -> list[_Input]:
 
 
 def _has_many(item: _Input) -> bool:
-    """Whether the values of an input are so many that no coincidence repeats its differences."""
+    """Whether an input has so many values that its differences are not repeated by chance."""
     return len(np.unique(item.values[~np.isnan(item.values)])) >= MIN_DISTINCT
 
 
@@ -342,7 +342,7 @@ def _slack(target: FloatArray, variable: Variable) -> FloatArray:
 
 
 def are_near(derived: FloatArray, values: FloatArray, variable: Variable) -> BoolArray:
-    """Tell which numbers of a variable an expression gives, up to their error; NaN is not near."""
+    """Return which numbers of a variable equal an expression, within their error (not NaN)."""
     slack = _slack(values, variable) + 1e-12
     with np.errstate(invalid="ignore"):
         return np.asarray(np.abs(derived - values) <= slack)
@@ -351,7 +351,7 @@ def are_near(derived: FloatArray, values: FloatArray, variable: Variable) -> Boo
 def _decimals(values: npt.NDArray[Any], variable: Variable) -> int | None:
     """Return the decimals of a variable, or of nearly all its numbers: money, and some longer.
 
-    Different numbers count: many zeros say nothing of the others.
+    Different numbers count: many zeros are no evidence about the others.
     """
     if variable.decimals is not None or variable.kind is not Kind.NUMERIC:
         return variable.decimals
@@ -470,12 +470,12 @@ def _grouped(sample: Table, inputs: tuple[_Input, ...], table: Table) -> Iterato
             )
             if is_cut and (text := _cut_text(table[column.name], table[item.name])) is not None:
                 found.append(_Candidate(column.name, (item.name,), text))
-        # of several numbers the one with the fewest values says it most plainly
+        # of several numbers the one with the fewest values is simplest
         yield from _passing(found, table)
 
 
 def _are_apart(values: FloatArray, codes: IntArray) -> npt.NDArray[np.bool_]:
-    """Tell of which numbers, shape (numbers, rows), no two groups overlap in these rows."""
+    """Return for which numbers, shape (numbers, rows), no two groups overlap in these rows."""
     rows = np.flatnonzero(codes >= 0)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     if not len(values) or not len(rows):
@@ -564,7 +564,7 @@ def _between(low: float, high: float, may_be_high: np.bool_) -> float:
     middle = low + (high - low) / 2
     for exponent in range(power, power - 17, -1):
         step = 10.0**exponent
-        is_round = power - exponent <= 2  # two digits are nobody's number
+        is_round = power - exponent <= 2  # a number with two digits
         for steps in (math.floor(round(high / step, 9)), round(middle / step)):
             rounded = round(steps * step, -exponent)
             if low < rounded < high or (rounded == high and (may_be_high or is_round)):
@@ -589,7 +589,7 @@ def _medians(rows: FloatArray) -> FloatArray:
 def _factor_text(item: _Input, column: Column) -> str | None:
     """Write a constant factor, such as that of a weight and its normalised version.
 
-    Each value tells between which bounds the factor lies; the one with the fewest digits that is
+    Each value gives bounds of the factor; the one with the fewest digits that is
     within all of them is it. None if there is none.
     """
     rows = np.flatnonzero(column.is_observed & ~np.isnan(item.values) & (item.values != 0))
@@ -779,7 +779,7 @@ def _is_of_two(candidate: _Candidate, sign: str) -> bool:
 
 
 def _bends(candidate: _Candidate, table: Table) -> bool:
-    """Whether errors of its numbers would bend it: a small difference, or a quotient with heaps."""
+    """Whether errors of its numbers distort it: a small difference, or a quotient with heaps."""
     target, *others = (
         table[name].data[table[name].is_observed] for name in (candidate.target, *candidate.inputs)
     )

@@ -1,6 +1,6 @@
 """How a CSV file is written: what stands above the names, comments, quote sign and delimiter.
 
-What nobody named is found out from the first megabyte. The text is then brought into the common
+Properties that are not declared are detected in the first megabyte. The text is then brought into the common
 form (names in the first line, no comments), which one reader reads.
 """
 
@@ -26,14 +26,14 @@ NO_NAMES: Final = (
 DELIMITERS: Final = (",", ";", "\t", "|")
 _SAMPLE_BYTES: Final = 1 << 20
 _SEPARATOR: Final = re.compile(rb'"?sep=([\x00-\x7f])"?', re.IGNORECASE)
-"""A first line that tells Excel the delimiter."""
+"""A first line with the delimiter for Excel."""
 _SINGLE_QUOTE: Final = re.compile(rb"(?:^|[,;\t|])'(?P<closed>(?:[^'\r\n]|'')*'(?=[,;\t|\r\n]|$))?")
 _MOST_LINES: Final = 0.8
 """Share of lines that have a cell in single quotes, where these quote."""
 
 
 class FileOptions(TypedDict, total=False):
-    """What somebody says of a file before it is read; what is absent or None is found out."""
+    """Declared properties of a file; those that are absent or None are detected."""
 
     delimiter: str | None
     quote: str | None

@@ -2,7 +2,7 @@
 
 How is a matter of the report, some floors above: the package sets `data.view`, which loads the
 printer for notebooks when somebody looks. All results are shown by the same code, from what their
-fields, rows and figures say of themselves.
+their fields, rows and figures declare.
 """
 
 from __future__ import annotations

@@ -178,7 +178,7 @@ def _numbered(texts: Texts, observed: BoolArray) -> FloatArray:
 
 
 def _shared_labels(named: str, texts: Texts) -> Iterator[str]:
-    """Say which labels of a file stand for several values, which stay levels of their own."""
+    """Yield a note for each label of a file that several values share; they stay levels."""
     labels = {} if texts.labelling is None else texts.labelling.labels
     counts = Counter(labels[text] for text in texts.picked(texts.occurs & texts.among(labels)))
     if shared := [label for label, count in counts.items() if count > 1]:
@@ -190,7 +190,7 @@ def _shared_labels(named: str, texts: Texts) -> Iterator[str]:
 
 
 def data_notes(raw: RawTable, table: Table) -> list[str]:
-    """Say what is odd but no error: constant columns, shared labels, missing codes never used."""
+    """Yield notes on constant columns, shared labels and unused missing codes."""
     notes: list[str] = []
     constant = []
     for texts in raw.texts:
@@ -217,14 +217,14 @@ MISSING: Final = "missing"
 MANY: Final = 100
 """A variable with more levels has many, whatever the number of persons."""
 FEW: Final = 10
-"""A variable with so many levels never has many."""
+"""Largest number of levels that is never too many."""
 PUBLIC_WORDS: Final = {
     "y", "n", "yes", "no", "true", "false", "t", "f", "m", "w", "male", "female", "man", "woman",
     "ja", "nein", "nee", "oui", "non", "si", "sí", "tak", "nie",
 }  # fmt: skip
-"""Levels that say nothing of a person by their name."""
+"""Names of levels that reveal nothing about a person."""
 SMALL: Final = 2
-"""Levels of up to so many times the fewest persons may join rare ones."""
+"""Largest ratio of the persons of a level that may join rare ones to the fewest persons."""
 PUBLIC: Final = "; write `public: true` under the variable if its levels are a public code list"
 
 
@@ -335,22 +335,22 @@ class RareLevels:
             to = self.to if holds_word or finite_number(self.to) is not None else MISSING
             new = _new_levels(parts, owners, counts, rare, least, to)
             changed += [_recoded(part, new, to) for part in parts]
-            notes.append(_told(name, new, rare, least, to) + (PUBLIC if is_many else ""))
+            notes.append(_rare_level_note(name, new, rare, least, to) + (PUBLIC if is_many else ""))
         return table.with_columns(changed), notes
 
 
 def are_codes(levels: Collection[str]) -> bool:
-    """Return whether levels are numbers below 1,000, or yes and no, which name nobody."""
+    """Return whether levels are numbers below 1,000, or yes and no, which identify no person."""
     numbers = [finite_number(level) for level in levels]
     are_small = all(number is not None and abs(number) < LARGE for number in numbers)
     are_padded = any(re.match(LEADING_ZERO, level) for level in levels)
     return (are_small and not are_padded) or {x.casefold() for x in levels} <= PUBLIC_WORDS
 
 
-def _told(
+def _rare_level_note(
     name: str, new: Mapping[str, str | None], rare: Sequence[str], least: int, to: str
 ) -> str:
-    """Say what became of the rare levels of a variable."""
+    """Return a note on the treatment of the rare levels of a variable."""
     became = {new[level] for level in rare}
     what = "joined the next level"
     if None in became:

@@ -7,14 +7,14 @@
     │   └── OptionError      arguments, or options of a model, are wrong; also a ValueError
     ├── DataError            the confidential data cannot be used as they are (exit code 2)
     │   └── ExpressionError  a condition or a derived expression cannot be read or evaluated
-    ├── ModelError           a conditional model cannot be fitted, drawn from or found
+    ├── ModelError           a conditional model is unknown, or cannot be fitted or drawn from
     │   └── RuleError        no allowed value is left under the rules (structural zeros)
     ├── SavedModelError      a saved model is cut short, altered or unknown (exit code 2)
     ├── OutputError          the output cannot be written, or exists already (exit code 2)
     └── LimitExceededError   a check exceeded a limit that the configuration sets (exit code 3)
 
 Messages name the file, variable or key and the remedy. They never hold a confidential value:
-for data they say counts and positions.
+for data they contain counts and positions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, Final, Self, TypeVar
 
 Value = TypeVar("Value")
 MOST_SHOWN: Final = 20
-"""So many problems are shown; all are in ``problems``."""
+"""Largest number of problems in a message; all are in ``problems``."""
 
 
 def in_brief(problems: Sequence[str]) -> list[str]:
@@ -42,16 +42,16 @@ def in_brief(problems: Sequence[str]) -> list[str]:
 
 
 class Problem(str):
-    """A sentence about what is wrong, with a code and the names it is about, for programs.
+    """A sentence about a problem, with a code and the names concerned, for programs.
 
     Parameters
     ----------
     text : str
         The sentence: file, variable or key, and the remedy.
     code : str
-        What kind of problem it is, such as ``unknown_variable``; that of its error by default.
+        Kind of the problem, such as ``unknown_variable``; by default that of its error.
     names : tuple of str
-        The variables or files that it is about.
+        Variables or files concerned.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Problem(str):
 
     @classmethod
     def of(cls, text: str, code: str = "") -> Problem:
-        """Return a sentence as it is where it has a code, else with this one."""
+        """Return a sentence with this code, unless it has one."""
         return text if isinstance(text, Problem) and text.code else cls(text, code)
 
     def at(self, place: str) -> Problem:
@@ -85,7 +85,7 @@ def at_place(place: str, problems: Iterable[str]) -> list[Problem]:
 
 
 class SynthesizerError(Exception):
-    """Root of the tree; ``problems`` lists every problem found, one `Problem` each.
+    """Base class of all errors; ``problems`` lists all problems.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class SynthesizerError(Exception):
 
     exit_code = 1
     code = "error"
-    """Of problems that have none of their own."""
+    """Default code of its problems."""
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         listed = (problems,) if isinstance(problems, str) else problems
@@ -146,7 +146,7 @@ class ExpressionError(DataError):
 
 
 class ModelError(SynthesizerError):
-    """A conditional model cannot be fitted, drawn from or found."""
+    """A conditional model is unknown, or cannot be fitted or drawn from."""
 
     code = "model"
 
@@ -193,7 +193,7 @@ RENAMED: Final = {
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Suggest the new or the nearest known name; return ``otherwise`` where none is near.
+    """Return a hint with the new or the nearest known name; ``otherwise`` without a near one.
 
     Examples
     --------
@@ -217,12 +217,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def in_other_case(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that differs in nothing but upper and lower case."""
+    """Return the known name that differs in upper and lower case only."""
     return next((other for other in known if other.casefold() == name.casefold()), None)
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Write a count with its noun.
+    """Return a count with its noun.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def listed(names: Sequence[str], most: int = 5, between: str = ", ") -> str:
 
 
 class Problems(list[str]):
-    """Problems gathered from several places, to be raised as one error.
+    """Problems of several steps, to be raised as one error.
 
     Examples
     --------
@@ -257,13 +257,13 @@ class Problems(list[str]):
     """
 
     def gathered(self, place: str = "") -> Gathered:
-        """Collect the problems of an error raised in the block, with the place before each."""
+        """Return a block whose error is collected, with the place before each problem."""
         return Gathered(self, place)
 
     def attempt(
         self, function: Callable[..., Value | None], *words: Any, place: str = ""
     ) -> Value | None:
-        """Return what a function returns; None where it raises an error, which is collected."""
+        """Return the result of a function; None after an error, which is collected."""
         with self.gathered(place):
             return function(*words)
         return None
@@ -273,7 +273,7 @@ class Problems(list[str]):
         self += at_place(place, problems)
 
     def settle(self, kind: type[SynthesizerError]) -> None:
-        """Raise an error with every problem once; nothing happens where there is none."""
+        """Raise an error with all problems, if there are any."""
         if self:
             raise kind(dict.fromkeys(self))
 
@@ -288,7 +288,7 @@ class Gathered:
         """Begin the block."""
 
     def __exit__(self, kind: object, error: object, trace: object) -> bool:
-        """Take the error over if it is one of the package."""
+        """Collect an error of the package; pass on any other."""
         if isinstance(error, SynthesizerError):
             self.problems.at(self.place, error.problems)
             return True
@@ -296,4 +296,4 @@ class Gathered:
 
 
 class Terminated(KeyboardInterrupt):
-    """Somebody ended the program (SIGTERM): it stops at once and keeps nothing."""
+    """The program was ended by SIGTERM; it stops at once without results."""

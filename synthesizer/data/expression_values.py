@@ -194,7 +194,7 @@ def bool_mask(value: Value, wanted: bool) -> BoolArray:
     are_booleans = [str(label).casefold() in _TRUE | _FALSE for label in value.levels]
     if not all(are_booleans):
         raise ExpressionError(
-            f"the levels of {value.what} do not say true or false; compare with == and a level "
+            f"the levels of {value.what} are not true and false; compare with == and a level "
             "in quotation marks"
         )
     mask = np.array([str(label).casefold() in words for label in value.labels], dtype=bool)
@@ -333,7 +333,7 @@ def _compare_numbers(symbol: str, left: Value, right: Value) -> BoolArray:
     dates = Type.DATE in (left.type, right.type)
     convert = as_dates if dates else as_numbers
     first, second = convert(left), convert(right)
-    both_defined = ~(np.isnan(first) | np.isnan(second))  # numpy says nan != nan is true
+    both_defined = ~(np.isnan(first) | np.isnan(second))  # in numpy nan != nan is true
     return np.asarray(_COMPARE[symbol](first, second) & both_defined)
 
 

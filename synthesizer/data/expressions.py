@@ -338,7 +338,7 @@ class Expression:
         target: Variable | None = None,
         absent: Collection[str] = (),
     ) -> list[str]:
-        """Say without data what is wrong: as a condition, or to derive ``target``, where named.
+        """Return the problems without data: as a condition, or to derive ``target``.
 
         ``absent`` are variables that are known to be missing: only the rest is looked at.
         """

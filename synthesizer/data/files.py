@@ -46,7 +46,7 @@ _REMEDY = {
 
 
 def discard_output() -> None:
-    """Send what is still to be printed nowhere, since nobody reads it or it cannot be written."""
+    """Discard further output, since the reader closed the pipe or it cannot be written."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -364,7 +364,7 @@ class _Draft:
             os.replace(self.new, self.target)
 
     def discard(self) -> None:
-        """Delete what has the name; whoever is killed meanwhile leaves no half of it there."""
+        """Delete the file or directory of this name, never partly, even if interrupted."""
         with signals_later():
             os.rename(self.target, self.new)
             self._clear()
@@ -399,7 +399,7 @@ class _Draft:
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path, ignore_errors=True)
                 if path.exists():
-                    shutil.rmtree(path)  # says why
+                    shutil.rmtree(path)  # raises the reason
             elif path.name != _LOCK:
                 os.unlink(path)
 
@@ -488,7 +488,7 @@ def _busy(final: Path) -> OutputError:
 
 
 def _unlock(handle: int, place: Path) -> None:
-    # Windows deletes no open file; there nobody can take a lock before it is deleted
+    # Windows deletes no open file, so that the lock cannot be taken before it is deleted
     _locks.discard(handle)
     if _IS_WINDOWS:
         os.close(handle)
@@ -545,14 +545,14 @@ def _errors_name(path: Path) -> Iterator[None]:
     """Turn what the system refuses into an OutputError that names ``path``."""
     try:
         yield
-    except BrokenPipeError:  # nobody reads what is printed
+    except BrokenPipeError:  # the reader closed the pipe
         raise
     except OSError as error:
         raise OutputError(_told(path, error)) from error
 
 
 def _told(path: Path, error: OSError) -> str:
-    """Say that a path cannot be written, why, and what to do."""
+    """Return a sentence about a path that cannot be written: reason and remedy."""
     named = error.filename if isinstance(error.filename, str) else ""
     is_ours = Path(named) == path or any(part.endswith(".partial") for part in Path(named).parts)
     where = "" if not named or is_ours else f": {named}"

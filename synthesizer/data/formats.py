@@ -53,7 +53,7 @@ class Writing:
     """Takes the layout of the source, its table, labels and a form, before anything is fitted.
     Returns the layout in this form, sentences on what stands against it, and notes."""
     told: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    """By form what a codebook says of the files, and how pandas opens ``file``, with its codes for
+    """By form the sentence of the codebook, and how pandas opens ``file``, with its codes for
     missing values as missing."""
     write: Callable[[Table, Path, Layout, str], None]
     """Writes a table to a new file: the same table, the same bytes."""
@@ -65,7 +65,7 @@ class FileFormat:
 
     endings: Sequence[str]
     read: Callable[[Path, FileOptions, int | None], Read]
-    """Takes a file, what somebody says of it, and how many bytes it may unpack to."""
+    """Takes a file, its declared properties, and the largest unpacked size in bytes."""
     keys: Mapping[str, FormatKey] = field(default_factory=dict)
     writing: Writing | None = None
 

@@ -75,9 +75,9 @@ MAX_LEVELS: Final = 100_000
 MAX_MISSING: Final = 100
 """States are integers of 8 bits; files of others, and histories, add codes of their own."""
 MIN_ROWS: Final = 20
-"""Below so many rows, distinct values prove nothing."""
+"""Smallest number of rows from which distinct values are evidence."""
 FEW_INTEGERS: Final = 10
-"""Whole numbers with at most so many distinct values are taken for codes."""
+"""Largest number of distinct whole numbers that are read as codes."""
 MANY_IDS: Final = 50
 """An identifier has more distinct values than this."""
 MOST_IDS: Final = 0.5
@@ -88,7 +88,7 @@ LARGE: Final = 1000
 MANY_LEVELS: Final = 100
 """Texts with more distinct values, and more than half the rows, are no categories."""
 MOST_ODD: Final = 10
-"""So many texts among numbers or dates may be missing codes."""
+"""Largest number of texts among numbers or dates that may be missing codes."""
 MOSTLY: Final = 0.9
 """Share of numbers from which other texts look like missing codes."""
 
@@ -101,7 +101,7 @@ CORRECT: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What a configuration may say of a variable; None leaves it to inference."""
+    """Declaration of a variable in a configuration; None leaves a property to inference."""
 
     kind: Kind | None = None
     missing: tuple[str, ...] | None = None
@@ -130,7 +130,7 @@ Declared: TypeAlias = Mapping[str, Any]
 
 
 def declarations_of(declared: Declared | None) -> dict[str, Declaration]:
-    """Return declarations of variables, also where a map says what a `Declaration` would.
+    """Return declarations of variables, also of maps with the fields of a `Declaration`.
 
     Raises
     ------
@@ -184,10 +184,10 @@ class Inferred:
 
 
 class UnreadableColumn(Exception):  # noqa: N818
-    """What is wrong with one column, as the end of a sentence that starts with its name.
+    """Problem with one column: the end of a sentence that starts with its name.
 
     ``every_row`` helps where every row needs a value, if ``remedy`` does not. ``cure`` is a
-    declaration with which the column can be read, and ``cured`` says what it does.
+    declaration with which the column can be read, and ``cured`` is its effect.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
 def infer_each(
     raw: RawTable, declared: Mapping[str, Declaration]
 ) -> Iterator[tuple[str, Inferred | UnreadableColumn]]:
-    """Decide about the columns one by one, or say what stands against it."""
+    """Yield for each column its inferred variable, or the problem with it."""
     for texts in raw.texts:
         try:
             yield texts.name, _infer_one(texts, declared.get(texts.name, Declaration()))
@@ -306,12 +306,12 @@ class _Column:
         return mask
 
     def where(self, values: BoolArray) -> str:
-        """Say in how many rows the masked values are, and name the first few."""
+        """Return the number of rows of the masked values, and the first few rows, in words."""
         return self.texts.where(self.among_texts(values))
 
     @cached_property
     def all_distinct(self) -> bool:
-        """Whether no value comes twice, in so many rows that this is no chance."""
+        """Whether all values are distinct, in enough rows to exclude chance."""
         counts = self.texts.counts[self.is_value]
         return self.texts.n_rows >= MIN_ROWS and bool(counts.max() == 1 and len(counts) > 10)
 
@@ -323,7 +323,7 @@ class _Column:
 
     @cached_property
     def share_distinct(self) -> float:
-        """Distinct values per row that is not missing; 0 where they are too few to tell."""
+        """Distinct values per row that is not missing; 0 for too few rows."""
         counts = self.texts.counts[self.is_value]
         return len(counts) / int(counts.sum()) if len(counts) > MANY_IDS else 0.0
 
@@ -344,7 +344,7 @@ class _Column:
                 raise self.infinite(beyond, words)
 
     def infinite(self, values: BoolArray, words: str = "infinite numbers") -> UnreadableColumn:
-        """Return the problem of infinite numbers, or of what ``words`` say."""
+        """Return the problem of infinite numbers, or of those described by ``words``."""
         return UnreadableColumn(
             f"has {words} in {self.where(values)}",
             "empty these cells, or declare what they hold as `missing` under `variables` of a YAML",
@@ -371,9 +371,9 @@ def _guess(column: _Column) -> tuple[Kind, str]:
         kind = Kind.ORDERED if texts.ordered else Kind.CATEGORICAL
         return kind, f"the source has {'ordered ' if texts.ordered else ''}categories"
     if texts.source is not None and pa.types.is_boolean(texts.source):
-        return Kind.BOOLEAN, "the source says so"
+        return Kind.BOOLEAN, "declared in the source"
     if _is_time(texts.source):
-        return Kind.DATE, "the source says so"
+        return Kind.DATE, "declared in the source"
     is_number = bool(column.number.all())
     words = set(column.values.slice(0, 3).to_pylist())
     if any(words <= set(pair) for pair in BOOLEANS):
@@ -408,18 +408,18 @@ def _ambiguous(column: _Column, forms: tuple[str, ...]) -> UnreadableColumn:
 
 
 def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None:
-    """Return the kind that SPSS, Stata or SAS say a column has; None where they say nothing.
+    """Return the kind of a column in SPSS, Stata or SAS; None without one.
 
     Where every value has a label the values are codes, whatever the level of measurement: programs
     that write SPSS files call every number scale.
     """
     if about.is_date:
-        return Kind.DATE, "the source says so"
+        return Kind.DATE, "declared in the source"
     has_labels = bool(column.texts.among(about.labels)[column.is_value].all())
     if about.measure == "scale" and not has_labels and column.number.all() and not about.is_text:
         kind, why = _guess_number(column)
         is_other = kind is Kind.CATEGORICAL
-        return (Kind.NUMERIC, "the source says that it is scale") if is_other else (kind, why)
+        return (Kind.NUMERIC, "declared as scale in the source") if is_other else (kind, why)
     if about.measure not in ("nominal", "ordinal"):
         if has_labels and _is_scale(column, about):
             return Kind.ORDERED, "its labels are ranges of numbers, or words of a scale"
@@ -431,7 +431,7 @@ def _labelled_kind(column: _Column, about: Labelling) -> tuple[Kind, str] | None
     if not column.number.all() and int(column.is_value.sum()) > MANY_LEVELS and not has_labels:
         return None
     kind = Kind.ORDERED if about.measure == "ordinal" else Kind.CATEGORICAL
-    return kind, f"the source says that it is {about.measure}"
+    return kind, f"declared as {about.measure} in the source"
 
 
 def _is_scale(column: _Column, about: Labelling) -> bool:
@@ -477,7 +477,7 @@ def _guess_number(column: _Column) -> tuple[Kind, str]:
 
 
 def _format_doubt(form: NumberFormat) -> str:
-    """Say what to declare if a mark of an ambiguous format means the other thing."""
+    """Return what to declare if a mark of an ambiguous format has the other meaning."""
     if not form.is_ambiguous:
         return ""
     if form.thousands:
@@ -486,7 +486,7 @@ def _format_doubt(form: NumberFormat) -> str:
 
 
 def _why_codes(column: _Column) -> str:
-    """Say why whole numbers are codes; nothing where they are none.
+    """Return the reason why whole numbers are codes; empty if they are not.
 
     Large numbers, some of few rows, are amounts: as codes these would be released.
     """
@@ -525,7 +525,7 @@ def _is_written_with_point(column: _Column) -> bool:
 
 
 def _counts_rows(column: _Column) -> bool:
-    """Tell whether distinct whole numbers count persons or rows."""
+    """Return whether distinct whole numbers count persons or rows."""
     of_text = np.full(len(column.is_value), np.nan)
     of_text[column.is_value] = column.numbers
     return is_numbering(column.texts.name, of_text[column.texts.codes])

@@ -60,10 +60,10 @@ class FrameLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class Labelling:
-    """What a file says of a column beside its values.
+    """Metadata of a column of a file.
 
     Values are named by their texts: ``98``, ``2020-01-31``, or ``.a`` for a missing value that
-    Stata or SAS tell apart by a letter.
+    Stata or SAS distinguish by a letter.
     """
 
     label: str = ""
@@ -115,7 +115,7 @@ class Layout:
 
     @property
     def labellings(self) -> dict[str, Labelling]:
-        """What a file says of its columns, by their names."""
+        """Metadata of the columns of a file, by name."""
         return dict(zip(self.names, self.labelled, strict=True)) if self.labelled else {}
 
     def holds_numbers(self, name: str) -> bool:

@@ -99,7 +99,7 @@ def far_codes(numbers: FloatArray) -> tuple[float, ...]:
 
 
 def _codes_among_numbers(texts: Texts) -> BoolArray:
-    """Tell which texts are missing codes if everything else is a number."""
+    """Return which texts are missing codes if all other values are numbers."""
     codes = texts.among(NUMBER_CODES)
     others = texts.occurs & ~codes
     if others.any() and is_number(texts.values, texts.format)[others].all():
@@ -108,7 +108,7 @@ def _codes_among_numbers(texts: Texts) -> BoolArray:
 
 
 def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
-    """Tell which texts are negative numbers that stand for a missing value.
+    """Return which texts are negative numbers that stand for a missing value.
 
     They must stand alone: one negative number among others that are not negative, several only
     if none is -1 (numbers that are really negative come close to zero), or one among words. A few
@@ -132,7 +132,7 @@ def _sentinels(texts: Texts, is_code: BoolArray) -> BoolArray:
 
 
 def guessed_codes(table: Table, declared: Collection[str] = ()) -> str:
-    """Say which values nobody declared are taken for missing; empty cells need no words.
+    """Return a note on undeclared values that are read as missing, without empty cells.
 
     Others than the usual codes are named where several records have them.
     """

@@ -52,12 +52,12 @@ MAX_REPEATS = 10_000
 Count = Annotated[int, Strict(), Field(ge=1)]
 NotNegativeCount = Annotated[int, Strict(), Field(ge=0)]
 Repeats = Annotated[int, Strict(), Field(ge=1, le=MAX_REPEATS)]
-"""How often something is made, each time at the cost of the first; more is a slip of the pen."""
+"""Number of repetitions, each with the full cost; more is a typing error."""
 SYNONYMS = {
     **dict.fromkeys(("n", "k", "size", "count", "n_samples", "num_samples"), "rows"),
     "random_state": "seed",
 }
-"""Names of other libraries for ours."""
+"""Names of options in other libraries, with their names here."""
 MAX_GROUPS = 10_000
 MAX_ROWS = 50_000_000
 """Of a dataset, which is held in memory."""
@@ -155,7 +155,7 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 
 
 def checked(kind: type[Class], values: Mapping[str, Any]) -> Class:
-    """Make options, also those of a plain dataclass whose own constructor checks no types."""
+    """Return checked options of a class, also of a plain dataclass."""
     try:
         instance = object.__new__(kind)
         _adapter(cast(Any, kind)).validator.validate_python(
@@ -222,7 +222,7 @@ _REASONS: Mapping[str, str] = {
 
 
 def reason(fault: ErrorDetails) -> str:
-    """Say what a value must be."""
+    """Return the requirement on a value, in words."""
     words, context = _REASONS.get(fault["type"]), fault.get("ctx", {})
     if fault["type"] == "too_short" and context["field_type"] == "Dictionary":
         words = "a map of at least {min_length}"
@@ -231,7 +231,7 @@ def reason(fault: ErrorDetails) -> str:
 
 
 def _number_hint(value: object) -> str:
-    """Explain that YAML reads ``1e-4`` as text."""
+    """Return a hint that YAML reads ``1e-4`` as text."""
     try:
         number = float(value) if isinstance(value, str) else math.nan
     except ValueError:
@@ -255,8 +255,8 @@ _CODES = {"missing": "missing_key", **dict.fromkeys(UNKNOWN, "unknown_key")}
 def sentences(kind: type[BaseModel], content: Any, faults: Sequence[ErrorDetails]) -> list[str]:
     """Describe the faults of a configuration that was read as ``kind``, a sentence for each place.
 
-    What fits none of several forms has a fault for each: it is told what it may be, or, where
-    it has one of the forms, what is wrong inside.
+    A value that fits none of several forms has a fault for each. The sentence then lists the forms,
+    or the faults of the form that it has.
     """
     places = [tuple(_steps(content, item["loc"])) for item in faults]
     told: dict[tuple[object, ...], Problem] = {}
@@ -280,7 +280,7 @@ def _sentence(kind: type[BaseModel], place: str, item: ErrorDetails) -> str:
     if item["type"] in UNKNOWN:
         return f"{place}: unknown key{nearest(str(location[-1]), _siblings(kind, location))}"
     if item["type"] == "missing":
-        return f"{place}: is needed"
+        return f"{place}: is required"
     is_own = item["type"] == "value_error"
     message = item["msg"].removeprefix("Value error, ") if is_own else f"must be {reason(item)}"
     return f"{place}: {message}{_shown(item)}"
@@ -363,7 +363,7 @@ def as_label(value: object) -> object:
 
 
 def unwritable(content: Any, place: str = "") -> Iterator[str]:
-    """Yield which texts hold what no name, label or path can: half characters and NUL.
+    """Yield the texts with characters that no name, label or path can have: surrogates and NUL.
 
     YAML and JSON can spell both by escapes; no file in UTF-8 and no path can hold them. Neither can
     a file hold data, which Python may hand over in place of names: none of its values is shown.
@@ -371,7 +371,7 @@ def unwritable(content: Any, place: str = "") -> Iterator[str]:
     if isinstance(content, str):
         if at := next((i + 1 for i, c in enumerate(content) if c == "\0" or _is_half(c)), None):
             what = "a NUL" if content[at - 1] == "\0" else "half a character (a lone surrogate)"
-            yield f"{place}: position {at} of its text is {what}; write the text anew"
+            yield f"{place}: position {at} of the text is {what}; type the text again"
     elif isinstance(content, Mapping):
         for number, (key, value) in enumerate(content.items(), 1):
             inner = f"{place}.{key}" if place else str(key)
@@ -385,7 +385,7 @@ def unwritable(content: Any, place: str = "") -> Iterator[str]:
 
 
 def is_data(value: object) -> bool:
-    """Whether a value holds data: a frame, a column or an array, but no index, which has names.
+    """Whether a value is data: a frame, a column or an array, but not an index of names.
 
     Examples
     --------
@@ -399,7 +399,7 @@ def is_data(value: object) -> bool:
 
 
 def what_data(value: object) -> str:
-    """Return what data are, and what to write in their place where they may be a list."""
+    """Return the type of data in words, and what to write instead if they may be a list."""
     kind = type(value).__name__
     if hasattr(type(value), "columns"):
         return f"a {kind}"
@@ -489,7 +489,7 @@ def _is_hinted(parameter: Parameter) -> bool:
 
 
 def faults(place: str, value: Any, hint: Any) -> Iterator[str]:
-    """Yield what is wrong with a value of which an annotation says what it must be."""
+    """Yield the problems of a value with an annotation."""
     kinds = [*alternatives(hint)]
     if not any(_is_of(value, kind) for kind in kinds):
         yield f"{place} must be {_in_words(kinds)}{_instead(value, kinds)}"
@@ -508,7 +508,7 @@ def faults(place: str, value: Any, hint: Any) -> Iterator[str]:
 def _is_of(value: Any, kind: Any) -> bool:
     """Whether a value has the outer form of a type: what is in a list is looked at later."""
     origin = get_origin(kind) or kind
-    if origin is Literal:  # which of its words, the function tells with what else is wrong
+    if origin is Literal:  # the function itself refuses other words
         return isinstance(value, str)
     if origin in _LISTS:
         return isinstance(value, Sequence) and not isinstance(value, str | bytes)
@@ -537,7 +537,7 @@ def _word(kind: Any) -> str:
 
 
 def _instead(value: Any, kinds: Sequence[Any]) -> str:
-    """Say what came in place of what must, and what to do where that is plain."""
+    """Return the type of a wrong value, with a remedy if there is one, in words."""
     if isinstance(value, str):
         is_list = any(get_origin(kind) in _LISTS and get_args(kind)[0] is str for kind in kinds)
         return f", not a text{f': write [{value!r}]' if is_list else ''}"

@@ -34,7 +34,7 @@ from synthesizer.data.values import is_number
 
 FEW_RECORDS = 10
 NEW_CODES = 5
-"""So many texts that are no numbers are taken for missing codes that only this file has."""
+"""Largest number of texts among numbers that are read as missing codes of this file."""
 Data = Table | pd.DataFrame | RawTable
 """What measures accept: a table of codes, a pandas frame, or a file that was read."""
 

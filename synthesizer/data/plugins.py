@@ -319,5 +319,5 @@ def makers() -> list[Any]:
 
 
 def arranging_keys() -> dict[str, Key]:
-    """Return the keys that say how rows belong together, by name."""
+    """Return the keys of arrangements of rows, by name."""
     return {name: key for name, key in extension_keys().items() if key.arrange is not None}

@@ -33,7 +33,7 @@ from synthesizer.data.errors import DataError, OptionError
 MAX_SEED = 2**63 - 1
 KEY_BYTES = 32
 NO_KEY = "none"
-"""What configurations and manifests say where the seed alone decides."""
+"""Word of configurations and manifests for a run that the seed alone determines."""
 WITHOUT_KEY = "random_key: none"
 _KEY = re.compile(rf"[0-9a-f]{{{2 * KEY_BYTES}}}")
 

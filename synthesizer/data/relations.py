@@ -46,7 +46,7 @@ class Relation:
 
     @property
     def sentence(self) -> str:
-        """The relation in words."""
+        """The relation as a sentence."""
         if self.key == "forbid":
             return f"{self.text.replace(' < ', ' >= ')} in all rows"
         return f"{self.name} {'=' if self.key == 'derived' else 'follows from'} {self.text}"
@@ -194,7 +194,7 @@ def _followers(
 
 
 def _many(values: IntArray) -> bool:
-    """Whether so many rows are outside the largest value that a relation can show."""
+    """Whether enough rows lie outside the largest value to show a relation."""
     return len(values) - int(np.bincount(values).max(initial=0)) >= MIN_BROKEN
 
 

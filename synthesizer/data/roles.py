@@ -97,17 +97,15 @@ def roles_of(
 
 
 def _cured(raw: RawTable, name: str, cure: Declaration) -> Inferred | None:
-    """Read a column as the cure of its problem says; None where it cannot be read so."""
+    """Return a column read with the declaration that its problem suggests; None if impossible."""
     ((_, again),) = infer_each(raw.select([name]), {name: cure})
     return again if isinstance(again, Inferred) else None
 
 
 def _nothing_left(raw: RawTable, dropped: Mapping[str, str], drop: Collection[str]) -> list[str]:
-    """Say why no column is left."""
+    """Return a sentence about the reasons why no column is left."""
     if set(drop) >= set(raw.names):
         return [f"{raw.origin}: every column is dropped; keep one that can be synthesised"]
-    return [
-        f"{raw.origin}: no column is left that can be synthesised; say what they are (--id)"
-    ] + [
+    return [f"{raw.origin}: no column can be synthesised; declare the columns (--id)"] + [
         f"{raw.origin}: column {name!r} {why}" for name, why in dropped.items() if name not in drop
     ]

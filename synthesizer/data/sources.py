@@ -71,7 +71,7 @@ class Texts:
     format: NumberFormat = PLAIN
     """How its numbers are written."""
     labelling: Labelling | None = None
-    """What a file says of the column."""
+    """Metadata of the column in the file."""
 
     @property
     def n_rows(self) -> int:
@@ -92,7 +92,7 @@ class Texts:
         return kind is None or pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
     def among(self, texts: Iterable[str]) -> BoolArray:
-        """Tell which distinct texts are in ``texts``, shape (k,)."""
+        """Return which distinct texts are in ``texts``, shape (k,)."""
         wanted = pa.array(list(texts), pa.string())
         return np.asarray(pc.is_in(self.values, wanted).to_numpy(zero_copy_only=False))
 
@@ -101,7 +101,7 @@ class Texts:
         return list(self.values.filter(pa.array(mask)).to_pylist())
 
     def where(self, mask: BoolArray) -> str:
-        """Say in how many rows the masked texts are, and name the first few (1 = first)."""
+        """Return the number of rows of the masked texts, and the first few (1 = first), in words."""
         count = int(self.counts[mask].sum())
         rows = np.flatnonzero(mask[self.codes])[:MAX_POSITIONS] + 1
         named = ", ".join(str(row) for row in rows)
@@ -355,7 +355,7 @@ class WholeSource:
         """Raise DataError where the source is not what it was."""
 
     def told(self, raw: RawTable) -> str:
-        """Say of how many rows a sample is."""
+        """Return a sentence about the size of a sample."""
         return f"a random sample of {raw.n_rows:,} of {self.n_rows:,} rows was looked at"
 
 
@@ -439,7 +439,7 @@ def csv_bytes(path: Path) -> pa.Buffer | None:
             return None
         ending, content = text_of(path, None)
     except UNREADABLE:
-        return None  # `read_path` says why
+        return None  # `read_path` raises the reason
     return content if ending in CSV_SUFFIXES else None
 
 
@@ -507,7 +507,7 @@ def _text_size(column: pa.ChunkedArray) -> int:
 
 
 def damaged_parquet(path: Path) -> str:
-    """Say what is wrong with a Parquet file, or a directory of them, that cannot be read."""
+    """Return a sentence about a Parquet file, or a directory of them, that cannot be read."""
     if not path.is_dir():
         return "not a Parquet file, or damaged"
     files = [file for file in path.rglob("*") if file.is_file() and file.name[0] not in "._"]

@@ -41,18 +41,18 @@ STYLES: Final = ("plain", "point", "bare", "short")
 
 
 def matches(values: pa.Array, pattern: str) -> BoolArray:
-    """Tell which texts a pattern matches; nulls do not."""
+    """Return which texts match a pattern; nulls do not."""
     found = pc.fill_null(pc.match_substring_regex(values, pattern), False)
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def is_number(values: pa.Array, form: NumberFormat = PLAIN) -> BoolArray:
-    """Tell which texts are finite decimal numbers."""
+    """Return which texts are finite decimal numbers."""
     return matches(form.plain(values), NUMBER)
 
 
 def has_leading_zero(values: pa.Array) -> BoolArray:
-    """Tell which texts start with a needless zero, as codes such as ``007`` do."""
+    """Return which texts start with a needless zero, as codes such as ``007`` do."""
     return matches(values, LEADING_ZERO)
 
 
@@ -141,7 +141,7 @@ def rounded(numbers: FloatArray, decimals: int) -> FloatArray:
 
 
 def _fixed(numbers: FloatArray, decimals: int) -> pa.Array:
-    # Arrow switches to scientific notation beyond so many decimals
+    # Arrow uses scientific notation for more decimals
     if decimals > MAX_DECIMALS or np.abs(numbers).max(initial=0.0) >= MAX_EXACT:
         return pa.array([f"{x:.{decimals}f}" for x in numbers.tolist()], pa.string())
     if decimals == 0:

@@ -92,7 +92,7 @@ CONTAINER = Path("/sys/fs/cgroup")
 
 
 def free_memory() -> int | None:
-    """Return the bytes that are free, the limit of a container included; None where nobody says."""
+    """Return the free memory in bytes, within the limit of a container; None if unknown."""
     try:
         lines = dict(line.split(":", 1) for line in MEMORY_INFO.read_text("utf-8").splitlines())
         free = int(lines["MemAvailable"].split()[0]) * 1024
@@ -107,7 +107,7 @@ def free_memory() -> int | None:
 
 
 def used_memory() -> int:
-    """Return the largest memory of this process so far, bytes; 0 where nobody says."""
+    """Return the largest memory of this process so far, in bytes; 0 if unknown."""
     try:
         import resource
     except ImportError:  # not on Windows
@@ -144,7 +144,7 @@ def in_bytes(size: float) -> str:
 
 
 def too_large(path: Path, size: int, limit: int) -> str:
-    """Say that a file of ``size`` bytes unpacks to more than the limit."""
+    """Return a sentence about a file of ``size`` bytes that unpacks to more than the limit."""
     return (
         f"{path}: {in_bytes(size)} that unpack to more than {in_bytes(limit)}, too much for such a "
         "file or for the free memory; if it is sound, allow it (data: {max_unpacked_mb: ...}), or "
@@ -166,7 +166,7 @@ class Listener(Protocol):
         """Show how far a phase has come in words."""
 
     def expect(self, phase: str, seconds: float) -> None:
-        """Say what a phase will take from here, where its parts do not tell."""
+        """Set the expected rest of a phase, if it does not follow from its parts."""
 
     def stop(self, phase: str) -> None:
         """End a phase."""

@@ -51,7 +51,7 @@ def decode(table: Table, layout: Layout) -> pa.Table:
             field = pa.field(column.name, array.type)
         arrays.append(array)
         fields.append(field)
-    # What the source says beside its data (attributes, numbers of rows and of categories) is
+    # Metadata of the source (attributes, numbers of rows and of categories) is
     # about confidential data and stays out.
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
@@ -240,7 +240,7 @@ def write(
     format = format or _source_format(layout)  # noqa: A001
     layout = layout.select(tuple(name for name in table.names if name in layout.names))
     if (writing := writing_of(format)) is not None:
-        if layout.form != format:  # nobody has planned it
+        if layout.form != format:  # not planned
             layout, problems, _ = writing.laid_out(layout, table, {}, format)
             if problems:
                 raise OutputError(f"{path.name}: {problem}" for problem in problems)

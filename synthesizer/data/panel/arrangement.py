@@ -165,7 +165,7 @@ class Arrangement:
 
     @property
     def person_column(self) -> str | None:
-        """The column of the source that says who, where there is one."""
+        """Column of persons in the source; None without one."""
         return None
 
     @property
@@ -191,11 +191,11 @@ class Arrangement:
         return other
 
     def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
-        """Say why another file with these columns cannot be modelled like the source."""
+        """Yield the reasons why another file with these columns cannot be modelled like the source."""
         return []
 
     def other_notes(self, other: Table) -> Iterator[str]:  # noqa: ARG002
-        """Say what is odd in another file that is modelled like the source."""
+        """Yield notes on another file that is modelled like the source."""
         yield from ()
 
     def with_room(self, tables: Sequence[Table]) -> Self:  # noqa: ARG002
@@ -227,7 +227,7 @@ class Arrangement:
 
 
 class Arranging:
-    """Base class of options that say how rows belong together, beside `Section`: of ``panel``, and
+    """Base class of options of groups of rows, beside `Section`: of ``panel``, and
     of keys that have ``arrange``.
     """
 
@@ -240,7 +240,7 @@ class Arranging:
 
     @property
     def key_columns(self) -> Sequence[str]:
-        """Columns that say which unit a row is of, and which of its rows; no cell may be empty."""
+        """Columns of the unit of a row, and of its position in it; no cell may be empty."""
         return ()
 
     @property
@@ -281,7 +281,7 @@ PLAIN: Final = Plain()
 MIN_PERSONS = 2
 """Fewest persons, as there are fewest rows of other files."""
 FEW_PERSONS = 20
-"""Below so many persons each of them can be recognised."""
+"""Smallest number of persons of whom none can be recognised."""
 NO_RELEASE = "do not release what is made of them"
 """Words of the note on them, which no screen leaves out."""
 RARE_PERIOD = 5
@@ -289,7 +289,7 @@ RARE_PERIOD = 5
 
 
 def thin_notes(persons: IntArray, total: int, *, wide: bool = False) -> Iterator[str]:
-    """Say where there are few persons, with counts only.
+    """Yield notes on small numbers of persons, with counts only.
 
     Examples
     --------

@@ -62,7 +62,7 @@ class LongForm(Arrangement):
     """All columns of the source, in order."""
     person: str
     time: str
-    """Which of them say who and when."""
+    """Columns of person and time among them."""
     periods: Column
     """One row a period, in order: what the time column holds."""
     times: FloatArray
@@ -72,7 +72,7 @@ class LongForm(Arrangement):
     view: tuple[int, ...] = ()
     """Periods that the checks of persons see."""
     constant: frozenset[str] = frozenset()
-    """Variables that nobody changes in the source."""
+    """Variables that are constant within persons in the source."""
 
     def __post_init__(self) -> None:
         if self.person not in self.schema or self.time not in self.schema:
@@ -112,7 +112,7 @@ class LongForm(Arrangement):
         return other.take(np.flatnonzero((self._periods_of(column) >= 0) & column.is_observed))
 
     def other_problems(self, other: Table) -> list[str]:
-        """Say where another file lacks persons or periods, repeats them or has other periods."""
+        """Yield problems of another file: missing, repeated or different persons or periods."""
         column = other[self.time]
         problems = [*missing_times(column), *missing_in(other[self.person], "person", "person")]
         period = self._periods_of(column)
@@ -230,7 +230,7 @@ def _gap_notes(moments: Moments) -> Iterator[str]:
 
 
 def _repeated(table: Table, person: str, period: IntArray) -> list[str]:
-    """Say where one person has two rows in a period."""
+    """Yield problems of persons with two rows in a period."""
     who = _numbered(table[person]).astype(np.int64)
     key = who * (int(period.max(initial=0)) + 1) + period
     order = np.argsort(key, kind="stable")
@@ -306,7 +306,7 @@ class WideForm(Arrangement):
         return self._there(self._stacked(source))
 
     def other_problems(self, other: Table) -> list[str]:
-        """Say how many persons of another file are never there."""
+        """Yield notes on persons of another file without any presence."""
         return _never_there(self.presence(other))
 
     def _stacked(self, source: Table) -> list[Column]:
@@ -353,7 +353,7 @@ class WideForm(Arrangement):
         return at_period(table, table[source.name], period, longitudinal, absent)
 
     def _blank(self, labels: Sequence[str]) -> int:
-        """Return the code written for absence; 0 where nobody can be absent."""
+        """Return the code written for absence; 0 if all persons are always present."""
         return next((labels.index(label) for label in self.absent if label in labels), 0)
 
     def columns_of(self, variable: str) -> tuple[str, ...]:
@@ -423,7 +423,7 @@ def wide_form(
 
 
 def _empty_states(variables: Sequence[Variable], absent: Sequence[str]) -> Iterator[str]:
-    """Say where empty cells are a value of persons who are there."""
+    """Yield notes on empty cells that count as values of persons who are present."""
     for variable in variables:
         labels = variable.labels if variable.is_coded else variable.missing
         if "" in labels and "" not in absent:
@@ -435,7 +435,7 @@ def _empty_states(variables: Sequence[Variable], absent: Sequence[str]) -> Itera
 
 
 def _never_there(presence: BoolArray) -> list[str]:
-    """Say which persons are never there: without a row there is nothing to be drawn of them."""
+    """Yield problems of persons without any row, who cannot be modelled."""
     rows = np.flatnonzero(~presence.any(axis=1))
     if not len(rows):
         return []

@@ -276,7 +276,7 @@ def first_numbers(rows: IntArray) -> str:
 
 
 def row_numbers(rows: IntArray) -> str:
-    """Say how many rows there are, and name the first of them as they are counted in the file.
+    """Return the number of rows, and the first of them as counted in the file, in words.
 
     Examples
     --------
@@ -288,7 +288,7 @@ def row_numbers(rows: IntArray) -> str:
 
 
 def missing_in(column: Column, key: str, needed: str, section: str = "panel") -> list[str]:
-    """Say in which rows a column that tells who or when has no value."""
+    """Yield problems of rows without a person or time."""
     rows = np.flatnonzero(~column.is_observed)
     if not len(rows):
         return []
@@ -299,7 +299,7 @@ def missing_in(column: Column, key: str, needed: str, section: str = "panel") ->
 
 
 def missing_times(column: Column) -> list[str]:
-    """Say in which rows there is no period."""
+    """Yield problems of rows without a period."""
     return missing_in(column, "time", "period: fill it in, or leave these rows out of the file")
 
 
@@ -337,7 +337,7 @@ def moments_of(column: Column) -> Moments:
 
 
 def _unordered(column: Column) -> str:
-    """Say that periods are words; where most are numbers, in which rows they are not."""
+    """Return a sentence about periods that are words, or about rows where they are not numbers."""
     name, levels = column.name, column.variable.levels
     declare = (
         f"declare variables.{name}.kind: ordered, and variables.{name}.levels: all in order of time"

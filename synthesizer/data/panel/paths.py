@@ -27,7 +27,7 @@ class PathRule:
     """The rule in words."""
     is_wish: bool = False
     """Whether it gives way where other rules or structural zeros leave nothing else: what a model
-    says of most persons, not what the configuration says of all."""
+    declares for most persons, not for all."""
 
     def __post_init__(self) -> None:
         if self.allowed is not None and self.allowed.shape != (len(self.allowed),) * 2:
