@@ -15,7 +15,7 @@ html_copy_source = html_show_sphinx = html_show_copyright = False
 myst_heading_anchors = 4
 smartquotes = False  # `--control` keeps its two signs
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # the docstrings say them
+autodoc_typehints = "none"  # docstrings contain them
 default_role = "literal"
 napoleon_google_docstring = False
 

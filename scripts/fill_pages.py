@@ -4,8 +4,8 @@
     python scripts/fill_pages.py            # docs/tutorial.md and docs/images/*.png
 
 A block ``console`` holds commands behind ``$`` and what they print. A block ``yaml`` that begins
-with the name of a file is written as that file. The tests run the same blocks and compare
-(`tests/test_docs.py`). Pictures need Chromium and selenium.
+with "in NAME.yaml" is put into that file. The tests run the same blocks and compare
+(`tests/test_doc_blocks.py`). Pictures need Chromium and selenium.
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "tutorial.md"
-PICTURES = {
-    "report": ("fair_synthetic/report.html", "glance", 1000, 800),
-    "variables": ("fair_synthetic/report.html", "variables", 1000, 860),
-}
-"""Name of a picture: the page, the part of it that is brought into sight, width and height."""
+PICTURES = {"report": ("glance", 800), "variables": ("variables", 860)}
+"""Name of a picture of the report: the part that is shown, and the height in pixels."""
 FENCE = re.compile(r"^```(?P<kind>[\w{}-]*)[^\n]*\n(?P<text>.*?)^```", re.M | re.S)
 
 
@@ -39,8 +38,6 @@ class Block:
 
     kind: str
     text: str
-    start: int
-    """Where the text begins in the page."""
 
     @property
     def commands(self) -> list[str]:
@@ -56,7 +53,7 @@ class Block:
 def blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a page."""
     for match in FENCE.finditer(text):
-        yield Block(match["kind"], match["text"], match.start("text"))
+        yield Block(match["kind"], match["text"])
 
 
 def words_of(command: str) -> list[str]:
@@ -103,9 +100,13 @@ def transcript(block: Block, folder: Path) -> str:
 def filled(text: str, folder: Path) -> str:
     """Return a page of which every block ``console`` was run, one after the other."""
     for block in blocks(text):
-        file = re.match(r"# ([\w-]+\.yaml)\n", block.text)
-        if block.kind == "yaml" and file:  # a file that the reader writes
-            (folder / file[1]).write_text(block.text, encoding="utf-8")
+        file = re.match(r"# in ([\w-]+\.yaml)\n", block.text)
+        if block.kind == "yaml" and file:
+            path = folder / file[1]
+            config, changes = map(yaml.safe_load, (path.read_text("utf-8"), block.text))
+            for key, value in changes.items():
+                config[key] = {**config[key], **value} if isinstance(value, dict) else value
+            path.write_text(yaml.safe_dump(config, sort_keys=False), encoding="utf-8")
         elif block.kind == "console":
             text = text.replace(block.text, transcript(block, folder))
     return text
@@ -120,13 +121,12 @@ def draw(folder: Path) -> None:
         options.add_argument(word)
     driver = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
     with webdriver.Chrome(options=options, service=driver) as browser:
-        for name, (page, part, width, height) in PICTURES.items():
-            browser.set_window_size(width, height)
-            browser.get(f"file://{folder}/{page}")
+        for name, (part, height) in PICTURES.items():
+            browser.set_window_size(1000, height)
+            browser.get(f"file://{folder}/fair_synthetic/report.html")
             browser.execute_script(
                 f"document.getElementById('{part}').scrollIntoView({{behavior: 'instant'}})"
             )
-            # the picture ends where a block ends, not within a sentence
             top, end = browser.execute_script(
                 "const ends_of = ':is(.note, p, .card, figure, .more > summary)';"
                 f"const blocks = [...document.querySelectorAll(`#{part} ${{ends_of}}`)];"
@@ -134,7 +134,7 @@ def draw(folder: Path) -> None:
                 "const ends = seen.map((block) => block.getBoundingClientRect().bottom + 8);"
                 "return [scrollY, Math.max(...ends.filter((end) => end <= innerHeight))];"
             )
-            clip = {"x": 0, "y": top, "width": width, "height": end, "scale": 1}
+            clip = {"x": 0, "y": top, "width": 1000, "height": end, "scale": 1}
             picture = browser.execute_cdp_cmd("Page.captureScreenshot", {"clip": clip})
             target = DOCS / "images" / f"{name}.png"
             target.write_bytes(b64decode(picture["data"]))

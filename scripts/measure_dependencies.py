@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Renews the tables of docs/dependencies.md: what is installed, how large it is, its licence.
+"""Renews the tables of docs/dependencies.txt: what is installed, how large it is, its licence.
 
     python scripts/measure_dependencies.py
 
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "dependencies.md"
+PAGE = ROOT / "docs" / "dependencies.txt"
 MARK = "<!-- made by scripts/measure_dependencies.py -->"
 SPDX = {
     "2-clause BSD": "BSD-2-Clause",
@@ -111,7 +111,6 @@ def purposes(page: str) -> dict[str, str]:
 
 
 def tables(page: str) -> Iterator[str]:
-    """Yield both tables."""
     reasons = defaultdict(lambda: "(say what for)", purposes(page))
     wanted = requirements()
     packages = installed(filter(None, wanted))

@@ -1,7 +1,7 @@
-"""What pages of the documentation are made from: the command line, the configuration, the names.
+"""Parts of the documentation that are made from the code.
 
-``docs/conf.py`` puts the texts into the pages where these have a line ``<!-- commands -->``,
-``<!-- configuration -->`` or ``<!-- python: NAMES -->``, so that none of it is written by hand.
+``docs/conf.py`` puts them into pages that have a line such as ``<!-- commands -->`` (a function of
+this file) or ``<!-- python: NAMES -->``, so that none of it is written by hand.
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from typer.main import get_command
+
 import synthesizer
+from synthesizer.cli.commands import app
+from synthesizer.config.reading import config_schema
+from synthesizer.engine.registry import Registry
+from synthesizer.measures.catalogue import MEASURES
+from synthesizer.measures.figure import in_units
 
 Schema = Mapping[str, Any]
 NAMES = re.compile(r"<!-- python: ([\w ]+) -->")
@@ -19,23 +26,16 @@ NAMES = re.compile(r"<!-- python: ([\w ]+) -->")
 
 def filled(text: str) -> str:
     """Return the Markdown of a page with what its marks stand for."""
-    for mark, made in (("commands", commands), ("configuration", configuration)):
-        line = f"<!-- {mark} -->"
+    for made in (commands, configuration, figures, measures, models):
+        line = f"<!-- {made.__name__} -->"
         if line in text:
             text = text.replace(line, made())
     return NAMES.sub(lambda match: names(match[1].split()), text)
 
 
-# The command line.
-
-
 @cache
 def commands() -> str:
     """Return one section for each command, as the parser knows it."""
-    from typer.main import get_command
-
-    from synthesizer.cli.commands import app
-
     return "\n\n".join(_sections(get_command(app), "synthesizer"))
 
 
@@ -48,10 +48,10 @@ def _sections(command: Any, name: str) -> Iterator[str]:
     options = [item for item in command.params if item.opts[0].startswith("-")]
     words = [_place(item) for item in arguments]
     usage = " ".join([name, *(["[OPTIONS]"] if options else []), *words])
-    yield f"## {name.partition(' ')[2]}\n\n`{usage}`\n\n{_plain(command.help or '')}"
+    yield f"### {name.partition(' ')[2]}\n\n`{usage}`\n\n{_plain(command.help or '')}"
     if command.params:
         rows = [f"| {_words(item)} | {_cell(item.help)} |" for item in command.params]
-        yield "\n".join(["| option | what it says |", "| --- | --- |", *rows])
+        yield "\n".join(["| option | meaning |", "| --- | --- |", *rows])
 
 
 def _place(argument: Any) -> str:
@@ -78,15 +78,9 @@ def _escaped(text: str) -> str:
     return re.sub(r"[*_<|]", r"\\\g<0>", text)
 
 
-# The configuration.
-
-
 @cache
 def configuration() -> str:
     """Return tables of all keys of the YAML, made from its JSON Schema."""
-    from synthesizer.config.reading import config_schema
-    from synthesizer.engine.registry import Registry
-
     schema = config_schema(Registry.load())
     parts = schema["$defs"]
     homes = _homes(schema)
@@ -136,7 +130,7 @@ def _table(part: Schema, homes: Mapping[str, str]) -> str:
         default = "must be there" if key in needed else _default(value)
         kind = _kind(value, homes)
         rows.append(f"| `{key}` | {kind} | {default} | {_inline(value.get('description', ''))} |")
-    return "\n".join(rows)
+    return "\n".join(["<details><summary>all keys</summary>", "", *rows, "", "</details>"])
 
 
 def _default(value: Schema) -> str:
@@ -201,7 +195,37 @@ def _inline(text: str) -> str:
     )
 
 
-# The names of the package.
+def figures() -> str:
+    """Return a folded table of figures for each axis, in the words of their kinds."""
+    return "\n\n".join(_figures(axis) for axis in ("risk", "utility"))
+
+
+def _figures(axis: str) -> str:
+    kinds = [kind for one in MEASURES.values() if one.axis == axis for kind in one.figures]
+    rows = [
+        (kind.name, f"`{kind.key}`", kind.meaning, kind.direction, "yes" if kind.limit else "")
+        for kind in kinds
+    ]
+    table = in_units(_listed("figure, key, meaning, good, limit", rows), "records")
+    head = f"<details><summary>{len(kinds)} figures of {axis}</summary>"
+    return f"{head}\n\n{table.replace('{}', '...')}\n\n</details>"
+
+
+def measures() -> str:
+    """Return a table of the checks that can be switched."""
+    rows = [(f"`{one.check}`", one.axis, one.words) for one in MEASURES.values() if one.words]
+    return _listed("check, axis, what it looks at", rows)
+
+
+def models() -> str:
+    """Return a table of the registered models."""
+    rows = [(f"`{one.name}`", _inline(one.summary)) for one in Registry.load().entries()]
+    return _listed("model, method", rows)
+
+
+def _listed(heads: str, rows: Iterable[Iterable[str]]) -> str:
+    lines = [heads.split(", "), ["---"] * len(heads.split(", ")), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def names(chosen: Iterable[str]) -> str:

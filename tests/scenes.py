@@ -62,20 +62,39 @@ def files(folder):
     return made
 
 
-def genetic(folder):
-    """Write categories, a synthetic file of them, and the configuration of the page."""
-    columns = ["parish", "sex", "marital", "employment", "age"]
-    frame, cart = (persons(n=40, seed=seed)[columns] for seed in (1, 2))
-    for one in (frame, cart):
-        one["age"] = (one["age"] // 20).map("age {}".format)
-    frame.to_csv(folder / "persons.csv", index=False)
-    cart.to_csv(folder / "cart.csv", index=False)
-    shown = next(block for block in blocks((DOCS / "genetic.md").read_text("utf-8")))
-    config = yaml.safe_load(shown.text)
-    config["checks"] |= QUICK
-    config["genetic"] |= {"population": 6, "generations": 2}
-    write(folder, "persons.yaml", {"data": {"path": "persons.csv"}, "seed": 1, **config})
-    return {"frame": frame, "cart": cart}
+def recipes(folder):
+    """Write a table, careers and households that follow every recipe of the page."""
+    rng = np.random.default_rng(7)
+    made = persons(n=300).drop(columns=["household", "region"])
+    age, towns = rng.integers(5, 80, 300), rng.integers(0, 8, 300)
+    admitted = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 300), unit="D")
+    days, wages, pension = rng.integers(0, 40, 300), *rng.integers(1, 9, (2, 300)) * 100
+    height, weight = rng.integers(150, 200, 300), rng.integers(50, 110, 300)
+    hours = np.where(age < 15, "", rng.integers(1, 60, 300).astype(str))
+    never_met = (made["job"] == "farmer") & (made["education"] == "secondary")
+    made.assign(
+        age=age, hours=hours, admitted=admitted, left=admitted + pd.to_timedelta(days, unit="D"),
+        marital=np.where(age < 18, "single", made["marital"]), days=days,
+        schooling=np.minimum(age, rng.integers(0, 20, 300)), wages=wages,
+        pension=pension, total=wages + pension, height=height, weight=weight,
+        bmi=weight / (height / 100) ** 2, town=towns, town_name=[f"town {k}" for k in towns],
+        province=[f"province {k // 2}" for k in towns], country=[f"c{k // 4}" for k in towns],
+        job=made["job"].where(~never_met, "clerk"), death=rng.integers(0, 2, 300),
+        time=rng.integers(1, 400, 300),
+    ).to_csv(folder / "persons.csv", index=False)  # fmt: skip
+    careers = panel(n=80)
+    careers["tenure"] = np.where(careers["year"] > 2005 + careers["person"] % 4, "permanent", "no")
+    late = careers["year"] > 2005 + careers["person"] % 7
+    careers["status"] = np.where(late, "retired", "employed")
+    careers.to_csv(folder / "careers.csv", index=False)
+    sizes = rng.integers(1, 5, 120)
+    people = pd.DataFrame({"hhid": np.repeat(np.arange(120), sizes)})
+    people["relation"] = people.groupby("hhid").cumcount().add(1).clip(upper=3)
+    heads = np.repeat(rng.integers(30, 80, 120), sizes)
+    children = heads - rng.integers(15, 30, len(people))
+    people["age"] = np.where(people["relation"] == 3, children, heads)
+    people.to_csv(folder / "households.csv", index=False)
+    return {}
 
 
 def survey(folder):
@@ -152,12 +171,12 @@ def verification(folder):
 
 SCENES = {
     "README": start,
-    "foreign-files": files,
-    "genetic": genetic,
+    "constraints": recipes,
     "lower-the-risk": files,
-    "many-machines": machines,
-    "notebooks": files,
+    "verdict": files,
+    "large-files": machines,
     "panels": panels,
-    "survey-files": survey,
+    "python": files,
+    "surveys": survey,
     "verification": verification,
 }

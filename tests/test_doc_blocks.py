@@ -16,6 +16,8 @@ import warnings
 from contextlib import chdir, contextmanager, nullcontext
 from textwrap import dedent
 
+import numpy as np
+import pandas as pd
 import pytest
 import typer
 import yaml
@@ -24,7 +26,7 @@ from fill_pages import ROOT, blocks, filled, run_here, words_of
 from synthesizer.cli.commands import app
 from synthesizer.config.reading import read_config
 from tests.report.test_notebook import LARGEST, page_of
-from tests.scenes import SCENES
+from tests.scenes import SCENES, write
 
 if os.environ.get("WITHOUT"):
     pytest.skip("an extension was removed, of which the pages tell", allow_module_level=True)
@@ -54,7 +56,7 @@ def test_every_block_is_of_a_kind_that_is_looked_at():
     kinds = {block.kind for name in PAGES for block in blocks(text_of(name))}
     directives = {"{include}", "{toctree}"}
     assert kinds - directives == {
-        "sh", "console", "yaml", "python", "toml", "r", "nginx", "text", "",
+        "sh", "console", "yaml", "python", "toml", "r", "nginx", "",
     }  # fmt: skip
 
 
@@ -200,7 +202,7 @@ def run_cell(text, shell):
 @pytest.mark.parametrize("name", SCENES)
 def test_the_page_runs(name, tmp_path):
     names = SCENES[name](tmp_path)
-    with notebook(tmp_path, names) if name == "notebooks" else nullcontext() as shell:
+    with notebook(tmp_path, names) if name == "python" else nullcontext() as shell:
         run_page(name, names, tmp_path, shell)
 
 
@@ -212,7 +214,7 @@ def run_page(name, names, tmp_path, shell):
         elif block.kind == "python" and not any(other in block.text for other in FOREIGN):
             with chdir(tmp_path), warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)
-                if name == "notebooks":
+                if name == "python":
                     run_cell(block.text, shell)
                 else:
                     exec(compile(block.text, f"{name}.md", "exec"), names)
@@ -235,6 +237,103 @@ def expanded(word, folder):
         return [word]
     found = [path for path in folder.glob(word.rstrip("/")) if path.is_dir() or word[-1] != "/"]
     return sorted(str(path.relative_to(folder)) for path in found)
+
+
+# Recipes: each is run alone, and every synthetic record keeps it.
+
+
+def steps(made, name):
+    """Return the pairs of one value and the next of the same person."""
+    after = made.groupby("person")[name].shift(-1)
+    return set(zip(made[name][after.notna()], after.dropna(), strict=True))
+
+
+def children(made):
+    heads = made[made["relation"] == 1].set_index("hhid")["age"]
+    one = made["hhid"].map(heads).notna().all() and made.groupby("hhid")["relation"].min().eq(1)
+    return one.all() & (made["relation"].ne(3) | (made["age"] <= made["hhid"].map(heads) - 12))
+
+
+KEPT = (
+    lambda made: ~((made["age"] < 18) & (made["marital"] == "widowed")),
+    lambda made: made["left"] >= made["admitted"],
+    lambda made: made["schooling"].between(0, made["age"]),
+    lambda made: (made["age"] >= 15) | made["hours"].isna() & (made["marital"] == "single"),
+    lambda made: made["total"] == made["wages"] + made["pension"],
+    lambda made: abs(made["bmi"] - made["weight"] / (made["height"] / 100) ** 2) < 1e-6,
+    lambda made: made["town_name"] == "town " + made["town"].astype(str),
+    lambda made: made.groupby("town")["province"].agg(set).map(len).eq(1),
+    lambda made: ~((made["job"] == "farmer") & (made["education"] == "secondary")),
+    lambda made: made["time"] > 0,
+    lambda made: pd.Series(
+        ("permanent", "no") not in steps(made, "tenure")
+        and ("retired", "employed") not in steps(made, "status")
+        and all(a <= b for a, b in steps(made, "grade"))
+    ),
+    children,
+)
+"""What the synthetic records of each recipe keep."""
+
+
+@pytest.mark.parametrize("number", range(len(KEPT)))
+def test_a_recipe_is_kept(number, tmp_path):
+    SCENES["constraints"](tmp_path)
+    found = [block.text for block in blocks(text_of("constraints")) if block.kind == "yaml"]
+    assert len(found) == len(KEPT)
+    recipe = yaml.safe_load(found[number])
+    file = {"panel": "careers", "household": "households"}
+    (name,) = {file[key] for key in file if key in recipe} or {"persons"}
+    config = {"data": {"path": f"{name}.csv"}, "output": {"directory": "made"}, "seed": 1}
+    write(tmp_path, "recipe.yaml", {"version": 2, **config, **recipe})
+    run_here(["run", "recipe.yaml", "--no-checks", "-q"], tmp_path)
+    made = pd.read_csv(tmp_path / "made" / "synthetic_1.csv")
+    assert len(made) > 50
+    assert KEPT[number](made).all(axis=None)
+
+
+# Columns: a row of the page begins so, has such values, and has this kind, or none if left out.
+
+
+def numbers(form, high, n=400):
+    return [form.format(value) for value in np.random.default_rng(len(form)).integers(0, high, n)]
+
+
+COLUMNS = {
+    "Serial numbers": ([str(k) for k in range(400)], "id"),
+    "Identifiers of one pattern": ([f"P{k:06d}" for k in range(400)], "id"),
+    "E-mail addresses": ([f"a{k}b@mail.org" for k in range(400)], "id"),
+    "Names of persons": ([f"Name {chr(97 + k % 25)}{chr(97 + k % 12)}" for k in range(400)], None),
+    "Free text": ([f"she said {k % 7} {k}" for k in range(400)], "id"),
+    "A region code with leading zeros": (numbers("0{}", 60), "categorical"),
+    "Occupation codes": (numbers("{}", 5000), "numeric"),
+    "ICD codes": (numbers("A{:02d}.1", 50), "categorical"),
+    "A flag": (numbers("{}", 2), "categorical"),
+    "A count": (numbers("{}", 6), "categorical"),
+    "A scale from": (numbers("{}", 11), "numeric"),
+    "Groups of a number": (["18-24", "25-54", "55+", "25-54"] * 100, "ordered"),
+    "Several answers": (["de;en", "en", "de", "de;fr"] * 100, "categorical"),
+    "An empty column": ([""] * 400, None),
+    "Amounts with many zeros": ([*numbers("{}", 900, 200), *["0"] * 200], "numeric"),
+    "999 for missing": ([*numbers("{}", 60, 380), *["999"] * 20], "numeric"),
+    "Money and units": (numbers("${:,}.50", 9000), "numeric"),
+    "A decimal comma": (numbers("{},5", 80), "numeric"),
+    "Dates, months": ([f"20{10 + k % 15}{1 + k % 12:02d}" for k in range(400)], "date"),
+    "Clock times": ([f"0{k % 9}:{k % 60:02d}" for k in range(400)], "numeric"),
+    "Coordinates": (numbers("52.{:05d}", 99999), "numeric"),
+}
+
+
+def test_columns_have_the_kinds_of_the_page(tmp_path):
+    rows = [line for line in text_of("columns").splitlines() if line.startswith("| ")]
+    assert [
+        start for start in COLUMNS if not any(row.startswith(f"| {start}") for row in rows)
+    ] == []
+    frame = pd.DataFrame({name.replace(" ", "_"): values for name, (values, _) in COLUMNS.items()})
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    run_here(["init", "c.csv", "-q"], tmp_path)
+    made = yaml.safe_load((tmp_path / "c.yaml").read_text("utf-8"))["variables"]
+    found = {name: made.get(name.replace(" ", "_"), {}).get("kind") for name in COLUMNS}
+    assert found == {name: kind for name, (_, kind) in COLUMNS.items()}
 
 
 # The tutorial: what it shows is what is printed today, but for numbers, and for the test that

@@ -53,9 +53,9 @@ def test_the_site_asks_nobody_and_its_reference_is_made_from_the_code(site):
     assert len(pages) > 20
     asked = {path.name: requested(path.read_text("utf-8")) for path in pages}
     assert {name: urls for name, urls in asked.items() if urls} == {}
-    names = ("commands", "configuration", "python")
+    names = ("reference", "configuration", "python")
     said = {name: (site / f"{name}.html").read_text("utf-8") for name in names}
-    assert "--control" in said["commands"]
+    assert "--control" in said["reference"]
     assert 'id="checks-attacks"' in said["configuration"]
     told = re.findall(r'<dt [^>]*id="synthesizer\.(\w+)"', said["python"])
     assert sorted(told) == sorted(dir(synthesizer))
@@ -84,7 +84,7 @@ def browser():
 
 
 def test_pages_can_be_read_by_all_and_ask_nobody(site, browser):
-    for page in ("tutorial", "figures"):
+    for page in ("tutorial", "reference"):
         browser.get((site / f"{page}.html").as_uri())
         assert browser.get_log("browser") == []
         sent = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]

@@ -1,4 +1,4 @@
-"""How near synthetic careers come to confidential ones, and how many are copies: docs/careers.md.
+"""How near synthetic careers come to confidential ones, and how many are copies: docs/panels.md.
 
 mvad.csv has 712 persons and 72 months, actcal.csv 2,000 persons and 12 months; the workforce is
 simulated: 24 years, agencies and absence as states, drawn given sex. A noise floor is the mean

@@ -1,4 +1,4 @@
-"""Figures of docs/genetic.md, and the comparison of Chen, Taub and Elliot (2019) for any file.
+"""The comparison of Chen, Taub and Elliot (2019) for any file: docs/lower-the-risk.md.
 
 From five variables of the ACS excerpt (ma2019.csv), recoded to the numbers of levels of the
 Scottish census of that paper, a parametric chain draws 82,851 records: the original of all jobs but

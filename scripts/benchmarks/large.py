@@ -1,4 +1,4 @@
-"""Files larger than memory, killed runs, more machines: docs/many-machines.md.
+"""Files larger than memory, killed runs, more machines: docs/large-files.md.
 
 ``place`` is a directory for files of many gigabytes; what is there already is used again. Each size
 is a run of the command ``synthesizer run`` from Parquet to Parquet in a process of its own; memory

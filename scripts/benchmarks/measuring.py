@@ -1,6 +1,6 @@
 """What every benchmark shares: the table of jobs, rows, seconds and memory.
 
-A job is a function in a file of this folder, named by both: `speed.rows`. Its parameters are what
+A job is a function in a file of this folder, named by both: `speed.wide`. Its parameters are what
 `--set` changes; those of `@job(...)` are the values of `--small`. It yields rows. A row of a trial
 states by ``holds`` whether its claim holds; a control holds where the trial finds what was planted.
 """

@@ -1,4 +1,4 @@
-"""Trials of noise and posterior, T1 to T6, T14 and T19 of docs/verification-server.md.
+"""Trials of noise and posterior, T1 to T6, T14 and T19 of docs/verification.md.
 
 Each attacks what is claimed and returns a figure; each has a control, something made wrong on
 purpose, that the same trial must find. Tests run them small, the jobs at the end in full.

@@ -1,4 +1,4 @@
-"""Trials of partitions and their fits, T3 and T15 of docs/verification-server.md.
+"""Trials of partitions and their fits, T3 and T15 of docs/verification.md.
 
 Tests run them small, the jobs at the end in full. Each attacks what is claimed and returns figures;
 each has a control, something made wrong on purpose, that the same trial must find.

@@ -3,8 +3,8 @@
 `households` are those of the U.S. census that the package ``activitysim`` ships: San Francisco, of
 2000 (``activitysim/examples/prototype_mtc/data``), and Detroit, of 2010 and later
 (``production_semcog/data``). Persons in group quarters are left out, and a household that is there
-several times is taken once (docs/households.md). `inequalities` are those of docs/panels.md,
-`survival` that of docs/memory.md.
+several times is taken once (docs/surveys.md). `inequalities` are those of docs/panels.md,
+`survival` that of docs/verdict.md.
 """
 
 from __future__ import annotations

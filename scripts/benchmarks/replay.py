@@ -1,4 +1,4 @@
-"""Attacks of somebody who knows nearly everything: replay, and membership (docs/key.md).
+"""Attacks of somebody who knows nearly everything: replay, and membership (docs/lower-the-risk.md).
 
 The attacker has the program, configuration and seed, the released datasets, and every record of the
 file in its order but one. He rebuilds that record variable by variable: he fits the chain with each

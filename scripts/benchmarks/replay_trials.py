@@ -1,4 +1,4 @@
-"""Record and replay of the main job, T4 of docs/verification-server.md; small data for trials.
+"""Record and replay of the main job, T4 of docs/verification.md; small data for trials.
 
 A job runs on a file and its noise is written down. It runs again on a neighbour, with the same key
 and the noise of the first run: whatever leaves it must be the same, byte for byte, and what went

@@ -1,6 +1,6 @@
 """Side doors of the verification server: time of the noise, time of release, code in a query.
 
-T7, T8 and T11 of docs/verification-server.md. The tests run them small.
+T7, T8 and T11 of docs/verification.md. The tests run them small.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A real server under load, and one that is killed again and again: docs/verification-server.md."""
+"""A real server under load, and one that is killed again and again: docs/verification.md."""
 
 from __future__ import annotations
 

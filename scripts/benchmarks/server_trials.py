@@ -1,6 +1,6 @@
 """Attacks on the store of the verification server, on SQLite and on PostgreSQL.
 
-T9 and T16 to T18 of docs/verification-server.md. Tests run them small, the jobs at the end in full.
+T9 and T16 to T18 of docs/verification.md. Tests run them small, the jobs at the end in full.
 Each has a control, something made wrong on purpose, that the same trial must find.
 """
 

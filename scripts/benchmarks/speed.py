@@ -1,7 +1,7 @@
-"""Seconds and memory of the main job and of the measures: docs/benchmarks.md.
+"""Seconds and memory of the main job and of the measures: docs/evidence.md.
 
-All but `wide` use the ACS excerpt around Boston, ma2019.csv. Large files are drawn from a chain
-that is fitted to it. Memory is that of a process that does nothing else.
+All but `wide` use the ACS excerpt around Boston, ma2019.csv. Memory is that of a process that does
+nothing else.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import pandas as pd
 from measuring import (
     ACS,
     KEYS,
-    N_JOBS,
     PLAIN,
     TARGET,
     Row,
@@ -35,7 +34,6 @@ from measuring import (
     synthesise,
 )
 
-from synthesizer.data.randomness import Seed
 from synthesizer.data.table import Column, Kind, Table, Variable
 from synthesizer.data.writing import to_frame
 from synthesizer.jobs.run import run
@@ -80,31 +78,10 @@ def command(data: Path, repeats: int = 3) -> Rows:
             yield Row(" ".join(["run", *words]), "whole command", taken, "s")
 
 
-@job(sizes=[20_000])
-def rows(data: Path, sizes: Sequence[int] = (250_000, 500_000, 1_000_000)) -> Rows:
-    """Measure seconds and memory of large files."""
-    for size in sizes:
-        yield from rows_of(f"{size:,} rows", alone(cost_of_rows, data / ACS, size))
-
-
-def cost_of_rows(path: Path, n_rows: int) -> Cost:
-    """Draw a large file from the fitted chain, then synthesise it."""
-    plan = acs_plan(path)
-    chain = plan.spec.fit(plan.table, Seed(1), n_jobs=N_JOBS)
-    large = next(chain.generate(Seed(1), rows=n_rows, n_jobs=N_JOBS))
-    start = perf_counter()
-    fitted = plan.spec.fit(large, Seed(2), n_jobs=N_JOBS)
-    middle = perf_counter()
-    next(fitted.generate(Seed(2), n_jobs=N_JOBS))
-    cost = {"fit in s": middle - start, "generate in s": perf_counter() - middle}
-    return cost | {"peak in GB": peak_gb()}
-
-
 # Files with many columns or levels.
 
 COMMANDS = {
     "init": ["init", "data.csv", "-o", "starter.yaml"],
-    "validate": ["plan", "run.yaml"],
     "plan": ["plan", "run.yaml"],
     "run --no-checks": ["run", "run.yaml", "--no-checks", "--quiet"],
 }

@@ -1,4 +1,4 @@
-"""Weights of surveys: what they give away, and what intervals cover; docs/weights.md.
+"""Weights of surveys: what they give away, and what intervals cover; docs/surveys.md.
 
 `coverage` has a population of 24,000 persons in 600 districts of four regions, which have 38 % of
 the variance of y. A survey draws 12 districts of each region with probability proportional to size

@@ -1,4 +1,4 @@
-"""Truth and memory of syntheses beside a new sample: the tables of docs/memory.md.
+"""Truth and memory of syntheses beside a new sample: the tables of docs/verdict.md.
 
 A file is split at random in thirds: A is fitted, B never seen, and C is the new sample that takes
 the place of a synthesis in the setting ``fresh``. Every figure is a mean over splits, with its

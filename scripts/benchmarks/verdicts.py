@@ -1,4 +1,4 @@
-"""What the verdict says of files of which the truth is known: docs/decision.md.
+"""What the verdict says of files of which the truth is known: docs/verdict.md.
 
 The records of a file are dealt at random to three parts of one size: those that the synthetic data
 were made from, a holdout, and a new sample that takes the place of synthetic data. Into this one

@@ -219,7 +219,7 @@ def _show_chain(plan: Plan, rows: Sequence[PlanRow]) -> None:
     for rule, count in _ruled(plan):
         say(f"rule: where {rule.condition.text}, {rule.variable} is set ({plural(count, 'row')})")
     for relation in relations_of(plan):
-        say(f"{_short(relation.said)} (computed)")
+        say(f"{_short(relation.sentence)} (computed)")
     for forbid in plan.spec.forbids:
         if forbid.is_firm:
             say(f"{forbid.text} ({forbid.variable} is drawn again)")
@@ -394,7 +394,7 @@ def show_starter(starter: Starter) -> None:
         say("kept in all synthetic rows, which reveals it:")
     for relation in starter.relations[:_MOST_RELATIONS]:
         how = f": forbid: [{relation.text}]" if relation.key == "forbid" else ""
-        say(f"  {_short(relation.said + how)}")
+        say(f"  {_short(relation.sentence + how)}")
     if (n_more := len(starter.relations) - _MOST_RELATIONS) > 0:
         say(f"  and {n_more} more: see {starter.path}")
     say(f"wrote {starter.path}. Look it over, then: synthesizer run {starter.path}")

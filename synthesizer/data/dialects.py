@@ -1,6 +1,6 @@
 """How a CSV file is written: what stands above the names, comments, quote sign and delimiter.
 
-Properties that are not declared are detected in the first megabyte. The text is then brought into the common
+Undeclared properties are detected in the first megabyte. The text is then brought into the common
 form (names in the first line, no comments), which one reader reads.
 """
 

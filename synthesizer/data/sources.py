@@ -101,7 +101,7 @@ class Texts:
         return list(self.values.filter(pa.array(mask)).to_pylist())
 
     def where(self, mask: BoolArray) -> str:
-        """Return the number of rows of the masked texts, and the first few (1 = first), in words."""
+        """Return the number of rows of the masked texts and the first few (from 1), in words."""
         count = int(self.counts[mask].sum())
         rows = np.flatnonzero(mask[self.codes])[:MAX_POSITIONS] + 1
         named = ", ".join(str(row) for row in rows)

@@ -1,7 +1,7 @@
 """The tests behind the lines about a person in the data and about anybody.
 
 A test of a person compares records in the data with those of a holdout; a test of anybody compares
-the release with a new sample of the same population. ``docs/decision.md`` has the limits.
+the release with a new sample of the same population. ``docs/verdict.md`` has the limits.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
 
 Each line is pass, fail or unclear, and has a reason (`synthesizer.measures.evidence`). A test that
 was not made is "unclear", too: no line passes by default. These are tests of one release. None of
-them proves that an intruder can learn nothing. ``docs/decision.md`` states where the limits come
+them proves that an intruder can learn nothing. ``docs/verdict.md`` states where the limits come
 from and how the tests do on files of which the truth is known.
 """
 

@@ -104,7 +104,7 @@ def _facts(record: Record) -> list[tuple[str, Cell]]:
         persons = [("Original persons", f"{panel.persons:,}"), ("Periods", f"{panel.periods:,}")]
     if manifest.groups is not None:
         persons = [(f"Original {manifest.groups.unit}s", f"{manifest.n_groups:,}")]
-    public = "none: the seed alone decides every draw, for public or simulated data only"
+    public = "none: reproducible from the seed alone, for public data only"
     key = public if manifest.random_key == NO_KEY else _KEPT
     return [
         ("Data", manifest.data.origin),

@@ -111,7 +111,7 @@ def _reasons(record: Record) -> Iterator[Block]:
         )
         table = row_table(
             [e for _, e in every],
-            "Every test: its interval is compared with the limit (docs/decision.md)",
+            "Every test: its interval is compared with the limit (docs/verdict.md)",
             names=("test", "word", "value"),
             more=more,
             highlight=[i for i, (_, e) in enumerate(every) if e.word == "fail"],

@@ -59,7 +59,7 @@ def test_the_tests_of_the_package(installed):
 
 
 def test_every_call_on_the_page_names_arguments_that_exist(installed):
-    page = (ROOT / "docs" / "from-r.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```r\n(.*?)```", page, re.S))
     names = "synthesize|risk|utility|report|compare|fit_synthetic|read_synthetic|frontier|refine"
     spans = re.findall(r"`{1,2}((?:[^`]|`if`)+)`{1,2}", re.sub(r"```.*?```", "", page, flags=re.S))

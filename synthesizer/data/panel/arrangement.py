@@ -191,7 +191,7 @@ class Arrangement:
         return other
 
     def other_problems(self, other: Table) -> list[str]:  # noqa: ARG002
-        """Yield the reasons why another file with these columns cannot be modelled like the source."""
+        """Yield the reasons why another file with these columns cannot be modelled likewise."""
         return []
 
     def other_notes(self, other: Table) -> Iterator[str]:  # noqa: ARG002

@@ -32,7 +32,7 @@ JPC 7(3). ``redrawn`` follows from how such data are made, as the rules of Mathu
 sample of n from the pseudo-population, and that of k draws from the models.
 ``design`` is ``simple`` with the variance between datasets as it is: datasets of one fit differ
 less than surveys do, whose units differ; and a dataset has as many units whatever its number of
-records, so that k/n is left out (docs/weights.md has the coverage).
+records, so that k/n is left out (docs/surveys.md has the coverage).
 Which rule is for which data: `rule_for`.
 """
 

@@ -97,6 +97,6 @@ def test_a_grid_shares_one_secret_and_goes_on_with_it(tmp_path: Path) -> None:
     told = call("frontier", config, "--vary", "cart.min_leaf=5,40", "-o", grid).output
     runs = [grid / f"cart.min_leaf={leaf}" for leaf in (5, 40)]
     told += call("compare", *runs, "-o", grid / "map.html", "--json", grid / "map.json").output
-    assert told.count("All runs have the same seed and random_key") == 2
+    assert told.count("All runs have the same seed and key") == 2
     key = str(plan.seed.random_key)
     assert_kept(key, grid, told, {f"{run.name}/manifest.json" for run in runs})

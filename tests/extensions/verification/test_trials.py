@@ -1,4 +1,4 @@
-"""Each trial of docs/verification-server.md, small: what is claimed holds, and every control finds
+"""Each trial of docs/verification.md, small: what is claimed holds, and every control finds
 what was planted. Those of the server's database and pages are in server/test_store_trials.py.
 """
 
