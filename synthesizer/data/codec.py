@@ -36,14 +36,14 @@ NOT_SAVED: Mapping[str, Any] = {"saved": False}
 
 
 @dataclasses.dataclass(frozen=True)
-class ClassRegistry:
+class ClassNames:
     """Classes that are written under a registered name; other packages may add some."""
 
     base: type
     """What fields are annotated with."""
     name_of: Callable[[type], str]
     type_of: Callable[[str], type]
-    """The name of a class, and the class of a name; both raise where there is none."""
+    """Two-way map between class and name; both raise for unknown ones."""
 
 
 _TEXTS: dict[type, tuple[Callable[[Any], str], Callable[[str], Any]]] = {}
@@ -75,7 +75,7 @@ class Codec:
     synthesizer.data.errors.SavedModelError: weight must be a number
     """
 
-    def __init__(self, *registries: ClassRegistry) -> None:
+    def __init__(self, *registries: ClassNames) -> None:
         self._families = {family.base: family for family in registries}
 
     def plain(self, kind: Any, value: Any) -> Any:

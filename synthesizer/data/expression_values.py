@@ -194,7 +194,7 @@ def bool_mask(value: Value, wanted: bool) -> BoolArray:
     are_booleans = [str(label).casefold() in _TRUE | _FALSE for label in value.levels]
     if not all(are_booleans):
         raise ExpressionError(
-            f"the levels of {value.what} are not true and false; compare with == and a level "
+            f"the levels of {value.what} are not true or false; compare with == and a level "
             "in quotation marks"
         )
     mask = np.array([str(label).casefold() in words for label in value.labels], dtype=bool)

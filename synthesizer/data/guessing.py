@@ -183,7 +183,7 @@ class Inferred:
         return self.reason.partition("; but ")[2]
 
 
-class UnreadableColumn(Exception):  # noqa: N818
+class ColumnFault(Exception):  # noqa: N818
     """Problem with one column: the end of a sentence that starts with its name.
 
     ``every_row`` helps where every row needs a value, if ``remedy`` does not. ``cure`` is a
@@ -227,12 +227,12 @@ def infer(raw: RawTable, declared: Mapping[str, Declaration] | None = None) -> t
 
 def infer_each(
     raw: RawTable, declared: Mapping[str, Declaration]
-) -> Iterator[tuple[str, Inferred | UnreadableColumn]]:
+) -> Iterator[tuple[str, Inferred | ColumnFault]]:
     """Yield for each column its inferred variable, or the problem with it."""
     for texts in raw.texts:
         try:
             yield texts.name, _infer_one(texts, declared.get(texts.name, Declaration()))
-        except UnreadableColumn as problem:
+        except ColumnFault as problem:
             yield texts.name, problem
 
 
@@ -242,7 +242,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
     codes = missing_codes(texts, declaration.declared_kind, declaration.missing)
     column = _Column(texts, declaration, codes, texts.occurs & ~texts.among(codes))
     if not column.is_value.any():
-        raise UnreadableColumn(
+        raise ColumnFault(
             "has no value in any row"
             + (" besides missing codes" if declaration.declared_kind else ""),
             "drop it",
@@ -252,9 +252,7 @@ def _infer_one(texts: Texts, declaration: Declaration) -> Inferred:
         (declaration.declared_kind, "declared") if declaration.declared_kind else _guess(column)
     )
     if len(codes) > MAX_MISSING:
-        raise UnreadableColumn(
-            f"has {len(codes)} missing codes; at most {MAX_MISSING} are possible"
-        )
+        raise ColumnFault(f"has {len(codes)} missing codes; at most {MAX_MISSING} are possible")
     storage = {}
     if texts.null is not None:
         storage["null"] = texts.null
@@ -337,15 +335,15 @@ class _Column:
         return bool(maybe) and self.share_distinct >= MOST_IDS
 
     def check_size(self) -> None:
-        """Raise an UnreadableColumn for infinite numbers, and numbers too large for the models."""
+        """Raise a ColumnFault for infinite numbers, and numbers too large for the models."""
         for most, words in ((np.inf, "infinite numbers"), (LARGEST, f"numbers beyond {LARGEST:g}")):
             beyond = ~(np.abs(self.numbers) < most)
             if beyond.any():
                 raise self.infinite(beyond, words)
 
-    def infinite(self, values: BoolArray, words: str = "infinite numbers") -> UnreadableColumn:
+    def infinite(self, values: BoolArray, words: str = "infinite numbers") -> ColumnFault:
         """Return the problem of infinite numbers, or of those described by ``words``."""
-        return UnreadableColumn(
+        return ColumnFault(
             f"has {words} in {self.where(values)}",
             "empty these cells, or declare what they hold as `missing` under `variables` of a YAML",
             every_row=CORRECT,
@@ -354,7 +352,7 @@ class _Column:
         )
 
     def not_a_number(self) -> BoolArray:
-        """Return which values are no numbers; raise an UnreadableColumn where they are infinite."""
+        """Return which values are no numbers; raise a ColumnFault where they are infinite."""
         odd = ~self.number
         infinities = odd & self.texts.among(INFINITIES)[self.is_value]
         if infinities.any() and (self.declaration.declared_kind or (infinities == odd).all()):
@@ -363,7 +361,7 @@ class _Column:
 
 
 def _guess(column: _Column) -> tuple[Kind, str]:
-    """Return the kind and why, or raise an UnreadableColumn where there is no safe guess."""
+    """Return the kind and why, or raise a ColumnFault where there is no safe guess."""
     texts = column.texts
     if texts.labelling is not None and (guess := _labelled_kind(column, texts.labelling)):
         return guess
@@ -396,10 +394,10 @@ def _dates_like(form: str) -> tuple[Kind, str]:
     return Kind.DATE, f"all values are dates like {plain}{years}"
 
 
-def _ambiguous(column: _Column, forms: tuple[str, ...]) -> UnreadableColumn:
+def _ambiguous(column: _Column, forms: tuple[str, ...]) -> ColumnFault:
     """Return the problem of dates that several formats fit."""
     first, *others = (form.removeprefix(UNPADDED) for form in forms)
-    return UnreadableColumn(
+    return ColumnFault(
         f"may be dates like {first} or {' or '.join(others)}; day and month cannot be told apart",
         "set `date_format`",
         cure=replace(column.declaration, date_format=first),
@@ -538,7 +536,7 @@ def _refuse_mixed(column: _Column) -> None:
     is_code = has_leading_zero(column.values).any()
     mostly = counts[~odd].sum() / counts.sum() >= MOSTLY
     if mostly and column.number.sum() > FEW_INTEGERS and not is_code:
-        raise UnreadableColumn(
+        raise ColumnFault(
             f"mixes numbers with text in {column.where(odd)}",
             "declare the texts as `missing`, or `kind: categorical`",
             every_row=CORRECT,
@@ -558,12 +556,12 @@ def _refuse_mixed_dates(column: _Column) -> None:
     raise _beside_dates(column, form, ~mask, f"has dates like {form}{named}" if others else "")
 
 
-def _beside_dates(column: _Column, form: str, odd: BoolArray, fault: str = "") -> UnreadableColumn:
+def _beside_dates(column: _Column, form: str, odd: BoolArray, fault: str = "") -> ColumnFault:
     """Return the problem of texts among dates, missing codes if the dates are most."""
     counts = column.texts.counts[column.is_value]
     mostly = fault == "" or counts[odd].sum() <= (1 - MOSTLY) * counts.sum()
     beside = column.beside(odd) if mostly else None
-    return UnreadableColumn(
+    return ColumnFault(
         fault or f"mixes dates like {form} with text in {column.where(odd)}",
         "declare the texts as `missing` beside `date_format`"
         if beside
@@ -582,7 +580,7 @@ def _guess_text(column: _Column) -> tuple[Kind, str]:
         return Kind.ID, f"{DISTINCT}{free if column.is_prose else ''}"
     distinct, n_rows = int(column.is_value.sum()), column.texts.n_rows
     if distinct > max(MANY_LEVELS, n_rows / 2):
-        raise UnreadableColumn(
+        raise ColumnFault(
             f"has {distinct} distinct texts in {n_rows} rows",
             "drop it, or declare `kind: id` or `kind: categorical`",
             every_row="declare `date_format`, or `kind: ordered` and all `levels` in order",
@@ -600,11 +598,11 @@ def _coded(column: _Column) -> dict[str, Any]:
         _check_levels(column, levels)
     texts, n_levels = column.texts, int(column.is_value.sum())
     if n_levels > MAX_LEVELS:
-        raise UnreadableColumn(
+        raise ColumnFault(
             f"has {n_levels} levels; at most {MAX_LEVELS}; declare `kind: id` or drop it"
         )
     if column.all_distinct and texts.ordered is None:
-        raise UnreadableColumn(
+        raise ColumnFault(
             "is categorical but all its values are distinct",
             "declare `kind: id` or drop it",
             every_row="declare `kind: ordered`, and all `levels` in order",
@@ -623,7 +621,7 @@ def _levels(column: _Column) -> tuple[str, ...]:
     if column.declaration.declared_kind in (None, Kind.ORDERED) and (found := scale_order(levels)):
         return found
     if column.declaration.kind is Kind.ORDERED:
-        raise UnreadableColumn(
+        raise ColumnFault(
             "is declared ordered, but its levels are words; declare `levels` in order"
         )
     return tuple(levels)
@@ -631,12 +629,10 @@ def _levels(column: _Column) -> tuple[str, ...]:
 
 def _check_levels(column: _Column, levels: tuple[str, ...]) -> None:
     if len(set(levels)) != len(levels) or set(levels) & set(column.missing):
-        raise UnreadableColumn(
-            "has `levels` that are named twice or are missing codes; name each once"
-        )
+        raise ColumnFault("has `levels` that are named twice or are missing codes; name each once")
     odd = column.is_value & ~column.texts.among(levels)
     if odd.any():
-        raise UnreadableColumn(
+        raise ColumnFault(
             f"has {int(odd.sum())} texts that are not in its declared `levels`, in "
             f"{column.texts.where(odd)}",
             "add them to `levels` or `missing`",
@@ -649,7 +645,7 @@ def _boolean(column: _Column) -> dict[str, Any]:
     if column.texts.source is not None and pa.types.is_boolean(column.texts.source):
         words = ["false", "true"]
     if len(words) > 2:
-        raise UnreadableColumn(f"is declared boolean but has {len(words)} distinct values")
+        raise ColumnFault(f"is declared boolean but has {len(words)} distinct values")
     words = next((list(pair) for pair in BOOLEANS if set(words) <= set(pair)), words)
     in_order = sorted(words, key=lambda text: (text.lower() not in FALSE_WORDS, text))
     levels = column.declaration.levels or tuple(in_order)
@@ -661,12 +657,12 @@ def _numeric(column: _Column) -> dict[str, Any]:
     texts = column.texts
     odd = column.not_a_number()
     if odd.all():
-        raise UnreadableColumn(
+        raise ColumnFault(
             "has no numbers, but must be numeric (`kind: numeric`, a weight or a count); name "
             "another column, or declare `kind: categorical`"
         )
     if odd.any():
-        raise UnreadableColumn(
+        raise ColumnFault(
             f"is numeric, but has other texts in {column.where(odd)}",
             "declare them as `missing`, or `kind: categorical`",
             every_row=CORRECT,
@@ -678,7 +674,7 @@ def _numeric(column: _Column) -> dict[str, Any]:
     large = (np.abs(numbers) > MAX_EXACT) & is_whole
     is_float = texts.source is not None and pa.types.is_floating(texts.source)
     if large.any() and not is_float and texts.labelling is None:
-        raise UnreadableColumn(
+        raise ColumnFault(
             f"has whole numbers beyond 2**53 in {column.where(large)}, which would be altered; "
             "declare `kind: id` or `kind: categorical`"
         )
@@ -695,13 +691,11 @@ def _numeric(column: _Column) -> dict[str, Any]:
 
 def _check_decimals(column: _Column, decimals: int) -> None:
     if decimals < 0:
-        raise UnreadableColumn("has negative `decimals`; they must be 0 or more")
+        raise ColumnFault("has negative `decimals`; they must be 0 or more")
     numbers = column.numbers
     odd = ~np.isclose(np.round(numbers, decimals), numbers, rtol=1e-14, atol=1e-14)
     if odd.any():
-        raise UnreadableColumn(
-            f"has more than the declared {decimals} decimals in {column.where(odd)}"
-        )
+        raise ColumnFault(f"has more than the declared {decimals} decimals in {column.where(odd)}")
 
 
 def _date(column: _Column) -> dict[str, Any]:
@@ -724,14 +718,14 @@ def _dates(column: _Column) -> tuple[str, FloatArray]:
     if form is None:
         forms = detect_format(column.values)
         if len(forms) != 1:
-            raise UnreadableColumn(
+            raise ColumnFault(
                 "is a date, but " + ("more than one" if forms else "no known") + " format fits "
                 "all its values; set `date_format`, for example %d/%m/%Y"
             )
         form = forms[0]
     written, days, wrong = parse_dates(column.values, form)
     if wrong.any():
-        raise UnreadableColumn(
+        raise ColumnFault(
             f"has no dates like {form} in {column.where(wrong)}",
             "declare them as `missing`",
             every_row=CORRECT,

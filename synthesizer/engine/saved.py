@@ -13,7 +13,7 @@ from typing import Any
 
 from synthesizer.data.after import After
 from synthesizer.data.archive import read_archive, write_archive
-from synthesizer.data.codec import NOT_SAVED, ClassRegistry, Codec
+from synthesizer.data.codec import NOT_SAVED, ClassNames, Codec
 from synthesizer.data.errors import ConfigError, SavedModelError, listed
 from synthesizer.data.files import new_file
 from synthesizer.data.layout import Layout
@@ -82,9 +82,9 @@ class SavedModel:
 
 def codec(registry: Registry) -> Codec:
     """Return the codec of fitted models, each under its registered name."""
-    models = ClassRegistry(FittedModel, registry.name_of_fitted, registry.fitted_type)
+    models = ClassNames(FittedModel, registry.name_of_fitted, registry.fitted_type)
     return Codec(
-        models, ClassRegistry(Finisher, lambda kind: str(vars(kind)["name"]), _finisher), FORMS
+        models, ClassNames(Finisher, lambda kind: str(vars(kind)["name"]), _finisher), FORMS
     )
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthesizer.data.encoding import encode
-from synthesizer.data.guessing import Declaration, Inferred, UnreadableColumn, infer_each
+from synthesizer.data.guessing import ColumnFault, Declaration, Inferred, infer_each
 from synthesizer.data.sources import from_pandas, read_path
 from synthesizer.data.table import Kind
 from synthesizer.data.values import detect_format, format_dates, parse_dates
@@ -56,7 +56,7 @@ def test_dates_that_are_numbers_of_a_frame(form, dtype):
 def test_a_code_of_equal_digits_beside_dates_is_a_missing_code(form, code):
     raw = from_pandas(pd.DataFrame({"x": [*DAYS.strftime(form), *[code] * 20]}))
     ((_, problem),) = infer_each(raw, {})
-    assert isinstance(problem, UnreadableColumn)
+    assert isinstance(problem, ColumnFault)
     assert problem.cure is not None
     assert (problem.cure.missing, problem.cure.date_format) == ((code,), form)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from synthesizer.data.codec import ClassRegistry
+from synthesizer.data.codec import ClassNames
 from synthesizer.data.codes import places_in
 from synthesizer.data.encoding import recoded
 from synthesizer.data.errors import DataError, Problems, plural
@@ -536,6 +536,6 @@ def _form_of(name: str) -> type[Arrangement]:
     return (own | entries("synthesizer.forms", type, removable=f"{EXTENSIONS}."))[name]
 
 
-FORMS = ClassRegistry(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _form_of)
+FORMS = ClassNames(Arrangement, lambda kind: cast(type[Arrangement], kind).form, _form_of)
 """How a saved model names the form of its source. Other packages add some by the entry-point group
 ``synthesizer.forms``."""
